@@ -1,0 +1,96 @@
+#pragma once
+/// \file choice.hpp
+/// Which (algorithm, protocol) runs at which size: as NCCL picks, the fastest, or forced. Knows candidates and prices, no physics.
+
+#include <fabricost/choice/candidates.hpp>
+#include <fabricost/choice/nccl.hpp>
+#include <fabricost/price/price.hpp>
+
+#include <cmath>
+#include <optional>
+
+namespace fabricost {
+
+/// How the pair is chosen. `algorithm` and `protocol` restrict it (as NCCL_ALGO and NCCL_PROTO do); both given force it.
+struct Choice {
+  enum class Rule : unsigned char { nccl, fastest };
+  Rule rule = Rule::nccl;
+  std::optional<Algorithm> algorithm{};
+  std::optional<Protocol> protocol{};
+
+  [[nodiscard]] bool allows(Candidate c) const {
+    return (!algorithm || *algorithm == c.algorithm) && (!protocol || *protocol == c.protocol);
+  }
+};
+
+/// What the chooser needs to know of a question.
+struct ChoiceInput {
+  Collective op = Collective::all_reduce;
+  bool byte_wide = false;
+};
+
+/// The prices of a few candidates, by which `fastest` decides.
+class PriceTable {
+ public:
+  static constexpr int capacity = 32;
+
+  PriceTable(const Candidates& candidates, ChoiceInput in, const Fabric& f, const Constants& c) {
+    for (const Candidate candidate : candidates) {
+      candidates_[static_cast<std::size_t>(count_)] = candidate;
+      lines_[static_cast<std::size_t>(count_)] = price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide);
+      ++count_;
+    }
+  }
+  [[nodiscard]] int pick(double bytes) const {
+    int best = 0;
+    double least = 0;
+    for (int i = 0; i < count_; ++i) {
+      const double t = lines_[static_cast<std::size_t>(i)](bytes);
+      if (i == 0 || t < least) {
+        least = t;
+        best = i;
+      }
+    }
+    return best;
+  }
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] Candidate candidate(int i) const { return candidates_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const Line& line(int i) const { return lines_[static_cast<std::size_t>(i)]; }
+
+ private:
+  int count_ = 0;
+  std::array<Candidate, capacity> candidates_{};
+  std::array<Line, capacity> lines_{};
+};
+
+/// The candidates a choice leaves. Under the nccl rule those its tuner knows, if the restriction names one of them; an
+/// algorithm NCCL does not have (bruck, one_shot, ...) is offered when it is forced. Empty: nothing can run.
+[[nodiscard]] inline Candidates allowed_candidates(const Choice& choice, ChoiceInput in, const Fabric& f) {
+  Candidates out;
+  for (const Candidate c : possible_candidates(in.op, f, in.byte_wide))
+    if (choice.allows(c)) out.add(c.algorithm, c.protocol);
+  return out;
+}
+
+/// The tuner's rows that a choice leaves; empty when it must be decided by price.
+[[nodiscard]] inline TunerTable allowed_rows(const Choice& choice, ChoiceInput in, const Fabric& f) {
+  TunerTable table = tuner_table(in.op, f, in.byte_wide);
+  int kept = 0;
+  for (int i = 0; i < table.count; ++i) {
+    const TunerRow row = table.rows[static_cast<std::size_t>(i)];
+    if (choice.allows(row.candidate)) table.rows[static_cast<std::size_t>(kept++)] = row;
+  }
+  table.count = kept;
+  // point to point: a forced protocol replaces the limit, a foreign algorithm the whole rule
+  if (table.exchange_limit > 0 && (choice.protocol || (choice.algorithm && *choice.algorithm != Algorithm::direct))) {
+    table.exchange_limit = 0;
+    if (choice.allows({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}))
+      table.add({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}, 0, 1);
+  }
+  return table;
+}
+
+/// NCCL's rule applies to libraries that follow its tuner; others are taken to run what is fastest.
+[[nodiscard]] inline bool follows_tuner(Library library) { return library != Library::other; }
+
+}  // namespace fabricost

@@ -1,0 +1,87 @@
+#pragma once
+/// \file collective.hpp
+/// The kinds of communication, element types and paths, and the factor between algorithm and bus bandwidth.
+///
+/// algbw = bytes / time;  busbw = algbw x bus_factor, which on a ring is the rate of one link whatever the number of ranks
+/// (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+enum class Collective : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
+inline constexpr std::array<std::string_view, 7> collective_names{"all_reduce", "all_gather",  "reduce_scatter", "broadcast",
+                                                                  "reduce",     "all_to_all", "send_recv"};
+[[nodiscard]] constexpr std::string_view name(Collective c) { return collective_names[static_cast<std::size_t>(c)]; }
+
+/// Element types by width; only the reductions of 8-bit types are priced differently (no in-switch reduction, slower adds).
+enum class DataType : unsigned char { int8, half, bfloat16, fp8, single, double_precision };
+inline constexpr std::array<std::string_view, 6> data_type_names{"int8", "half", "bfloat16", "fp8", "float", "double"};
+[[nodiscard]] constexpr std::string_view name(DataType t) { return data_type_names[static_cast<std::size_t>(t)]; }
+[[nodiscard]] constexpr bool is_byte_wide(DataType t) { return t == DataType::int8 || t == DataType::fp8; }
+
+/// Which wires a send_recv uses: GPU to GPU over the scale-up tier, GPU to its host, or through the NIC to another node.
+enum class Path : unsigned char { gpu_gpu, gpu_host, nic };
+inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host", "nic"};
+[[nodiscard]] constexpr std::string_view name(Path p) { return path_names[static_cast<std::size_t>(p)]; }
+
+/// busbw / algbw: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all; 1 for broadcast, reduce, send_recv.
+[[nodiscard]] constexpr double bus_factor(Collective c, int ranks) {
+  const double n = ranks;
+  switch (c) {
+    case Collective::all_reduce: return 2 * (n - 1) / n;
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all: return (n - 1) / n;
+    case Collective::broadcast:
+    case Collective::reduce:
+    case Collective::send_recv: return 1;
+  }
+  return 1;
+}
+
+/// True when ranks combine values (and so when the element type matters).
+[[nodiscard]] constexpr bool reduces(Collective c) {
+  return c == Collective::all_reduce || c == Collective::reduce_scatter || c == Collective::reduce;
+}
+
+namespace detail {
+/// Lower case without dashes and underscores, the form in which names are compared everywhere.
+[[nodiscard]] inline std::string folded(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c != '-' && c != '_' && c != ' ') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+template <class Enum, std::size_t N>
+[[nodiscard]] std::optional<Enum> parse_enum(std::string_view text, const std::array<std::string_view, N>& names) {
+  const std::string wanted = folded(text);
+  for (std::size_t i = 0; i < N; ++i)
+    if (folded(names[i]) == wanted) return static_cast<Enum>(i);
+  return std::nullopt;
+}
+}  // namespace detail
+
+/// Names in any case, with dashes or underscores; nccl-tests' spellings too (`alltoall`, `sendrecv`).
+[[nodiscard]] inline std::optional<Collective> parse_collective(std::string_view text) {
+  return detail::parse_enum<Collective>(text, collective_names);
+}
+
+/// `half`, `fp16`, `float16`, `bf16`, `float`, `fp32`, `int8`, `uint8`, `fp8`, `f8e4m3`, `double`, ...
+[[nodiscard]] inline std::optional<DataType> parse_data_type(std::string_view text) {
+  const std::string t = detail::folded(text);
+  if (t == "fp16" || t == "float16" || t == "f16") return DataType::half;
+  if (t == "bf16") return DataType::bfloat16;
+  if (t == "fp32" || t == "float32" || t == "f32" || t == "int32" || t == "uint32" || t == "int") return DataType::single;
+  if (t == "fp64" || t == "float64" || t == "int64" || t == "uint64") return DataType::double_precision;
+  if (t == "uint8" || t == "char") return DataType::int8;
+  if (t == "f8e4m3" || t == "f8e5m2" || t == "fp8e4m3" || t == "fp8e5m2") return DataType::fp8;
+  return detail::parse_enum<DataType>(text, data_type_names);
+}
+
+[[nodiscard]] inline std::optional<Path> parse_path(std::string_view text) { return detail::parse_enum<Path>(text, path_names); }
+
+}  // namespace fabricost

@@ -1,0 +1,35 @@
+#pragma once
+/// \file gpu.hpp
+/// One accelerator: its memories, its compute rates (dense) and its links outward.
+
+#include <fabricost/hardware/kinds.hpp>
+#include <fabricost/hardware/provenance.hpp>
+#include <fabricost/units.hpp>
+
+#include <string>
+
+namespace fabricost {
+
+struct Gpu {
+  std::string name;
+  std::string title;
+  std::string vendor;
+  Generation generation = Generation::other;
+  Sourced<Bytes> memory;
+  Sourced<Bandwidth> hbm_bandwidth;  ///< reads and writes share it
+  Sourced<Time> hbm_latency;         ///< zero when unknown
+  Sourced<Bytes> l2_size;            ///< zero when there is none
+  Sourced<Bandwidth> l2_bandwidth;
+  Sourced<Time> l2_latency;
+  Sourced<FlopRate> fp32, tf32, fp16, bf16, fp8, int8, fp4;  ///< dense; zero when not offered or unknown
+  int units = 0;                                            ///< SMs or compute units
+  double clock_hz = 0;
+  Sourced<Watts> power;
+  Sourced<DollarsPerTime> price;
+  std::string scale_up_link;  ///< empty when it has none
+  int scale_up_links = 0;
+  std::string host_link;
+  std::string c2c_link;
+};
+
+}  // namespace fabricost

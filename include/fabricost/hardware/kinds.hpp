@@ -1,0 +1,56 @@
+#pragma once
+/// \file kinds.hpp
+/// The closed sets hardware is described with: generations, tier shapes and roles, transports, libraries.
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace fabricost {
+
+/// What shares latencies and library constants: the compute architecture.
+enum class Generation : unsigned char {
+  pascal, volta, turing, ampere, ada, hopper, blackwell, rubin, cdna2, cdna3, cdna4, cdna5, tpu, gaudi, trainium, ascend, other
+};
+inline constexpr std::array<std::string_view, 17> generation_names{
+    "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin", "cdna2",
+    "cdna3",  "cdna4", "cdna5",  "tpu",    "gaudi", "trainium", "ascend", "other"};
+[[nodiscard]] constexpr std::string_view name(Generation g) { return generation_names[static_cast<std::size_t>(g)]; }
+
+enum class TierKind : unsigned char {
+  memory, switched, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree, dragonfly
+};
+inline constexpr std::array<std::string_view, 11> tier_kind_names{"memory", "switch",         "full_mesh", "mesh_graph", "ring",     "torus",
+                                                                  "host",   "point_to_point", "rails",     "fat_tree",   "dragonfly"};
+[[nodiscard]] constexpr std::string_view name(TierKind k) { return tier_kind_names[static_cast<std::size_t>(k)]; }
+
+/// What a tier is for: `scale_up` joins the GPUs of a domain, `nic` is a node's way out, `network` tiers join nodes.
+enum class TierRole : unsigned char { memory, scale_up, host, c2c, nic, network };
+inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scale_up", "host", "c2c", "nic", "network"};
+[[nodiscard]] constexpr std::string_view name(TierRole r) { return tier_role_names[static_cast<std::size_t>(r)]; }
+
+/// How messages get from a GPU to the network; each has constants of its own (facts of public nccl-tests runs).
+enum class Transport : unsigned char {
+  infiniband, roce, efa_v1, efa_v2, efa_v3, efa_v4, slingshot, tcpx, tcpxo, tcp, rccl_roce, omnipath, unknown
+};
+inline constexpr std::array<std::string_view, 13> transport_names{"infiniband", "roce", "efa-v1", "efa-v2", "efa-v3",    "efa-v4",   "slingshot",
+                                                                  "tcpx",       "tcpxo", "tcp",    "rccl-roce", "omnipath", "unknown"};
+[[nodiscard]] constexpr std::string_view name(Transport t) { return transport_names[static_cast<std::size_t>(t)]; }
+
+/// Nearest common point of a GPU and its NIC, in nvidia-smi's words: one PCIe switch, several, the CPU's host bridge,
+/// the same NUMA node, across sockets; `c2c` is a NIC on the CPU die beside the GPU (Grace).
+enum class NicPath : unsigned char { pix, pxb, phb, node, sys, c2c };
+inline constexpr std::array<std::string_view, 6> nic_path_names{"pix", "pxb", "phb", "node", "sys", "c2c"};
+[[nodiscard]] constexpr std::string_view name(NicPath p) { return nic_path_names[static_cast<std::size_t>(p)]; }
+
+/// The communication library whose habits a prediction follows.
+enum class Library : unsigned char { nccl, rccl, oneccl, other };
+inline constexpr std::array<std::string_view, 4> library_names{"nccl", "rccl", "oneccl", "other"};
+[[nodiscard]] constexpr std::string_view name(Library l) { return library_names[static_cast<std::size_t>(l)]; }
+
+/// Host processor maker: NCCL picks a bandwidth limit of its LL protocol by it.
+enum class Cpu : unsigned char { intel, amd, arm, power, any };
+inline constexpr std::array<std::string_view, 5> cpu_names{"intel", "amd", "arm", "power", "any"};
+[[nodiscard]] constexpr std::string_view name(Cpu c) { return cpu_names[static_cast<std::size_t>(c)]; }
+
+}  // namespace fabricost

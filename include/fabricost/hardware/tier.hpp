@@ -1,0 +1,102 @@
+#pragma once
+/// \file tier.hpp
+/// One level of the machine: what it joins, in which shape, at which rate per endpoint and direction.
+
+#include <fabricost/hardware/kinds.hpp>
+#include <fabricost/hardware/provenance.hpp>
+#include <fabricost/label.hpp>
+#include <fabricost/units.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// A bundle of direct links between two endpoints of a mesh graph.
+struct Edge {
+  int from = 0, to = 0, links = 1;
+};
+
+struct Tier {
+  Label name;
+  TierRole role = TierRole::scale_up;
+  TierKind kind = TierKind::switched;
+  int endpoints = 1;                       ///< children it joins (GPUs of a domain, NICs of a node, nodes below a switch)
+  std::string link;                        ///< name of the link; empty for a memory
+  int links = 1;                           ///< of one endpoint into this tier
+  std::string switch_name;                 ///< empty when there is none
+  int switches = 0;
+  int hops = 1;                            ///< switch hops between two endpoints
+  Sourced<Bandwidth> bandwidth;            ///< per endpoint, one direction
+  Sourced<Time> latency;                   ///< one hop; zero when unknown
+  Time nominal_latency{};                  ///< the one the constants were fitted with; what `latency` deviates from it costs extra
+  Bandwidth link_bandwidth{};              ///< of one link, one direction
+  Bandwidth link_usable{};                 ///< what NCCL plans with for one link; zero when unknown
+  double efficiency = 1;                   ///< payload share after packet headers, in (0, 1]
+  double oversubscription = 1;             ///< down : up, at least 1
+  int shared_by = 1;                       ///< endpoints that share one such link upward
+  bool reduces_in_network = false;
+  bool multicasts = false;
+  std::vector<int> dims;                   ///< of a torus
+  bool wrap = true;                        ///< a torus' axes close
+  std::vector<Edge> edges;                 ///< of a mesh graph
+  Transport transport = Transport::unknown;  ///< of a NIC tier
+  NicPath path = NicPath::pxb;
+  bool gpu_direct = true;
+  bool sharp = false;                      ///< in-network reduction offered by the network behind this NIC
+  std::string notes;
+
+  /// Bytes per second all endpoints inject together, one direction.
+  [[nodiscard]] Bandwidth aggregate() const { return bandwidth.value * static_cast<double>(endpoints); }
+  /// Rate across the worst even cut, one direction: switch n/2 B; full mesh (n/2)^2 pairs; ring 2 links; torus 2 x faces.
+  [[nodiscard]] Bandwidth bisection() const;
+};
+
+namespace detail {
+/// Links of a mesh graph that cross the worst cut into two halves; exact up to 16 endpoints, else the cut by index.
+[[nodiscard]] inline int cut_links(const std::vector<Edge>& edges, int endpoints) {
+  const auto crossing = [&](unsigned mask) {
+    int links = 0;
+    for (const Edge& e : edges)
+      if (((mask >> e.from) & 1U) != ((mask >> e.to) & 1U)) links += e.links;
+    return links;
+  };
+  if (endpoints > 16 || endpoints < 2) return crossing(0xFFFFU >> 8U);
+  int best = -1;
+  for (unsigned mask = 0; mask < (1U << endpoints); ++mask) {
+    if (__builtin_popcount(mask) != endpoints / 2) continue;
+    const int links = crossing(mask);
+    if (best < 0 || links < best) best = links;
+  }
+  return best;
+}
+}  // namespace detail
+
+inline Bandwidth Tier::bisection() const {
+  const double half = endpoints / 2;  // an odd endpoint out sits on the larger side
+  switch (kind) {
+    case TierKind::memory: return bandwidth.value;
+    case TierKind::switched:
+    case TierKind::host:
+    case TierKind::rails:
+    case TierKind::fat_tree:
+    case TierKind::dragonfly: return bandwidth.value * half / oversubscription;
+    case TierKind::full_mesh:
+      return endpoints < 2 ? bandwidth.value : bandwidth.value * (half * (endpoints - half) / (endpoints - 1));
+    case TierKind::mesh_graph: return link_bandwidth * static_cast<double>(detail::cut_links(edges, endpoints));
+    case TierKind::point_to_point: return bandwidth.value;
+    case TierKind::ring: return link_bandwidth * 2.0;
+    case TierKind::torus: {
+      int longest = 1, all = 1;
+      for (const int d : dims) {
+        all *= d;
+        longest = d > longest ? d : longest;
+      }
+      // cutting the longest axis in two crosses one face of all/longest links, twice when the axis wraps around
+      return link_bandwidth * (static_cast<double>(all) / longest * (wrap && longest > 2 ? 2.0 : 1.0));
+    }
+  }
+  return bandwidth.value;
+}
+
+}  // namespace fabricost

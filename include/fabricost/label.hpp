@@ -1,0 +1,35 @@
+#pragma once
+/// \file label.hpp
+/// A short name kept inside the value itself, so that results can carry names without allocating.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace fabricost {
+
+/// Up to 15 characters, always terminated. Longer text is cut; loaders refuse names that would be.
+class Label {
+ public:
+  static constexpr std::size_t capacity = 15;
+
+  constexpr Label() = default;
+  constexpr Label(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is a name
+    const std::size_t size = std::min(text.size(), capacity);
+    for (std::size_t i = 0; i < size; ++i) text_[i] = text[i];
+  }
+  constexpr Label(const char* text) : Label(std::string_view{text}) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] constexpr const char* c_str() const { return text_.data(); }
+  [[nodiscard]] constexpr std::string_view view() const { return std::string_view{text_.data()}; }
+  [[nodiscard]] constexpr bool empty() const { return text_[0] == '\0'; }
+
+  friend constexpr bool operator==(const Label& a, const Label& b) { return a.text_ == b.text_; }
+  friend constexpr bool operator==(const Label& a, std::string_view b) { return a.view() == b; }
+
+ private:
+  std::array<char, capacity + 1> text_{};
+};
+
+}  // namespace fabricost

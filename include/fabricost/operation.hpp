@@ -1,0 +1,58 @@
+#pragma once
+/// \file operation.hpp
+/// The questions one can ask: collectives and point-to-point transfers in the conventions of nccl-tests.
+///
+/// `bytes` is what nccl-tests prints as size:
+///   all_reduce, broadcast, reduce, send_recv   the buffer of one rank
+///   all_gather                                 everything a rank has received at the end (n times its own part)
+///   reduce_scatter, all_to_all                 everything a rank holds at the start (n times what it keeps, or sends to one peer)
+
+#include <fabricost/collective.hpp>
+#include <fabricost/units.hpp>
+
+namespace fabricost {
+
+/// A question: what moves, how much, over how many ranks. `ranks` 0 means all GPUs of the machine asked (of `nodes` nodes);
+/// `nodes` 0 means as few as hold the ranks.
+struct Operation {
+  Collective collective = Collective::all_reduce;
+  Bytes bytes{};
+  int ranks = 0;
+  int nodes = 0;
+  DataType dtype = DataType::half;
+  Path path = Path::gpu_gpu;
+};
+
+namespace detail {
+/// One named aggregate per collective, so that a call reads `AllReduce{.bytes = MiB(256), .ranks = 64}`.
+template <Collective C>
+struct Named {
+  Bytes bytes{};
+  int ranks = 0;
+  int nodes = 0;
+  DataType dtype = DataType::half;
+
+  operator Operation() const {  // NOLINT(google-explicit-constructor): it is one
+    return {.collective = C, .bytes = bytes, .ranks = ranks, .nodes = nodes, .dtype = dtype};
+  }
+};
+}  // namespace detail
+
+using AllReduce = detail::Named<Collective::all_reduce>;
+using AllGather = detail::Named<Collective::all_gather>;
+using ReduceScatter = detail::Named<Collective::reduce_scatter>;
+using Broadcast = detail::Named<Collective::broadcast>;
+using Reduce = detail::Named<Collective::reduce>;
+using AllToAll = detail::Named<Collective::all_to_all>;
+
+/// Between two ranks; `path` says over which wires.
+struct SendRecv {
+  Bytes bytes{};
+  Path path = Path::gpu_gpu;
+
+  operator Operation() const {  // NOLINT(google-explicit-constructor): it is one
+    return {.collective = Collective::send_recv, .bytes = bytes, .ranks = 2, .nodes = path == Path::nic ? 2 : 1, .path = path};
+  }
+};
+
+}  // namespace fabricost

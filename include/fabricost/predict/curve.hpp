@@ -1,0 +1,193 @@
+#pragma once
+/// \file curve.hpp
+/// Everything that does not depend on the message size, worked out once: which pair runs between which sizes, and its price.
+/// A fixed-size value; evaluating it never allocates.
+
+#include <fabricost/choice/choice.hpp>
+#include <fabricost/error.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace fabricost {
+
+class Curve {
+ public:
+  static constexpr int most_lines = 12;
+  static constexpr int most_pieces = 32;
+
+  /// Seconds for S bytes. \param bytes at least 0
+  [[nodiscard]] double operator()(double bytes) const { return lines_[piece(bytes)](bytes); }
+  [[nodiscard]] Time operator()(Bytes bytes) const { return Time::from_value((*this)(bytes.value())); }
+
+  /// What runs at a size.
+  [[nodiscard]] Candidate ran(double bytes) const { return candidates_[piece(bytes)]; }
+  [[nodiscard]] const Line& line(double bytes) const { return lines_[piece(bytes)]; }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] int pieces() const { return pieces_; }
+  /// First size, in bytes, of piece i.
+  [[nodiscard]] double threshold(int i) const { return i == 0 ? 0 : until_[static_cast<std::size_t>(i - 1)]; }
+
+  explicit Curve(const Fabric& fabric) : fabric_(fabric) {}
+  /// From the end of the previous piece up to (not including) `until` this pair runs.
+  void append(Candidate candidate, const Line& line, double until) {
+    int at = 0;
+    while (at < count_ && !(candidates_[static_cast<std::size_t>(at)] == candidate)) ++at;
+    if (at == count_) {
+      if (count_ == most_lines) {  // keep the last pair going rather than lose the tail
+        extend(until);
+        return;
+      }
+      candidates_[static_cast<std::size_t>(count_)] = candidate;
+      lines_[static_cast<std::size_t>(count_)] = line;
+      ++count_;
+    }
+    if (pieces_ > 0 && index_[static_cast<std::size_t>(pieces_ - 1)] == at) {
+      extend(until);
+    } else if (pieces_ == most_pieces) {
+      extend(until);
+    } else {
+      index_[static_cast<std::size_t>(pieces_)] = static_cast<unsigned char>(at);
+      until_[static_cast<std::size_t>(pieces_)] = until;
+      ++pieces_;
+    }
+  }
+
+ private:
+  void extend(double until) { until_[static_cast<std::size_t>(pieces_ - 1)] = until; }
+  [[nodiscard]] std::size_t piece(double bytes) const {
+    std::size_t i = 0;
+    while (i + 1 < static_cast<std::size_t>(pieces_) && bytes >= until_[i]) ++i;
+    return index_[i];
+  }
+
+  Fabric fabric_;
+  int count_ = 0;
+  int pieces_ = 0;
+  std::array<double, most_pieces> until_{};
+  std::array<unsigned char, most_pieces> index_{};
+  std::array<Candidate, most_lines> candidates_{};
+  std::array<Line, most_lines> lines_{};
+};
+
+namespace detail {
+
+inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, the last choice holds
+
+/// gpu_host transfers have no choice: a copy over the host link.
+[[nodiscard]] inline Line price_host_copy(const Fabric& f, const Constants& c) {
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.base_part(TermKind::steps, 0, 1, f.host_latency);
+  line.rate_part(TermKind::wire, 0, 1, 1 / f.host_link_rate);
+  return line;
+}
+
+[[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
+  std::string out = "nothing can run";
+  if (choice.algorithm) {
+    const Candidate wanted{*choice.algorithm, choice.protocol.value_or(Protocol::simple)};
+    const char* why = why_not(wanted, op, f, byte_wide);
+    out = std::string{name(*choice.algorithm)} + " cannot run " + std::string{name(op)} + " here: " + (why != nullptr ? why : "no protocol fits");
+  } else if (choice.protocol) {
+    out = std::string{name(*choice.protocol)} + " cannot run " + std::string{name(op)} + " here";
+  }
+  Candidates all = possible_candidates(op, f, byte_wide);
+  out += "; possible:";
+  for (const Candidate c : all) {
+    const std::string label{name(c.algorithm)};
+    if (out.find(" " + label + ",") == std::string::npos) out += " " + label + ",";
+  }
+  out.pop_back();
+  return out;
+}
+
+/// Sizes at which the tuner's pick changes: inside an octave all its rows are straight lines, so the lower envelope is exact.
+template <class Visit>
+void walk_tuner(const TunerTable& table, Visit&& visit) {
+  if (table.exchange_limit > 0) {
+    const double limit = table.exchange_limit * table.peers;
+    visit(table.pick(0), std::nextafter(limit, 2 * limit));
+    visit(table.pick(2 * limit), std::numeric_limits<double>::infinity());
+    return;
+  }
+  double at = 0;
+  for (int octave = 0; octave < 25; ++octave) {
+    const double end = octave == 24 ? std::numeric_limits<double>::infinity() : 64 * std::exp2(octave);
+    while (at < end) {
+      const Candidate now = table.pick(at);
+      const TunerRow* row = nullptr;
+      for (int i = 0; i < table.count; ++i)
+        if (table.rows[static_cast<std::size_t>(i)].candidate == now) row = &table.rows[static_cast<std::size_t>(i)];
+      double next = end;
+      for (int i = 0; i < table.count; ++i) {
+        const TunerRow& other = table.rows[static_cast<std::size_t>(i)];
+        const double steeper = row->per_byte / correction_at(row->correction, at) - other.per_byte / correction_at(other.correction, at);
+        if (!(steeper > 0)) continue;
+        double cross = (other.latency - row->latency) / steeper;
+        while (cross > at && cross < end && !(table.believed(other, cross) < table.believed(*row, cross))) cross = std::nextafter(cross, end);
+        if (cross > at) next = std::min(next, cross);
+      }
+      visit(now, next);
+      at = next;
+    }
+  }
+}
+
+/// `fastest` has no straight lines: sample eight times an octave, bisect where the pick changes.
+template <class Visit>
+void walk_prices(const PriceTable& table, Visit&& visit) {
+  double at = 1;
+  int now = table.pick(at);
+  while (at < largest_size) {
+    const double next = at * std::exp2(0.125);
+    const int then = table.pick(next);
+    if (then != now) {
+      double low = at, high = next;
+      for (int i = 0; i < 40; ++i) {
+        const double middle = 0.5 * (low + high);
+        (table.pick(middle) == now ? low : high) = middle;
+      }
+      visit(now, high);
+      now = table.pick(high);
+    }
+    at = next;
+  }
+  visit(now, std::numeric_limits<double>::infinity());
+}
+
+}  // namespace detail
+
+/// compile(system, operation, choice): the operation's size does not matter.
+/// \throws RequestError when the ranks do not fit the machine or nothing the choice allows can run.
+[[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
+  const Fabric f = fabric_of(system, operation);
+  const Constants& c = system.constants;
+  Curve curve{f};
+  const double forever = std::numeric_limits<double>::infinity();
+  const ChoiceInput in{operation.collective, is_byte_wide(operation.dtype)};
+  if (operation.collective == Collective::send_recv && operation.path == Path::gpu_host) {
+    if (!(f.host_link_rate > 0)) throw RequestError(system.name + ": has no tier to the host (role \"host\" or \"c2c\")");
+    curve.append({Algorithm::direct, Protocol::simple}, detail::price_host_copy(f, c), forever);
+    return curve;
+  }
+  const auto append = [&](Candidate candidate, double until) {
+    curve.append(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide), until);
+  };
+  if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
+    const TunerTable table = allowed_rows(choice, in, f);
+    if (table.exchange_limit > 0 || table.count > 0) {
+      detail::walk_tuner(table, append);
+      return curve;
+    }
+  }
+  const Candidates candidates = allowed_candidates(choice, in, f);
+  if (candidates.count == 0) throw RequestError(system.name + ": " + detail::impossible(choice, in.op, f, in.byte_wide));
+  const PriceTable table{candidates, in, f, c};
+  detail::walk_prices(table, [&](int i, double until) { curve.append(table.candidate(i), table.line(i), until); });
+  return curve;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,154 @@
+#pragma once
+/// \file fabric_of.hpp
+/// The part of a System that a group of ranks sees, as plain numbers.
+
+#include <fabricost/error.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/operation.hpp>
+#include <fabricost/price/fabric.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+namespace detail {
+
+/// Links of the least connected endpoint among the first n of a mesh graph: as many one-way rings pass there.
+[[nodiscard]] inline double mesh_links(const Tier& tier, int n) {
+  int least = -1;
+  for (int endpoint = 0; endpoint < n; ++endpoint) {
+    int links = 0;
+    for (const Edge& e : tier.edges)
+      if ((e.from == endpoint && e.to < n) || (e.to == endpoint && e.from < n)) links += e.links;
+    if (least < 0 || links < least) least = links;
+  }
+  return std::max(0, least);
+}
+
+/// Links one endpoint can use when the first n of a tier's endpoints talk.
+[[nodiscard]] inline double usable_links(const Tier& tier, int n) {
+  switch (tier.kind) {
+    case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
+    case TierKind::mesh_graph: return mesh_links(tier, n);
+    default: return tier.links;
+  }
+}
+
+inline void describe_scale_up(Fabric& f, const System& system, const Tier& tier, int g) {
+  const int n = std::min(g, tier.endpoints);
+  const double full = tier.bandwidth.value.value();
+  f.full_rate = full;
+  f.over_pcie = tier.kind == TierKind::host;
+  f.switched = tier.kind == TierKind::switched;
+  f.in_switch = tier.reduces_in_network && f.switched;
+  f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
+  if (f.over_pcie) {
+    f.pcie_rate = full / tier.shared_by;
+    f.usable_per_gpu = tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value()) : 0.76 * full;
+    f.inner_rate = f.pcie_rate * tier.efficiency;
+    return;
+  }
+  const double share = n > 1 && tier.links > 0 ? usable_links(tier, n) / tier.links : 1;
+  f.inner_rate = full * share;
+  const double planned = tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : 0.8;
+  f.usable_per_gpu = f.inner_rate * planned;
+  f.wrap = tier.wrap;
+  if (tier.kind == TierKind::torus && n == tier.endpoints)
+    for (const int d : tier.dims)
+      if (d > 1 && f.torus_axes < 3) f.torus[static_cast<std::size_t>(f.torus_axes++)] = d;
+  (void)system;
+}
+
+/// What network tiers above the NICs leave of their rate. A ring or tree sends one full stream per switch border; an exchange
+/// sends everything that is bound outside of a switch's m domains: (1 - m/N) of it over 1/oversubscription of the rate.
+inline void describe_network(Fabric& f, const System& system) {
+  const double N = f.domains();
+  double below = 1;  // domains below one switch of the level
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    below *= std::max(1, tier.endpoints);
+    if (below >= N) break;
+    f.streams = std::min(f.streams, below / tier.oversubscription);
+    f.exchanges = std::min(f.exchanges, (1 - 1 / N) / (tier.oversubscription * (1 - below / N)));
+    f.outer_latency += tier.latency.value.value() - tier.nominal_latency.value();
+  }
+}
+
+inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
+  if (nic == nullptr) throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
+  const double nodes_per_domain = static_cast<double>(system.domain) / system.gpus_per_node;
+  const double total = nic->endpoints * nodes_per_domain;
+  f.nics = std::max(1.0, std::floor(total * f.local() / system.domain + 1e-9));
+  f.outer_rate = f.nics * nic->bandwidth.value.value() / nic->shared_by;
+  f.outer_latency = nic->latency.value.value() - nic->nominal_latency.value();
+  f.host_bridge = nic->path == NicPath::phb || nic->path == NicPath::node || nic->path == NicPath::sys;
+  f.gpu_direct = nic->gpu_direct;
+  f.sharp = nic->sharp;
+  f.transport = nic->transport;
+}
+
+}  // namespace detail
+
+/// How many ranks sit in how many domains. \throws RequestError when they do not divide.
+[[nodiscard]] inline Levels levels_of(const System& system, int ranks, int nodes) {
+  const int per_node = system.gpus_per_node;
+  if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
+  if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
+  if (ranks == 0) {
+    if (nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
+    ranks = nodes * per_node;
+  }
+  if (ranks > nodes * per_node)
+    throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + " nodes of " + std::to_string(per_node) + " GPUs");
+  if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
+  if (ranks % nodes != 0)
+    throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
+                       std::to_string(nodes));
+  const int nodes_per_domain = std::max(1, system.domain / per_node);
+  const int per_rank_node = ranks / nodes;
+  if (nodes % nodes_per_domain == 0) return Levels{per_rank_node * nodes_per_domain, nodes / nodes_per_domain};
+  const int domains = (nodes + nodes_per_domain - 1) / nodes_per_domain;
+  if (ranks % domains != 0)
+    throw RequestError(std::to_string(nodes) + " nodes do not fill whole domains of " + std::to_string(nodes_per_domain) + "; take a multiple of " +
+                       std::to_string(nodes_per_domain));
+  return Levels{ranks / domains, domains};
+}
+
+/// \throws RequestError when the ranks do not divide or the machine has no way to join them.
+[[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
+  Fabric f;
+  f.gpus_per_node = system.gpus_per_node;
+  f.full_domain = system.domain;
+  f.generation = system.gpu.generation;
+  f.library = system.library;
+  f.cpu = system.cpu;
+  const bool pair = op.collective == Collective::send_recv;
+  if (pair && op.path == Path::nic) {
+    f.levels = Levels{1, std::max(2, op.nodes)};
+  } else if (pair) {
+    f.levels = Levels{2};
+  } else {
+    f.levels = levels_of(system, op.ranks, op.nodes);
+  }
+  f.nodes = op.nodes > 0 ? op.nodes : std::max(1, static_cast<int>(std::ceil(f.ranks() / system.gpus_per_node)));
+  const Tier* scale_up = system.tier(TierRole::scale_up);
+  const Tier* host = system.tier(TierRole::host);
+  if (const Tier* c2c = system.tier(TierRole::c2c)) host = c2c;
+  if (host == nullptr && scale_up != nullptr && scale_up->kind == TierKind::host) host = scale_up;
+  if (host != nullptr) {
+    f.host_link_rate = host->bandwidth.value.value() * host->efficiency / host->shared_by;
+    f.host_latency = host->latency.value.value();
+  }
+  if (scale_up != nullptr) detail::describe_scale_up(f, system, *scale_up, f.levels.sizes[0]);
+  if (pair && op.path == Path::gpu_gpu && system.domain < 2) throw RequestError(system.name + ": has one GPU per domain; use --path nic");
+  if (f.local() > 1 && scale_up == nullptr)
+    throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
+  if (f.domains() > 1) {
+    detail::describe_nics(f, system, system.tier(TierRole::nic));
+    detail::describe_network(f, system);
+  }
+  return f;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,108 @@
+#pragma once
+/// \file predict.hpp
+/// predict = one question; sweep = many sizes of one question. Neither `predict` nor a compiled Curve allocates.
+
+#include <fabricost/predict/curve.hpp>
+#include <fabricost/predict/prediction.hpp>
+#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/price/terms.hpp>
+
+#include <span>
+#include <vector>
+
+namespace fabricost {
+
+namespace detail {
+
+/// The tier a level's time is spent in; the network tier where its taper binds.
+[[nodiscard]] inline Label tier_of(const System& system, const Fabric& f, const Operation& op, TermKind kind, int level) {
+  if (kind == TermKind::launch) return "gpu";
+  const bool host = op.collective == Collective::send_recv && op.path == Path::gpu_host;
+  if (level == 0) {
+    const Tier* tier = host ? system.tier(TierRole::c2c) : system.tier(TierRole::scale_up);
+    if (host && tier == nullptr) tier = system.tier(TierRole::host);
+    if (tier == nullptr) tier = system.tier(TierRole::scale_up);
+    return tier != nullptr ? tier->name : Label{"gpu"};
+  }
+  const double share = op.collective == Collective::all_to_all ? f.exchanges : f.streams;
+  if (kind == TermKind::wire && share < 1)
+    for (auto tier = system.tiers.rbegin(); tier != system.tiers.rend(); ++tier)
+      if (tier->role == TierRole::network && tier->oversubscription > 1) return tier->name;
+  const Tier* nic = system.tier(TierRole::nic);
+  return nic != nullptr ? nic->name : Label{"nic"};
+}
+
+inline void check_size(double bytes) {
+  if (!(bytes >= 0 && bytes < 1e18)) throw RequestError("a size must be between 0 and 10^18 bytes");
+}
+
+[[nodiscard]] inline Prediction finish(const System& system, const Operation& op, const Fabric& f, Candidate ran, const Line& line, bool by_price) {
+  const double bytes = op.bytes.value();
+  Prediction p;
+  p.operation = op;
+  p.ranks = static_cast<int>(f.ranks());
+  p.nodes = f.nodes;
+  p.ran = ran;
+  p.algorithm = name(ran.algorithm);
+  p.protocol = name(ran.protocol);
+  p.by_price = by_price;
+  const Contributions parts = take_apart(line, bytes);
+  for (const Contribution& part : parts) {
+    p.seconds += part.seconds;
+    p.terms.add({.name = name(part.kind), .tier = tier_of(system, f, op, part.kind, part.level), .time = Time::from_value(part.seconds)});
+  }
+  const Certainty sure = certainty_of(system.constants, f, op.collective, ran, bytes);
+  p.basis = sure.basis;
+  p.extrapolated = sure.extrapolated;
+  const double factor = std::exp(sure.half_width);
+  p.low = p.seconds / factor;
+  p.high = p.seconds * factor;
+  return p;
+}
+
+}  // namespace detail
+
+/// Time of one operation with the terms that make it up.
+/// \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, or nothing allowed can run.
+[[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
+  const double bytes = op.bytes.value();
+  detail::check_size(bytes);
+  const bool host = op.collective == Collective::send_recv && op.path == Path::gpu_host;
+  if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !host) {
+    // the common question: ask the tuner for this size alone and price only what runs
+    const Fabric f = fabric_of(system, op);
+    const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
+    const TunerTable table = allowed_rows(choice, in, f);
+    if (table.exchange_limit > 0 || table.count > 0) {
+      const Candidate ran = table.pick(bytes);
+      return detail::finish(system, op, f, ran, price(schedule_of(ran.algorithm, in.op, f), f, system.constants, ran.protocol, in.byte_wide), false);
+    }
+  }
+  const Curve curve = compile(system, op, choice);
+  return detail::finish(system, op, curve.fabric(), curve.ran(bytes), curve.line(bytes), choice.rule == Choice::Rule::nccl && !host);
+}
+
+/// The same question at many sizes. \throws as predict
+[[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes, const Choice& choice = {}) {
+  const Curve curve = compile(system, op, choice);
+  const bool by_price = choice.rule == Choice::Rule::nccl && !follows_tuner(system.library);
+  std::vector<Prediction> out;
+  out.reserve(sizes.size());
+  Operation one = op;
+  for (const Bytes size : sizes) {
+    detail::check_size(size.value());
+    one.bytes = size;
+    out.push_back(detail::finish(system, one, curve.fabric(), curve.ran(size.value()), curve.line(size.value()), by_price));
+  }
+  return out;
+}
+
+/// Sizes from `first` to `last`, both included, each twice the one before.
+[[nodiscard]] inline std::vector<Bytes> powers_of_two(Bytes first, Bytes last) {
+  std::vector<Bytes> out;
+  if (!(first.value() > 0)) throw RequestError("a range of sizes must start above zero");
+  for (Bytes size = first; size <= last; size *= 2.0) out.push_back(size);
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,72 @@
+#pragma once
+/// \file prediction.hpp
+/// An answer that carries its own explanation: time, what ran, terms that sum to the time, what binds, how sure.
+
+#include <fabricost/hardware/constants.hpp>
+#include <fabricost/label.hpp>
+#include <fabricost/operation.hpp>
+#include <fabricost/price/protocol.hpp>
+
+#include <array>
+
+namespace fabricost {
+
+/// One contribution to the time.
+struct Term {
+  Label name;  ///< launch, serial steps, protocol floor, latency growth, wire, local copies
+  Label tier;  ///< where it is spent
+  Time time{};
+};
+
+/// A fixed-capacity list, so that a prediction never allocates.
+class Terms {
+ public:
+  static constexpr int capacity = 12;
+  void add(const Term& term) { items_[static_cast<std::size_t>(count_++)] = term; }
+  [[nodiscard]] const Term* begin() const { return items_.data(); }
+  [[nodiscard]] const Term* end() const { return items_.data() + count_; }
+  [[nodiscard]] int size() const { return count_; }
+  [[nodiscard]] const Term& operator[](int i) const { return items_[static_cast<std::size_t>(i)]; }
+
+ private:
+  int count_ = 0;
+  std::array<Term, capacity> items_{};
+};
+
+/// What of the question lies outside the measured range.
+struct Extrapolated {
+  bool sizes = false, ranks = false, nodes = false;
+  [[nodiscard]] bool any() const { return sizes || ranks || nodes; }
+};
+
+struct Prediction {
+  Operation operation;
+  int ranks = 1;
+  int nodes = 1;
+  Label algorithm;      ///< name of `ran.algorithm`
+  Label protocol;       ///< name of `ran.protocol`
+  Candidate ran;
+  bool by_price = false;  ///< the pair was chosen by price because no tuner rule applies to this library
+  double seconds = 0;
+  double low = 0, high = 0;  ///< nine in ten measurements fall between
+  Terms terms;
+  Basis basis = Basis::datasheet;
+  Extrapolated extrapolated;
+
+  [[nodiscard]] Time time() const { return Time::from_value(seconds); }
+  /// bytes / time
+  [[nodiscard]] Bandwidth algorithm_bandwidth() const { return Bandwidth::from_value(operation.bytes.value() / seconds); }
+  /// bytes / time x bus_factor(collective, ranks)
+  [[nodiscard]] Bandwidth bus_bandwidth() const {
+    return Bandwidth::from_value(operation.bytes.value() / seconds * bus_factor(operation.collective, ranks));
+  }
+  /// The largest term.
+  [[nodiscard]] const Term& bottleneck() const {
+    const Term* largest = terms.begin();
+    for (const Term& term : terms)
+      if (term.time > largest->time) largest = &term;
+    return *largest;
+  }
+};
+
+}  // namespace fabricost

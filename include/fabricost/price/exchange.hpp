@@ -1,0 +1,46 @@
+#pragma once
+/// \file exchange.hpp
+/// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends, LL up to 16 KiB per peer, Simple above.
+///
+///   LL      ca + ha (log2 n - 1) + ma V / 16 KiB                             V = S/n; only used up to 16 KiB
+///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 512 KiB 32/n)] / BS )
+///
+/// A send_recv is the same with one peer, all of S for it and no part of its own.
+
+#include <fabricost/hardware/constants.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
+#include <fabricost/price/protocol.hpp>
+
+namespace fabricost {
+
+inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer up to which NCCL sends LL
+
+[[nodiscard]] inline Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol) {
+  const auto& x = c.all_to_all;
+  const double n = std::max(2.0, fabric.local());
+  const double bytes = schedule.bytes(0);
+  const double message = schedule.begin()->message;
+  const double peers = bytes / message;
+  const bool alone = schedule.collective == Collective::send_recv;
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, x.base);
+  // doublings of ranks beyond a pair; a slower or faster tier shows at every one, the pair's own included
+  line.base_part(TermKind::steps, 0, std::log2(n) - 1, x.hop);
+  line.base_part(TermKind::steps, 0, std::log2(n), std::max(-0.5 * x.base, fabric.inner_latency));
+  if (protocol == Protocol::ll) {
+    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = x.ll_ramp, .per_byte = message / exchange_ll_limit});
+    return line;
+  }
+  const double rate = x.rate_share * fabric.inner_rate;
+  line.latency_part(TermKind::floor, 0, 1, x.floor);
+  line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / (64 * kibibyte)});
+  line.overlap = x.overlap;
+  line.rate_part(TermKind::wire, 0, bytes, 1 / rate);
+  if (!alone) line.rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
+  line.early_rate = x.cold_copy * peers * message / rate;
+  line.early = 512 * kibibyte * 32 / n / message;
+  return line;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,50 @@
+#pragma once
+/// \file fabric.hpp
+/// What the tiers offer to one group of ranks, in plain SI numbers: rates per endpoint and direction, what is between a GPU
+/// and its NIC, what the switches can do. Knows no algorithm.
+///
+/// Level 0 is the scale-up domain (endpoint: a GPU), level 1 the NICs and the network of the domains (endpoint: a domain, all
+/// its NICs in use together).
+
+#include <fabricost/hardware/kinds.hpp>
+#include <fabricost/schedule/schedule.hpp>
+
+namespace fabricost {
+
+struct Fabric {
+  Levels levels;               ///< ranks of a domain, domains
+  int nodes = 1;               ///< as nccl-tests counts them
+  double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
+  double inner_latency = 0;    ///< beyond the latency the constants were fitted with, per step; may be negative
+  double full_rate = 0;        ///< one way per GPU with the whole domain at work: what in-switch algorithms can use
+  double outer_rate = 0;       ///< one way, summed over the NICs a domain uses; 0 on one domain
+  double outer_latency = 0;    ///< beyond the fitted one, per network step
+  double nics = 1;             ///< used by one domain
+  double streams = 1;          ///< taper of the network for rings and trees: share of outer_rate they can use
+  double exchanges = 1;        ///< the same for all-to-all
+  double usable_per_gpu = 0;   ///< what NCCL plans with inside the domain, one way
+  int full_domain = 1;         ///< GPUs of a full domain
+  int gpus_per_node = 1;
+  double host_link_rate = 0;   ///< one way GPU to host, after packet overhead; 0 when unknown
+  double host_latency = 0;
+  double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
+  bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
+  bool in_switch = false;      ///< the domain's switches reduce and multicast
+  bool switched = false;       ///< the domain has a switch at all
+  bool host_bridge = false;    ///< GPU and NIC meet at the host bridge or beyond
+  bool gpu_direct = true;
+  bool sharp = false;
+  bool wrap = true;
+  int torus_axes = 0;
+  std::array<int, 3> torus{};
+  Generation generation = Generation::other;
+  Library library = Library::other;
+  Cpu cpu = Cpu::any;
+  Transport transport = Transport::unknown;
+
+  [[nodiscard]] double ranks() const { return levels.ranks(); }
+  [[nodiscard]] double local() const { return levels.size(0); }                       ///< g
+  [[nodiscard]] double domains() const { return levels.count > 1 ? levels.size(1) : 1; }  ///< N
+};
+
+}  // namespace fabricost

@@ -1,0 +1,84 @@
+#pragma once
+/// \file generic.hpp
+/// Any schedule on any fabric, from its phases alone: what prices the algorithms nobody has fitted here (halving-doubling,
+/// Bruck, pairwise, hierarchical, torus bucket, one-shot, CollNet, PAT).
+///
+///   t = c0 + norm_q( f + sum over phases of steps x hop(level, protocol) , sum over stages of max over levels of bytes / rate )
+///
+/// The hops and rates are those fitted for rings of the same protocol; q = 1 for LL.
+
+#include <fabricost/price/internode.hpp>
+#include <fabricost/price/pcie.hpp>
+
+namespace fabricost {
+
+/// What one level costs under one protocol.
+struct LevelCost {
+  double hop = 0;   ///< seconds per serial step
+  double rate = 0;  ///< bytes per second of one endpoint, one direction
+};
+
+[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol, int channels, Collective op) {
+  const auto& up = c.scale_up;
+  const auto& t = c.transport;
+  const double ring = detail::inner_ring_rate(fabric, c);
+  const double outer = t.efficiency * nic_path_share(fabric, t, op) * fabric.outer_rate * fabric.streams;
+  std::array<LevelCost, 2> out;
+  switch (protocol) {
+    case Protocol::ll:
+      out[0] = {fabric.over_pcie ? c.pcie.ll_hop : up.ll.hop, std::min(0.5 * ring, up.ll.channel_rate * channels)};
+      out[1] = {t.tree_step, t.ll_share * outer};
+      break;
+    case Protocol::ll128:
+      out[0] = {up.ll.hop, up.ll128.rate_share * ring};
+      out[1] = {t.ll128_step, 120.0 / 128.0 * outer};
+      break;
+    case Protocol::simple:
+      out[0] = {fabric.over_pcie ? c.pcie.simple_hop : up.simple.hop, ring};
+      out[1] = {0.5 * t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), outer};
+      break;
+  }
+  out[0].hop = with_latency(out[0].hop, fabric.inner_latency);
+  out[1].hop = with_latency(out[1].hop, fabric.outer_latency);
+  return out;
+}
+
+/// The general price with the levels' costs given: what the tests drive with constants of their own.
+[[nodiscard]] inline Line price_phases(const Schedule& schedule, const std::array<LevelCost, 2>& cost, double launch, double floor, double overlap) {
+  Line line;
+  line.overlap = overlap;
+  line.base_part(TermKind::launch, 0, 1, launch);
+  line.latency_part(TermKind::floor, 0, 1, floor);
+  const auto at = [&](const Phase& p) -> const LevelCost& { return cost[p.level > 0 ? 1 : 0]; };
+  std::array<double, 2> steps{};
+  for (const Phase& p : schedule) steps[p.level > 0 ? 1 : 0] += p.steps;
+  for (int level = 0; level < 2; ++level)
+    line.latency_part(TermKind::steps, level, steps[static_cast<std::size_t>(level)], cost[static_cast<std::size_t>(level)].hop);
+  // each stage is carried by its slowest phase
+  std::array<double, 2> bytes{};
+  for (const Phase* p = schedule.begin(); p != schedule.end(); ++p) {
+    bool slowest = true;
+    for (const Phase* other = schedule.begin(); other != schedule.end(); ++other) {
+      if (other == p || other->stage != p->stage) continue;
+      const double theirs = other->bytes / at(*other).rate;
+      const double mine = p->bytes / at(*p).rate;
+      if (theirs > mine || (theirs == mine && other < p)) slowest = false;
+    }
+    if (slowest) bytes[p->level > 0 ? 1 : 0] += p->bytes;
+  }
+  for (int level = 0; level < 2; ++level)
+    line.rate_part(TermKind::wire, level, bytes[static_cast<std::size_t>(level)], 1 / cost[static_cast<std::size_t>(level)].rate);
+  line.wire_level = bytes[1] > 0 && bytes[1] / cost[1].rate >= bytes[0] / cost[0].rate ? 1 : 0;
+  return line;
+}
+
+[[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, int channels) {
+  const auto cost = level_costs(fabric, c, protocol, channels, schedule.collective);
+  const bool simple = protocol == Protocol::simple;
+  const double floor = simple ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)
+                              : protocol == Protocol::ll128 ? c.scale_up.ll128.floor : 0;
+  const double overlap = simple ? c.scale_up.simple.overlap : protocol == Protocol::ll128 ? c.scale_up.ll128.overlap : 1;
+  return price_phases(schedule, cost, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch, floor, overlap);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,41 @@
+#pragma once
+/// \file in_switch.hpp
+/// All-reduce by the NVSwitches of one domain (NVLS).
+///
+///   up to 8 GPUs   c0 + fN (1 + gN (1 - exp(-S/sN))) + 2(n-1)/n S / BN       fitted on H100 and B200, n = 8
+///   a rack         nvls_floor 3.9 (n/8)^0.74 + 2(n-1)/n S / (1.1 BN)         fitted on NVL72 all-reduces, 72 ranks
+///
+/// BN is a bus bandwidth. The bytes that cross a GPU's links, S (1 + 1/n), bound it at 2(n-1)/(n+1) of the one-way rate.
+
+#include <fabricost/hardware/constants.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
+
+namespace fabricost {
+
+/// How much dearer the floor of in-switch reduction is in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
+[[nodiscard]] inline double rack_floor_factor(double g) { return g > 8 ? 3.9 * std::pow(g / 8, 0.74) : 1; }
+/// Bus bandwidth of in-switch reduction of g ranks, never above what the links carry.
+[[nodiscard]] inline double in_switch_rate(const InSwitchConstants& c, const Fabric& fabric) {
+  const double g = fabric.local();
+  const double bound = 2 * (g - 1) / (g + 1) * fabric.full_rate;
+  return std::min(c.rate_share * (g > 8 ? 1.1 : 1) * fabric.full_rate, bound);
+}
+
+[[nodiscard]] inline Line price_in_switch(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c,
+                                          const TransportConstants& transport) {
+  const double n = fabric.local();
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, c.launch);
+  const bool rack = n > 8;
+  const double floor = rack ? std::max(0.0, transport.nvls_floor * rack_floor_factor(n) - c.launch) : c.nvls.floor;
+  line.base_part(TermKind::floor, 0, 1, std::max(0.1 * floor, floor + schedule.steps() * fabric.inner_latency));
+  if (!rack)
+    line.ramp({.shape = Ramp::Shape::exponential, .amplitude = floor * c.nvls.growth, .per_byte = 1 / c.nvls.growth_size});
+  // all_gather and reduce_scatter move half of all_reduce's bus volume
+  const double volume = bus_factor(schedule.collective, static_cast<int>(n));
+  line.rate_part(TermKind::wire, 0, volume, 1 / in_switch_rate(c.nvls, fabric));
+  return line;
+}
+
+}  // namespace fabricost

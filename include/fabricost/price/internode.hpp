@@ -1,0 +1,184 @@
+#pragma once
+/// \file internode.hpp
+/// Collectives over several domains. Form and constants: 1,851 merged points of 16 public clusters, 2 to 128 nodes.
+///
+/// N domains of g ranks, n = N g, V = S/n, u = V/NICs and U = S/NICs in kB; k = kI + kN steps, kN of them between domains;
+/// j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
+/// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85.
+///
+///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
+///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
+///   ring Simple  c0 + norm_1.3( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )       RS x 3 without GPUDirect
+///   tree LL      c0 + ht j (j/6)^1.1 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
+///   tree LL128   c0 + 5 h j + d L2 + S / (.77 At)
+///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+879)) + S / At
+///   NVLSTree     floor + d LV (.25 + .75 U/(U+879)) + S / min(BN g/(2(g-1)), .92 E w)
+///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
+///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
+
+#include <fabricost/hardware/constants.hpp>
+#include <fabricost/price/exchange.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/in_switch.hpp>
+#include <fabricost/price/line.hpp>
+#include <fabricost/price/pcie.hpp>
+#include <fabricost/price/ring.hpp>
+
+namespace fabricost {
+
+/// What is left of the NIC rate between GPU and NIC; one-directional operations do not suffer at the host bridge.
+[[nodiscard]] inline double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
+  const bool one_way = op == Collective::broadcast || op == Collective::reduce;
+  return (fabric.host_bridge ? (one_way ? 0.98 : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
+}
+
+namespace detail {
+
+/// The rate a ring or a tree can use inside a domain: B; PCIe's own where GPUs meet over PCIe; none needed with one rank.
+[[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
+  if (fabric.local() <= 1) return 1e30;
+  if (fabric.over_pcie) return c.pcie.simple_share[pcie_reach(fabric.local())] * fabric.pcie_rate;
+  return c.scale_up.simple.rate_share * fabric.inner_rate;
+}
+[[nodiscard]] inline double soft_smaller(double a, double b) { return 1 / norm(1 / a, 1 / b, 6); }
+
+struct Crossing {
+  double inner = 0, outer = 0;  ///< steps
+  double bytes = 0, message = 0;
+};
+[[nodiscard]] inline Crossing crossing(const Schedule& schedule) {
+  Crossing out;
+  for (const Phase& p : schedule) {
+    (p.level == 0 ? out.inner : out.outer) += p.steps;
+    out.bytes = std::max(out.bytes, p.bytes);
+    out.message = p.message;
+  }
+  return out;
+}
+}  // namespace detail
+
+[[nodiscard]] inline Line price_internode_ring(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
+  const auto& up = c.scale_up;
+  const auto& t = c.transport;
+  const detail::Crossing at = detail::crossing(schedule);
+  const double inner = detail::inner_ring_rate(fabric, c);
+  const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
+  const bool network_binds = outer <= inner;
+  const int level = network_binds ? 1 : 0;
+  const double drain = up.simple.drain * at.message;
+  const double kilobyte = 1e3 * fabric.nics / at.message;  // u = 1 at this S
+
+  Line line;
+  line.wire_level = level;
+  line.base_part(TermKind::launch, 0, 1, up.launch);
+  double rate = std::min(inner, outer);
+  if (protocol == Protocol::ll) {
+    line.base_part(TermKind::steps, 0, at.inner, with_latency(up.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency));
+    line.ramp({.shape = Ramp::Shape::saturating_square, .level = 1, .amplitude = at.outer * 0.52 * t.tree_growth,
+               .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
+    rate *= t.ll_share;
+  } else if (protocol == Protocol::ll128) {
+    line.base_part(TermKind::steps, 0, at.inner, with_latency(5 * up.ll.hop, fabric.inner_latency));
+    line.latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency));
+    line.overlap = 1.1;
+  } else {
+    const double step = with_latency(t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), fabric.outer_latency);
+    line.latency_part(TermKind::floor, 0, 1, up.simple.floor);
+    line.latency_part(TermKind::steps, 0, at.inner, with_latency(up.simple.hop, fabric.inner_latency));
+    line.latency_part(TermKind::steps, 1, at.outer, 0.25 * step);
+    line.ramp({.shape = Ramp::Shape::saturating, .inside = true, .level = 1, .amplitude = at.outer * 0.75 * step, .per_byte = 1 / (52 * kilobyte)});
+    line.overlap = 1.3;
+  }
+  line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
+  line.rate_part(TermKind::copy, level, drain, 1 / rate);
+  return line;
+}
+
+/// Also on one domain, where the network part falls away.
+[[nodiscard]] inline Line price_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
+  const auto& up = c.scale_up;
+  const auto& t = c.transport;
+  const double chain = schedule.steps(0);
+  const double network = schedule.steps() - chain;
+  const double passes = std::max(1.0, schedule.bytes(0));  // of S through a GPU
+  const double inner = detail::inner_ring_rate(fabric, c) / passes;
+  const double spread = fabric.domains() > 2 && schedule.collective == Collective::all_reduce ? 1 / 1.85 : 1;
+  const double outer = network > 0 ? 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
+                                   : 1e30;
+  const double rate = detail::soft_smaller(inner, outer);
+  const double kilobyte = 1e3 * fabric.nics;
+  const int level = outer <= inner ? 1 : 0;
+
+  Line line;
+  line.wire_level = level;
+  line.base_part(TermKind::launch, 0, 1, up.launch);
+  double share = 1;
+  if (protocol == Protocol::ll) {
+    const double longer = std::pow(std::min(std::max(chain, 1.0), 14.0) / 6, 1.1);
+    line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * longer, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, network, with_latency(t.tree_step, fabric.outer_latency));
+    line.ramp({.shape = Ramp::Shape::saturating_square, .level = 1, .amplitude = network * t.tree_growth, .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
+    share = network > 0 ? t.ll_share : 0.25;
+  } else if (protocol == Protocol::ll128) {
+    line.base_part(TermKind::steps, 0, chain, with_latency(5 * up.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, network, with_latency(t.ll128_step, fabric.outer_latency));
+    share = 0.77;
+  } else {
+    const double step = with_latency(t.tree_simple_step, fabric.outer_latency);
+    line.base_part(TermKind::floor, 0, 1, up.simple.floor);
+    line.base_part(TermKind::steps, 0, chain, with_latency(0.18 * up.simple.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, 0.26 * network, step);
+    line.ramp({.shape = Ramp::Shape::saturating, .level = 1, .amplitude = network * step, .per_byte = 1 / (879 * kilobyte)});
+  }
+  line.rate_part(TermKind::wire, level, 1, 1 / (share * rate));
+  return line;
+}
+
+[[nodiscard]] inline Line price_nvls_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  const auto& t = c.transport;
+  const double g = fabric.local();
+  const double network = schedule.steps() - schedule.steps(0);
+  const double inner = g > 1 ? in_switch_rate(c.scale_up.nvls, fabric) * g / (2 * (g - 1)) : 1e30;
+  const double spread = fabric.domains() > 2 ? 1 / 1.85 : 1;
+  const double outer = 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
+  const int level = outer <= inner ? 1 : 0;
+  const double step = with_latency(t.nvls_step, fabric.outer_latency);
+  Line line;
+  line.wire_level = level;
+  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.base_part(TermKind::floor, 0, 1, std::max(0.0, t.nvls_floor * rack_floor_factor(g) + 2 * fabric.inner_latency - c.scale_up.launch));
+  line.base_part(TermKind::steps, 1, 0.25 * network, step);
+  line.ramp({.shape = Ramp::Shape::saturating, .level = 1, .amplitude = 0.75 * network * step, .per_byte = 1 / (879e3 * fabric.nics)});
+  line.rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
+  return line;
+}
+
+[[nodiscard]] inline Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  const auto& t = c.transport;
+  const double n = fabric.ranks();
+  const double g = fabric.local();
+  const double path = nic_path_share(fabric, t, schedule.collective);
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  if (schedule.collective == Collective::send_recv) {
+    line.base_part(TermKind::steps, 1, 0.5, with_latency(t.ring_simple_step, fabric.outer_latency));
+    // the GPU's own share of the domain's NICs
+    const double share = fabric.outer_rate / fabric.nics * std::max(1.0, fabric.nics / g);
+    line.wire_level = 1;
+    line.rate_part(TermKind::wire, 1, 1, 1 / (0.98 * path * share * (fabric.domains() > 2 ? 0.52 : 1)));
+    return line;
+  }
+  line.base_part(TermKind::floor, 1, 1, t.exchange_base);
+  line.base_part(TermKind::steps, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
+  line.ramp({.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit * n)});
+  const double inside = (schedule.bytes(0) + 1 / n) / detail::inner_ring_rate(fabric, c);
+  const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.exchanges);
+  const double together = norm(inside, across, 2);
+  line.wire_level = across >= inside ? 1 : 0;
+  line.rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));
+  line.rate_part(TermKind::wire, 1, 1, together * across * across / (inside * inside + across * across));
+  return line;
+}
+
+}  // namespace fabricost

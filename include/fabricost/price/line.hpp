@@ -1,0 +1,132 @@
+#pragma once
+/// \file line.hpp
+/// What one (schedule, fabric, constants, protocol) costs as a function of the size S alone:
+///
+///   t(S) = base + outer ramps + norm_q( latency + inner ramps , volume )
+///   volume = rate S + early_rate min(S, early) + whole chunks
+///   norm_q(a, b) = (a^q + b^q)^(1/q)      q = 1: nothing overlaps; q large: the larger term hides the other
+///
+/// Compiled once, evaluated without allocating. The parts that make up base, latency and rate are kept beside their sums, so
+/// that a price can be taken apart again.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace fabricost {
+
+/// What a part of the time is spent on.
+enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy };
+inline constexpr std::array<const char*, 6> term_names{"launch", "serial steps", "protocol floor", "latency growth", "wire", "local copies"};
+[[nodiscard]] constexpr const char* name(TermKind kind) { return term_names[static_cast<std::size_t>(kind)]; }
+
+/// count x each: seconds in base and latency, seconds per byte of S in rate.
+struct Part {
+  TermKind kind = TermKind::launch;
+  int level = 0;  ///< of the fabric
+  double count = 0;
+  double each = 0;
+  [[nodiscard]] constexpr double value() const { return count * each; }
+};
+
+/// A bounded cost that grows with the message: amplitude x shape(S / scale), shape from 0 to 1.
+struct Ramp {
+  enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, channels, unbounded };
+  Shape shape = Shape::none;
+  bool inside = false;  ///< belongs to the latency that volume can hide
+  int level = 0;
+  double amplitude = 0;
+  double per_byte = 0;  ///< 1 / scale
+  double limit = 1;     ///< channels at most
+
+  [[nodiscard]] double operator()(double bytes) const {
+    const double x = bytes * per_byte;
+    switch (shape) {
+      case Shape::none: return 0;
+      case Shape::linear: return amplitude * std::min(1.0, x);
+      case Shape::square: return amplitude * (x < 1 ? x * x : 1);
+      case Shape::saturating: return amplitude * (x / (1 + x));
+      case Shape::saturating_square: return amplitude * (x * x / (1 + x * x));
+      case Shape::exponential: return amplitude * (1 - std::exp(-x));
+      case Shape::step: return x > 1 ? amplitude : 0;
+      case Shape::channels: return amplitude * (1 - 1 / std::clamp(x, 1.0, limit));
+      case Shape::unbounded: return amplitude * x;
+    }
+    return 0;
+  }
+};
+
+/// (a^q + b^q)^(1/q) for a, b >= 0, q >= 1.
+[[nodiscard]] inline double norm(double a, double b, double q) {
+  const double larger = std::max(a, b);
+  if (q == 1) return a + b;
+  if (larger <= 0) return 0;
+  return larger * std::pow(1 + std::pow(std::min(a, b) / larger, q), 1 / q);
+}
+
+struct Line {
+  static constexpr int most_parts = 4;
+  static constexpr int most_ramps = 2;
+
+  double base = 0, latency = 0, rate = 0;  ///< sums of the parts
+  double overlap = 1;                      ///< q
+  double early_rate = 0;                   ///< seconds per byte of the first `early` bytes, on top of rate (below 0: they are faster)
+  double early = 0;
+  double chunk = std::numeric_limits<double>::infinity();  ///< bytes that move as one round of whole chunks; the first round is latency
+  double chunk_seconds = 0;
+  double chunk_share = 0;  ///< of the volume beyond the first round, what moves in whole chunks
+  int wire_level = 0;      ///< the level whose rate binds
+  std::array<Ramp, most_ramps> ramps{};
+  std::array<Part, most_parts> base_parts{}, latency_parts{}, rate_parts{};
+
+  /// Seconds for S bytes, S >= 0.
+  [[nodiscard]] double operator()(double bytes) const {
+    double outer = base;
+    double hidden = latency;
+    for (const Ramp& ramp : ramps) {
+      if (ramp.shape == Ramp::Shape::none) continue;
+      (ramp.inside ? hidden : outer) += ramp(bytes);
+    }
+    return outer + norm(hidden, volume(bytes), overlap);
+  }
+
+  /// The second argument of the norm.
+  [[nodiscard]] double volume(double bytes) const { return rate * bytes + early_rate * std::min(bytes, early) + chunks(bytes); }
+
+  /// Rounds of whole chunks after the first.
+  [[nodiscard]] double chunks(double bytes) const {
+    if (!(bytes > chunk)) return 0;
+    const double rounds = bytes / chunk;
+    return chunk_seconds * (chunk_share * (std::ceil(rounds) - 1) + (1 - chunk_share) * (rounds - 1));
+  }
+
+  Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, {kind, level, count, each}); }
+  Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, {kind, level, count, each}); }
+  Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, {kind, level, count, each}); }
+  Line& ramp(const Ramp& added) {
+    if (added.amplitude > 0)
+      for (Ramp& free : ramps)
+        if (free.shape == Ramp::Shape::none) {
+          free = added;
+          break;
+        }
+    return *this;
+  }
+
+ private:
+  Line& add(std::array<Part, most_parts>& parts, double& sum, const Part& part) {
+    const double value = part.value();
+    if (value == 0) return *this;
+    sum += value;
+    for (Part& free : parts)
+      if (free.count == 0) {
+        free = part;
+        return *this;
+      }
+    parts.back().count += value / parts.back().each;  // no room: the last part carries the rest
+    return *this;
+  }
+};
+
+}  // namespace fabricost

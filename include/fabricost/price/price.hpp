@@ -1,0 +1,118 @@
+#pragma once
+/// \file price.hpp
+/// schedule x fabric x constants -> Line, and the half width of its uncertainty. Which form prices which algorithm is decided
+/// here and nowhere else.
+
+#include <fabricost/price/channels.hpp>
+#include <fabricost/price/generic.hpp>
+#include <fabricost/price/in_switch.hpp>
+#include <fabricost/price/internode.hpp>
+#include <fabricost/schedule/direct_reduce.hpp>
+#include <fabricost/schedule/exchange.hpp>
+#include <fabricost/schedule/halving_doubling.hpp>
+#include <fabricost/schedule/hierarchical.hpp>
+#include <fabricost/schedule/in_network.hpp>
+#include <fabricost/schedule/pat.hpp>
+#include <fabricost/schedule/point_to_point.hpp>
+#include <fabricost/schedule/ring.hpp>
+#include <fabricost/schedule/torus.hpp>
+#include <fabricost/schedule/tree.hpp>
+
+namespace fabricost {
+
+/// The schedule of an algorithm for a collective over a fabric's levels.
+[[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Fabric& fabric) {
+  const Levels& levels = fabric.levels;
+  if (op == Collective::send_recv) return send_recv_schedule(levels, fabric.domains() > 1 ? 1 : 0);
+  switch (algorithm) {
+    case Algorithm::ring: return ring_schedule(op, levels);
+    case Algorithm::tree: return tree_schedule(op, levels);
+    case Algorithm::nvls: return nvls_schedule(op, levels);
+    case Algorithm::nvls_tree: return nvls_tree_schedule(op, levels);
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain: return collnet_schedule(algorithm, op, levels);
+    case Algorithm::pat: return pat_schedule(op, levels);
+    case Algorithm::halving_doubling: return halving_doubling_schedule(op, levels, false);
+    case Algorithm::rabenseifner: return halving_doubling_schedule(op, levels, true);
+    case Algorithm::bruck: return bruck_schedule(op, levels);
+    case Algorithm::pairwise: return pairwise_schedule(op, levels);
+    case Algorithm::direct: return direct_schedule(op, levels);
+    case Algorithm::torus_bucket: {
+      const std::span<const int> dims{fabric.torus.data(), static_cast<std::size_t>(fabric.torus_axes)};
+      return op == Collective::all_to_all ? torus_exchange_schedule(levels, dims, fabric.wrap) : torus_schedule(op, levels, dims, fabric.wrap);
+    }
+    case Algorithm::one_shot: return one_shot_schedule(levels);
+    case Algorithm::two_shot: return two_shot_schedule(levels);
+    case Algorithm::hierarchical: return hierarchical_schedule(op, levels);
+  }
+  return ring_schedule(op, levels);
+}
+
+/// True when a form was fitted to measurements of this (algorithm, fabric); otherwise the price comes from the schedule alone.
+[[nodiscard]] inline bool has_fitted_form(Algorithm algorithm, Collective op, const Fabric& fabric) {
+  if (fabric.library == Library::other) return false;
+  const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
+  switch (algorithm) {
+    case Algorithm::ring: return !exchange;
+    case Algorithm::direct: return exchange;
+    case Algorithm::tree: return fabric.domains() > 1;
+    case Algorithm::nvls: return fabric.domains() <= 1;
+    case Algorithm::nvls_tree: return true;
+    default: return false;
+  }
+}
+
+/// The price of a schedule run over a fabric under a protocol, as a function of the size.
+[[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
+  if (fabric.ranks() <= 1 || schedule.count == 0) {
+    Line line;
+    line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
+    return line;
+  }
+  const int channels = running_channels(fabric.usable_per_gpu, fabric.generation);
+  const bool across = fabric.domains() > 1;
+  const bool fitted = fabric.library != Library::other;
+  switch (schedule.algorithm) {
+    case Algorithm::ring:
+      if (!fitted) break;
+      if (across) return price_internode_ring(schedule, fabric, c, protocol);
+      if (fabric.over_pcie) return price_pcie(schedule, fabric, c.pcie, protocol);
+      return price_ring(schedule, fabric, c.scale_up, protocol, channels, byte_wide);
+    case Algorithm::tree: return price_tree(schedule, fabric, c, protocol);
+    case Algorithm::nvls:
+      if (!across) return price_in_switch(schedule, fabric, c.scale_up, c.transport);
+      break;
+    case Algorithm::nvls_tree: return price_nvls_tree(schedule, fabric, c);
+    case Algorithm::direct:
+      if (!fitted || (schedule.collective != Collective::all_to_all && schedule.collective != Collective::send_recv)) break;
+      if (across) return price_internode_exchange(schedule, fabric, c);
+      if (fabric.over_pcie) return price_pcie(schedule, fabric, c.pcie, protocol);
+      return price_exchange(schedule, fabric, c.scale_up, protocol);
+    default: break;
+  }
+  return price_generic(schedule, fabric, c, protocol, channels);
+}
+
+/// Half width in log time of the interval nine in ten points fall into, for what ran on a measured machine of this kind.
+[[nodiscard]] inline double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric) {
+  const bool across = fabric.domains() > 1;
+  const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
+  const auto by_protocol = [&](double ll, double ll128, double simple) {
+    return ran.protocol == Protocol::ll ? ll : ran.protocol == Protocol::ll128 ? ll128 : simple;
+  };
+  if (!has_fitted_form(ran.algorithm, op, fabric)) return w.unfitted_algorithm;
+  if (exchange && across) return w.internode_exchange;
+  if (fabric.over_pcie && !across)
+    return exchange ? by_protocol(w.pcie_exchange_ll, w.pcie_exchange_ll, w.pcie_exchange_simple) : by_protocol(w.pcie_ll, w.pcie_ll, w.pcie_simple);
+  if (exchange) return by_protocol(w.exchange_ll, w.exchange_ll, w.exchange_simple);
+  switch (ran.algorithm) {
+    case Algorithm::ring:
+      return across ? by_protocol(w.internode_ring_ll, w.internode_ring_ll128, w.internode_ring_simple)
+                    : by_protocol(w.ring_ll, w.ring_ll128, w.ring_simple);
+    case Algorithm::tree: return by_protocol(w.tree_ll, w.tree_ll128, w.tree_simple);
+    case Algorithm::nvls: return fabric.local() > 8 ? w.nvls_tree : w.nvls;
+    default: return w.nvls_tree;
+  }
+}
+
+}  // namespace fabricost

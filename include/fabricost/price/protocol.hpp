@@ -1,0 +1,31 @@
+#pragma once
+/// \file protocol.hpp
+/// How bytes cross a link:
+///   LL      8-byte stores of which 4 are a flag: lowest latency, at most half the rate
+///   LL128   120 of 128 bytes are data, needs stores that stay in order: NVLink
+///   Simple  whole chunks and a separate flag: full rate, highest latency per step
+
+#include <fabricost/algorithm.hpp>
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace fabricost {
+
+enum class Protocol : unsigned char { ll, ll128, simple };
+inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"};
+[[nodiscard]] constexpr std::string_view name(Protocol p) { return protocol_names[static_cast<std::size_t>(p)]; }
+
+[[nodiscard]] inline std::optional<Protocol> parse_protocol(std::string_view text) {
+  return detail::parse_enum<Protocol>(text, protocol_names);
+}
+
+/// What runs: one algorithm under one protocol.
+struct Candidate {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  friend constexpr bool operator==(const Candidate&, const Candidate&) = default;
+};
+
+}  // namespace fabricost

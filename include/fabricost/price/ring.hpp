@@ -1,0 +1,84 @@
+#pragma once
+/// \file ring.hpp
+/// A ring inside one NVLink-like domain, per protocol. Form and constants: least squares on 1,512 merged NCCL points of 8 A100,
+/// H100 and B200 (aiconfigurator data, NCCL 2.23 to 2.29), median error 2.1 %.
+///
+/// V = S/n, k steps, c = clamp(S/T, 1, C) channels in use of the C that NCCL opens, w = V/c bytes per channel and step:
+///
+///   LL      c0 + h k + F^2 (m0 + mag ka + (mrs + i8L d) kr) + mc (1 - 1/c) + (k+1) W / bL       T = 4096 n
+///           F = min(1, w/4096), W = ce 4096 max(0, ceil(w/4096)-1) + (1-ce) max(0, w-4096)
+///   LL128   c0 + h k + norm_1.4( f1 , (k+1.4) V (1 + i8 d) / (0.83 B) )
+///   Simple  c0 + norm_q( rho (f + hs k) , [(k+x) V + y min(V, C MiB)] (1 + i8 d) / (mu B) )
+///
+/// Wrong where chunking shows: LL128 misses by 4 to 16 %.
+
+#include <fabricost/hardware/constants.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
+#include <fabricost/price/protocol.hpp>
+
+namespace fabricost {
+
+/// A latency per step that follows the tier's own, never below a tenth of what was fitted.
+[[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(0.1 * fitted, fitted + beyond); }
+
+namespace detail {
+/// How far an operation's rate is from all_gather's: RS mrs2, AR mar, the rest 1.
+[[nodiscard]] inline double simple_rate_factor(const SimpleConstants& c, Collective op) {
+  if (op == Collective::all_reduce) return c.all_reduce_rate;
+  return op == Collective::reduce_scatter || op == Collective::reduce ? c.reduce_scatter_rate : 1;
+}
+}  // namespace detail
+
+/// \param channels  C, the channels NCCL opens
+/// \param byte_wide the elements are 8 bits wide
+[[nodiscard]] inline Line price_ring(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol,
+                                     int channels, bool byte_wide) {
+  const double n = fabric.ranks();
+  const double k = schedule.steps();
+  double forwards = 0, reducing = 0, message = 0;
+  for (const Phase& p : schedule) {
+    forwards += p.forwards;
+    reducing += p.reduces;
+    message = p.message;
+  }
+  const double bytes = schedule.bytes(0);
+  const double wide = byte_wide && reducing > 0 ? 1 : 0;
+  const double heavier = 1 + c.int8_volume * wide;
+
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, c.launch);
+  if (protocol == Protocol::ll) {
+    const auto& ll = c.ll;
+    line.base_part(TermKind::steps, 0, k, with_latency(ll.hop, fabric.inner_latency));
+    const double threads = ll.chunk * n;  // S at which one channel has work for all its threads
+    line.ramp({.shape = Ramp::Shape::square,
+               .amplitude = ll.full_threads + ll.forward * forwards + (ll.reduce + ll.reduce_int8 * wide) * reducing,
+               .per_byte = 1 / threads});
+    line.ramp({.shape = Ramp::Shape::channels, .amplitude = ll.channels_cost, .per_byte = 1 / threads, .limit = static_cast<double>(channels)});
+    line.chunk = threads * channels;
+    line.chunk_seconds = (bytes / message + 1) * ll.chunk / std::min(ll.channel_rate, fabric.inner_rate / channels);
+    line.chunk_share = ll.chunk_share;
+  } else if (protocol == Protocol::ll128) {
+    const double rate = c.ll128.rate_share * c.simple.rate_share * fabric.inner_rate;
+    line.base_part(TermKind::steps, 0, k, with_latency(c.ll.hop, fabric.inner_latency));
+    line.latency_part(TermKind::floor, 0, 1, c.ll128.floor);
+    line.overlap = c.ll128.overlap;
+    line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
+    line.rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
+  } else {
+    const auto& s = c.simple;
+    const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
+    const double easier = 1 - (1 - s.reduce_latency) * (k > 0 ? reducing / k : 0);  // rho
+    line.latency_part(TermKind::floor, 0, easier, s.floor);
+    line.latency_part(TermKind::steps, 0, easier * k, with_latency(s.hop, fabric.inner_latency));
+    line.overlap = s.overlap;
+    line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
+    line.rate_part(TermKind::copy, 0, s.drain * message * heavier, 1 / rate);
+    line.early_rate = s.cold_copy * message * heavier / rate;
+    line.early = channels * mebibyte / message;
+  }
+  return line;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,76 @@
+#pragma once
+/// \file terms.hpp
+/// Taking a price apart: what each part contributes at one size, so that the contributions sum to the time.
+///
+/// Inside norm_q(a, b) the shares are a (a/t)^(q-1) and b (b/t)^(q-1): the first-order effect of each argument (Euler's theorem
+/// for a function homogeneous of degree 1), so that a share says how much of the time one would save by shrinking it.
+
+#include <fabricost/price/line.hpp>
+
+namespace fabricost {
+
+/// One contribution in seconds, on a level of the fabric.
+struct Contribution {
+  TermKind kind = TermKind::launch;
+  int level = 0;
+  double seconds = 0;
+};
+
+struct Contributions {
+  static constexpr int capacity = 12;
+  int count = 0;
+  std::array<Contribution, capacity> items{};
+
+  /// Adds to the entry of the same kind and level, or makes one.
+  constexpr void add(TermKind kind, int level, double seconds) {
+    if (seconds == 0) return;
+    for (int i = 0; i < count; ++i) {
+      Contribution& c = items[static_cast<std::size_t>(i)];
+      if (c.kind == kind && c.level == level) {
+        c.seconds += seconds;
+        return;
+      }
+    }
+    // six kinds on two levels fit exactly
+    items[static_cast<std::size_t>(count++)] = {kind, level, seconds};
+  }
+  [[nodiscard]] constexpr const Contribution* begin() const { return items.data(); }
+  [[nodiscard]] constexpr const Contribution* end() const { return items.data() + count; }
+};
+
+/// Contributions of `line` at `bytes`; they sum to line(bytes) but for rounding.
+[[nodiscard]] inline Contributions take_apart(const Line& line, double bytes) {
+  Contributions out;
+  double hidden = line.latency;
+  for (const Ramp& ramp : line.ramps)
+    if (ramp.inside) hidden += ramp(bytes);
+  const double volume = line.volume(bytes);
+  // shares of norm_q(hidden, volume)
+  double keep_hidden = 1;
+  double keep_volume = 1;
+  if (line.overlap != 1 && hidden > 0 && volume > 0) {
+    const double together = norm(hidden, volume, line.overlap);
+    const double ratio = std::pow(hidden / volume, line.overlap);
+    keep_hidden = together / hidden * (ratio / (1 + ratio));
+    keep_volume = together / volume / (1 + ratio);
+    if (std::isinf(ratio)) {
+      keep_hidden = together / hidden;
+      keep_volume = 0;
+    }
+  }
+  for (const Part& p : line.base_parts)
+    if (p.count != 0) out.add(p.kind, p.level, p.value());
+  for (const Part& p : line.latency_parts)
+    if (p.count != 0) out.add(p.kind, p.level, p.value() * keep_hidden);
+  for (const Ramp& ramp : line.ramps)
+    if (ramp.shape != Ramp::Shape::none) out.add(TermKind::growth, ramp.level, ramp(bytes) * (ramp.inside ? keep_hidden : 1));
+  for (const Part& p : line.rate_parts)
+    if (p.count != 0) out.add(p.kind, p.level, p.value() * bytes * keep_volume);
+  // a faster start (below zero) belongs to the wire, an extra copy to the copies
+  const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
+  out.add(early < 0 ? TermKind::wire : TermKind::copy, line.wire_level, early);
+  out.add(TermKind::wire, line.wire_level, line.chunks(bytes) * keep_volume);
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,94 @@
+#pragma once
+/// \file schedule.hpp
+/// What an algorithm moves, without any hardware: phases of (level, serial steps, bytes per endpoint and direction).
+///
+/// Bytes are multiples of the operation's size S. Level 0 is the innermost (GPUs of a scale-up domain, endpoint: a GPU);
+/// level i joins `sizes[i]` groups of the level below (endpoint: one such group, so bytes are those that leave the group).
+/// Phases of one stage stream through each other: their latencies add, the slowest carries the volume. Stages follow one
+/// another and add.
+
+#include <fabricost/algorithm.hpp>
+#include <fabricost/collective.hpp>
+
+#include <array>
+#include <cassert>
+#include <cmath>
+
+namespace fabricost {
+
+inline constexpr int max_levels = 4;
+
+/// How ranks are grouped, inside out: {8, 4} is 4 nodes of 8.
+struct Levels {
+  std::array<int, max_levels> sizes{1, 1, 1, 1};
+  int count = 1;
+
+  constexpr Levels() = default;
+  explicit constexpr Levels(int ranks) : sizes{ranks, 1, 1, 1} {}
+  constexpr Levels(int inner, int outer) : sizes{inner, outer, 1, 1}, count(outer > 1 ? 2 : 1) {}
+
+  [[nodiscard]] constexpr double ranks() const {
+    double n = 1;
+    for (int i = 0; i < count; ++i) n *= sizes[static_cast<std::size_t>(i)];
+    return n;
+  }
+  /// Ranks below one endpoint of `level`.
+  [[nodiscard]] constexpr double below(int level) const {
+    double n = 1;
+    for (int i = 0; i < level; ++i) n *= sizes[static_cast<std::size_t>(i)];
+    return n;
+  }
+  [[nodiscard]] constexpr double size(int level) const { return sizes[static_cast<std::size_t>(level)]; }
+};
+
+struct Phase {
+  int level = 0;
+  int stage = 0;
+  double steps = 0;    ///< serial steps that cross this level
+  double bytes = 0;    ///< leave one endpoint of the level, one direction, as a multiple of S
+  double message = 0;  ///< one step's message, as a multiple of S
+  double forwards = 0;  ///< of the steps, those that store and pass on
+  double reduces = 0;   ///< of the steps, those that combine
+};
+
+struct Schedule {
+  static constexpr int capacity = 12;
+
+  Algorithm algorithm = Algorithm::ring;
+  Collective collective = Collective::all_reduce;
+  Levels levels;
+  int count = 0;
+  std::array<Phase, capacity> phases{};
+
+  constexpr void add(const Phase& phase) {
+    assert(count < capacity);
+    if (phase.steps > 0 || phase.bytes > 0) phases[static_cast<std::size_t>(count++)] = phase;
+  }
+  [[nodiscard]] constexpr const Phase* begin() const { return phases.data(); }
+  [[nodiscard]] constexpr const Phase* end() const { return phases.data() + count; }
+
+  /// Serial steps over all levels.
+  [[nodiscard]] constexpr double steps() const {
+    double k = 0;
+    for (const Phase& p : *this) k += p.steps;
+    return k;
+  }
+  /// Serial steps that cross a level.
+  [[nodiscard]] constexpr double steps(int level) const {
+    double k = 0;
+    for (const Phase& p : *this) k += p.level == level ? p.steps : 0;
+    return k;
+  }
+  /// Bytes that leave one endpoint of a level, one direction, as a multiple of S.
+  [[nodiscard]] constexpr double bytes(int level) const {
+    double b = 0;
+    for (const Phase& p : *this) b += p.level == level ? p.bytes : 0;
+    return b;
+  }
+};
+
+namespace detail {
+[[nodiscard]] inline double log2_ceil(double n) { return n <= 1 ? 0 : std::ceil(std::log2(n) - 1e-12); }
+}  // namespace detail
+
+}  // namespace fabricost

@@ -1,0 +1,12 @@
+#pragma once
+/// \file catch.hpp
+/// Catch2 under one name: version 2 (one header) and version 3 (many) keep theirs in different places.
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;  // version 2 has it in the global namespace
+#elif __has_include(<catch2/catch.hpp>)
+#include <catch2/catch.hpp>
+#else
+#error "Catch2 was not found: install it (Debian and Ubuntu: apt install catch2)"
+#endif

@@ -1,0 +1,168 @@
+"""Compiles one snippet at a time against a precompiled prelude, without producing code."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+PRELUDE = """\
+#include <fabricost/units.hpp>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+using namespace fabricost;
+using namespace fabricost::units;
+using namespace fabricost::literals;
+template <class T> void use(const T&) {}
+template <class T> void fails_late(const T&) { static_assert(sizeof(T) == 0, "fails when instantiated"); }
+"""
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+NAMES = {"gcc": "g++", "clang": "clang++"}
+# A C++20 header needs g++ 10 or clang++ 10 at least; the plain name comes first because a user means that one.
+CANDIDATES = {family: [name, *(f"{name}-{n}" for n in range(24, 9, -1))] for family, name in NAMES.items()}
+# These say that a name or a bracket is wrong, not that a quantity is misused: such a BAD line proves nothing.
+MISSPELT = re.compile(
+    r"was not declared|undeclared identifier|does not name a type|unknown type name|is not a member of"
+    r"|has no member named|no member named|unable to find .* literal operator|no matching literal operator"
+    r"|^expected|redeclaration|redefinition|^stray|No such file|file not found"
+)
+
+
+class Unavailable(Exception):
+    """Why the compiler cannot be used here."""
+
+
+@dataclasses.dataclass
+class Result:
+    ok: bool
+    message: str  # the first error, shortened; empty when ok
+
+
+class Compiler:
+    def __init__(self, family: str, path: str | None, include: pathlib.Path, isystem: list[str], work: pathlib.Path):
+        self.family = family
+        self.path = find(family, path)
+        # Naming /usr/include again would reorder the search path and break #include_next in the standard library.
+        system = [flag for d in isystem if os.path.realpath(d) != "/usr/include" for flag in ("-isystem", d)]
+        self.flags = ["-std=c++20", "-I", str(include), *system]
+        self.label = self.identify()
+        self.work = work / family
+        # Two of them: g++ refuses a precompiled header made with other warning options.
+        self.prelude = {strict: self.precompile(strict) for strict in (False, True)}
+
+    def identify(self) -> str:
+        """Compiler, Boost and standard library: all three have a say in the text of a message."""
+        probe = """
+            #include <boost/version.hpp>
+            #include <cstddef>
+            #ifdef __clang__
+            clang++ __clang_major__.__clang_minor__.__clang_patchlevel__
+            #else
+            g++ __GNUC__.__GNUC_MINOR__.__GNUC_PATCHLEVEL__
+            #endif
+            , Boost BOOST_LIB_VERSION
+            #ifdef _GLIBCXX_RELEASE
+            , libstdc++ _GLIBCXX_RELEASE
+            #endif
+        """
+        run = self.call(["-E", "-P", "-x", "c++", "-"], probe)
+        if run.returncode:
+            raise Unavailable(f"{self.path} cannot preprocess <boost/version.hpp>: {first_error(run.stderr)}")
+        words = re.search(rf"(?m)^\s*(clang\+\+|g\+\+).*\Z", run.stdout, re.DOTALL)
+        label = re.sub(r"\s*([.,])\s*", r"\1", " ".join(words[0].split())).replace(",", ", ").replace('"', "")
+        if not label.startswith(NAMES[self.family] + " "):
+            raise Unavailable(f"{self.path} is {label.split(',')[0]}, not {NAMES[self.family]}")
+        return label
+
+    def precompile(self, strict: bool) -> pathlib.Path:
+        folder = self.work / ("strict" if strict else "plain")
+        folder.mkdir(parents=True)
+        header = folder / "prelude.hpp"
+        header.write_text(PRELUDE, encoding="utf-8")
+        output = f"{header}.gch" if self.family == "gcc" else f"{header}.pch"
+        run = self.call([*(STRICT if strict else []), "-x", "c++-header", str(header), "-o", output])
+        if run.returncode:
+            raise RuntimeError(f"{self.path} cannot compile the prelude:\n{run.stderr}")
+        return header
+
+    def compile(self, body: str, strict: bool) -> Result:
+        """The body of a function, after the prelude. `strict` turns all warnings on, and into errors."""
+        header = str(self.prelude[strict])
+        use = ["-include", header] if self.family == "gcc" else ["-include-pch", f"{header}.pch"]
+        # g++ would fall back to reading the header again, which is right but slow: be told.
+        guard = ["-Werror=invalid-pch", "-Winvalid-pch"] if self.family == "gcc" else []
+        # Never a file on disk: its path would get into the messages.
+        text = f'#line 1 "your.cpp"\nvoid f();\nvoid f() {{ {body} }}\n'
+        run = self.call([*(STRICT if strict else []), *guard, *use, "-fsyntax-only", "-x", "c++", "-"], text)
+        if run.returncode < 0 or "internal compiler error" in run.stderr or "not used because" in run.stderr:
+            raise RuntimeError(f"{self.path} broke on: {body}\n{run.stderr}")
+        return Result(run.returncode == 0, "" if run.returncode == 0 else first_error(run.stderr))
+
+    def call(self, arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+        # LC_ALL=C: English messages with plain quotes.
+        return subprocess.run(
+            [self.path, *self.flags, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+
+
+def find(family: str, path: str | None) -> str:
+    if path:
+        found = shutil.which(path)
+        if not found:
+            raise Unavailable(f"there is no program {path}")
+        return found
+    for name in CANDIDATES[family]:
+        if found := shutil.which(name):
+            return found
+    raise Unavailable(f"there is no {NAMES[family]} on the PATH")
+
+
+def first_error(stderr: str) -> str:
+    found = re.search(r"(?:fatal )?error: (.*)", stderr)
+    return shorten(found[1]) if found else stderr.strip().partition("\n")[0]
+
+
+def shorten(message: str, width: int = 160) -> str:
+    """Drops what differs between machines (folders) and what nobody reads (most of the template arguments)."""
+    message = re.sub(r" [{(]aka '[^']*'[)}]", "", message)
+    message = summarize_template_arguments(message)
+    message = re.sub(r"\[with .*?\](?:\((?:[^()]|\([^()]*\))*\))?", "[with ...]", message)
+    message = re.sub(r"(?<![\w<)])(?:/[\w.+-]+)+/([\w.+-]+)", r"\1", message)
+    message = message.replace("boost::units::", "")
+    return message if len(message) <= width else message[: width - 3].rstrip() + "..."
+
+
+def summarize_template_arguments(message: str, keep: int = 30) -> str:
+    """quantity<(400 characters)> -> quantity<... time^-1 byte ...>: the dimensions and scales tell two types apart."""
+    out, start, depth = "", 0, 0
+    for i, c in enumerate(message):
+        shift_or_less = c == "<" and (message[i + 1 : i + 2] in ("<", " ", "'") or message[i - 1] in "< ")
+        if c == "<" and not shift_or_less:
+            depth += 1
+            if depth == 1:
+                out, start = out + message[start:i], i
+        elif c == ">" and depth and message[i - 1] != "-":
+            depth -= 1
+            if depth == 0:
+                whole = message[start : i + 1]
+                out, start = out + (whole if len(whole) <= keep else summary(whole) + ">"), i + 1
+    rest = message[start:]
+    return out + (rest if depth == 0 else summary(rest))  # depth: the compiler cut the line off itself
+
+
+def summary(arguments: str) -> str:
+    number = r"(?:boost::units::)?static_rational<(-?\d+)"
+    found = re.findall(rf"\bdim<[\w:]*?(\w+?)(?:_base)?_dimension\s*,\s*(?:{number})?", arguments)
+    parts = [name if exponent in ("", "1") else f"{name}^{exponent}" for name, exponent in found]
+    parts += [f"{base}^{power}" for base, power in re.findall(rf"\bscale<(\d+),\s*{number}", arguments)]
+    unique = " ".join(dict.fromkeys(parts))
+    return f"<... {unique} ..." if unique else "<..."
