@@ -72,7 +72,9 @@ class Compiler:
         run = self.call(["-E", "-P", "-x", "c++", "-"], probe)
         if run.returncode:
             raise Unavailable(f"{self.path} cannot preprocess <boost/version.hpp>: {first_error(run.stderr)}")
-        words = re.search(rf"(?m)^\s*(clang\+\+|g\+\+).*\Z", run.stdout, re.DOTALL)
+        words = re.search(r"^\s*(clang\+\+|g\+\+).*\Z", run.stdout, re.DOTALL | re.MULTILINE)
+        if not words:
+            raise Unavailable(f"{self.path} does not say what it is")
         label = re.sub(r"\s*([.,])\s*", r"\1", " ".join(words[0].split())).replace(",", ", ").replace('"', "")
         if not label.startswith(NAMES[self.family] + " "):
             raise Unavailable(f"{self.path} is {label.split(',')[0]}, not {NAMES[self.family]}")

@@ -25,7 +25,7 @@ struct Gpu {
   int units = 0;                                            ///< SMs or compute units
   double clock_hz = 0;
   Sourced<Watts> power;
-  Sourced<DollarsPerTime> price;
+  Sourced<DollarRate> price;
   std::string scale_up_link;  ///< empty when it has none
   int scale_up_links = 0;
   std::string host_link;

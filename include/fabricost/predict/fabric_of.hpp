@@ -44,7 +44,7 @@ inline void describe_scale_up(Fabric& f, const System& system, const Tier& tier,
   f.in_switch = tier.reduces_in_network && f.switched;
   f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
   if (f.over_pcie) {
-    f.pcie_rate = full / tier.shared_by;
+    f.pcie_rate = full;  // what sharing leaves of it is in the fitted shares by number of ranks
     f.usable_per_gpu = tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value()) : 0.76 * full;
     f.inner_rate = f.pcie_rate * tier.efficiency;
     return;

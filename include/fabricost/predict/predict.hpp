@@ -89,7 +89,7 @@ inline void check_size(double bytes) {
   std::vector<Prediction> out;
   out.reserve(sizes.size());
   Operation one = op;
-  for (const Bytes size : sizes) {
+  for (const Bytes& size : sizes) {
     detail::check_size(size.value());
     one.bytes = size;
     out.push_back(detail::finish(system, one, curve.fabric(), curve.ran(size.value()), curve.line(size.value()), by_price));
