@@ -35,15 +35,16 @@ struct Issue {
   /// `file:line:column: path: message` and, below it, the line of the file with a caret and the remedy.
   [[nodiscard]] std::string text() const {
     std::string out = file;
-    if (line > 0) out += ":" + std::to_string(line) + ":" + std::to_string(column);
-    out += ": ";
-    if (!path.empty()) out += path + ": ";
-    out += message;
+    const auto add = [&out](auto&&... pieces) { (out.append(pieces), ...); };
+    if (line > 0) add(":", std::to_string(line), ":", std::to_string(column));
+    add(": ");
+    if (!path.empty()) add(path, ": ");
+    add(message);
     if (!excerpt.empty()) {
-      out += "\n    " + excerpt + "\n    " + std::string(static_cast<std::size_t>(column > 0 ? column - 1 : 0), ' ') + "^";
-      if (!remedy.empty()) out += " " + remedy;
+      add("\n    ", excerpt, "\n    ", std::string(static_cast<std::size_t>(column > 0 ? column - 1 : 0), ' '), "^");
+      if (!remedy.empty()) add(" ", remedy);
     } else if (!remedy.empty()) {
-      out += "\n    " + remedy;
+      add("\n    ", remedy);
     }
     return out;
   }
@@ -59,7 +60,10 @@ class SpecError : public Error {
  private:
   static std::string joined(const std::vector<Issue>& issues) {
     std::string out;
-    for (const Issue& issue : issues) out += (out.empty() ? "" : "\n") + issue.text();
+    for (const Issue& issue : issues) {
+      if (!out.empty()) out.append("\n");
+      out.append(issue.text());
+    }
     return out;
   }
 

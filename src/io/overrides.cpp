@@ -1,0 +1,106 @@
+#include "io/overrides.hpp"
+
+#include <fabricost/io/load.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace fabricost::io {
+
+namespace {
+
+std::vector<std::string> segments_of(const std::string& path) {
+  std::vector<std::string> out;
+  std::string now;
+  for (const char c : path) {
+    if (c == '.' || c == '[') {
+      if (!now.empty()) out.push_back(now);
+      now = c == '[' ? "[" : "";
+    } else if (c != ']') {
+      now += c;
+    }
+  }
+  if (!now.empty()) out.push_back(now);
+  return out;
+}
+
+SpecError nowhere(const std::string& path, const std::string& value, const std::string& message, const std::string& remedy) {
+  return SpecError({{.file = "--set " + path + "=" + value, .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
+}
+
+std::vector<std::string> tier_names(const SpecNode& tiers) {
+  std::vector<std::string> out;
+  for (const SpecNode& tier : tiers.items)
+    if (const SpecNode* name = tier.find("name")) out.push_back(name->text);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const std::string> overrides) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& text : overrides) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", text));
+    out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+bool is_gpu_path(std::string& path) {
+  std::string rest = path;
+  if (rest.starts_with("tiers.")) rest = rest.substr(6);
+  if (rest.starts_with("gpu.")) {
+    path = rest.substr(4);
+    return true;
+  }
+  if (rest.starts_with("hbm.") || rest.starts_with("l2.")) {
+    path = rest;
+    return true;
+  }
+  return false;
+}
+
+void apply_override(SpecNode& tree, const std::string& path, const std::string& value) {
+  std::vector<std::string> segments = segments_of(path);
+  if (segments.empty()) throw nowhere(path, value, "the path is empty", "");
+  const SpecNode* tiers = tree.find("tiers");
+  if (segments.size() > 1 && segments.front() != "tiers" && tree.find(segments.front()) == nullptr && tiers != nullptr) segments.insert(segments.begin(), "tiers");
+
+  SpecNode* at = &tree;
+  for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
+    const std::string& segment = segments[i];
+    SpecNode* next = nullptr;
+    if (at->kind == SpecNode::Kind::list) {
+      std::size_t index = at->items.size();
+      if (segment.front() == '[') {
+        std::from_chars(segment.data() + 1, segment.data() + segment.size(), index);
+      } else {
+        for (std::size_t j = 0; j < at->items.size(); ++j)
+          if (const SpecNode* name = at->items[j].find("name"); name != nullptr && name->text == segment) index = j;
+      }
+      if (index < at->items.size()) next = &at->items[index];
+      if (next == nullptr) {
+        const auto names = tier_names(*at);
+        throw nowhere(path, value, fmt::format("no tier \"{}\"", segment), fmt::format("tiers here: {}", fmt::join(names, " ")));
+      }
+    } else {
+      next = at->find(segment);
+      if (next == nullptr || next->kind == SpecNode::Kind::scalar)
+        throw nowhere(path, value, fmt::format("\"{}\" leads nowhere", segment), "name a key of the file, or TIER.KEY; `fabricost show` prints the tiers");
+    }
+    at = next;
+  }
+  if (at->kind != SpecNode::Kind::map) throw nowhere(path, value, "the path does not end at a key", "");
+
+  SpecNode over;
+  over.kind = SpecNode::Kind::map;
+  over.mark = at->mark;
+  SpecNode given = parse_spec_text(value, "--set " + path);
+  if (given.kind == SpecNode::Kind::null) throw nowhere(path, value, "has no value", "write PATH=VALUE");
+  over.entries.push_back({segments.back(), given.mark, std::move(given)});
+  overlay(*at, over);
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,26 @@
+#pragma once
+/// \file spec_quantity.hpp
+/// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in coherent units or what
+/// is wrong and what to write instead.
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace fabricost::io {
+
+struct Refusal {
+  std::string message;
+  std::string remedy;
+};
+using Parsed = std::variant<double, Refusal>;
+
+enum class QuantityKind { link_rate, line_rate, memory_rate, size, time, flop_rate, clock, power, money, rent, fraction, count, number };
+
+/// \return bytes/s in one direction, line bits/s, bytes, seconds, flop/s, Hz, W, USD, USD/s or a plain number
+[[nodiscard]] Parsed parse_quantity(std::string_view text, QuantityKind kind);
+
+/// A number in front of a text, in any locale with a point; what follows it, trimmed, is left in `rest`. NaN when there is none.
+[[nodiscard]] double leading_number(std::string_view text, std::string_view& rest);
+
+}  // namespace fabricost::io

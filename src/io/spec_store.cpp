@@ -1,0 +1,194 @@
+#include "io/spec_store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+namespace fabricost {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool has_data(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path / "systems", error);
+}
+
+std::vector<std::string> yaml_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+fs::path data_directory() {
+  if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
+    if (!has_data(given)) throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
+    return given;
+  }
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path beside = self.parent_path().parent_path() / "share" / "fabricost" / "data";
+    if (has_data(beside)) return beside;
+  }
+  for (const char* place : {FABRICOST_SOURCE_DATA, FABRICOST_INSTALLED_DATA})
+    if (has_data(place)) return place;
+  throw RequestError("the hardware specs are nowhere to be found; set FABRICOST_DATA to the data folder of fabricost");
+}
+
+std::vector<std::string> names_in(std::string_view folder) { return yaml_names(data_directory() / folder); }
+
+std::vector<SystemName> system_names() {
+  std::vector<SystemName> out;
+  for (std::string& name : names_in("systems")) out.push_back({std::move(name), false});
+  for (std::string& name : names_in("clusters")) out.push_back({std::move(name), true});
+  return out;
+}
+
+std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& name : names) {
+    std::size_t distance = io::edit_distance(wanted, name);
+    // a part of the name is nearer than its missing letters say
+    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos)) distance = std::min<std::size_t>(distance, 2);
+    if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (const auto& entry : ranked)
+    if (out.size() < 3) out.push_back(entry.second);
+  return out;
+}
+
+Gpu load_gpu(std::string_view name_or_path) {
+  io::SpecStore library;
+  io::Faults faults;
+  Gpu out = io::read_gpu(library.resolve("gpus", name_or_path), faults);
+  faults.raise();
+  return out;
+}
+Link load_link(std::string_view name_or_path) {
+  io::SpecStore library;
+  io::Faults faults;
+  Link out = io::read_link(library.resolve("links", name_or_path), faults);
+  faults.raise();
+  return out;
+}
+SwitchSpec load_switch(std::string_view name_or_path) {
+  io::SpecStore library;
+  io::Faults faults;
+  SwitchSpec out = io::read_switch(library.resolve("switches", name_or_path), faults);
+  faults.raise();
+  return out;
+}
+
+namespace io {
+
+bool is_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+SpecStore::SpecStore() : data_(data_directory()) {}
+
+fs::path SpecStore::find(std::string_view folder, const std::string& name) const {
+  const bool plain = !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < 100;
+  if (!plain) return {};
+  std::error_code error;
+  const fs::path file = data_ / folder / (name + ".yaml");
+  if (fs::exists(file, error)) return file;
+  if (folder == "systems") return find("clusters", name);
+  return {};
+}
+
+SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
+  std::vector<fs::path> open;
+  if (is_path(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
+  std::string wanted{name_or_path};
+  fs::path file = find(folder, wanted);
+  if (file.empty() && folder == "systems") {
+    std::string lower = wanted;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    file = find(folder, lower);
+    if (file.empty()) {
+      const SpecNode aliases = parse_spec(data_ / "aliases.yaml");
+      if (const SpecNode* target = aliases.find(lower)) file = find(folder, target->text);
+    }
+  }
+  if (!file.empty()) return resolve_file(folder, file, open, chain);
+  std::vector<std::string> names = yaml_names(data_ / folder);
+  if (folder == "systems") {
+    for (std::string& cluster : yaml_names(data_ / "clusters")) names.push_back(std::move(cluster));
+    for (const SpecNode::Entry& alias : parse_spec(data_ / "aliases.yaml").entries) names.push_back(alias.key);
+  }
+  std::string message = fmt::format("no {} named \"{}\"", folder == "systems" ? "system" : folder.substr(0, folder.size() - 1), wanted);
+  const auto near = near_names(wanted, names);
+  if (!near.empty()) message += fmt::format("; did you mean {}?", fmt::join(near, " or "));
+  else message += folder == "systems" ? "; `fabricost systems` lists them, or give the path of a YAML file" : fmt::format("; known: {}", fmt::join(names, " "));
+  throw RequestError(message);
+}
+
+SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open, std::vector<std::string>* chain) {
+  SpecNode tree = parse_spec(file);
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(file, error);
+  open.push_back(canonical);
+  SpecNode result;
+  const SpecNode* base = tree.find("extends");
+  if (tree.kind == SpecNode::Kind::map && base != nullptr) {
+    const auto refuse = [&](const std::string& message, const std::string& remedy) { return SpecError({issue_at(base->mark, "extends", message, remedy)}); };
+    if (base->kind != SpecNode::Kind::scalar || base->text.empty()) throw refuse("is not the name of a spec", "write a name of data/ or a path relative to this file");
+    fs::path next = is_path(base->text) ? file.parent_path() / base->text : find(folder, base->text);
+    if (next.empty()) {
+      const auto near = near_names(base->text, yaml_names(data_ / folder));
+      throw refuse(fmt::format("no spec named \"{}\"", base->text), near.empty() ? "" : fmt::format("did you mean \"{}\"?", near.front()));
+    }
+    const fs::path target = fs::weakly_canonical(next, error);
+    if (std::find(open.begin(), open.end(), target) != open.end()) {
+      std::string circle;
+      for (const fs::path& step : open) circle += step.filename().string() + " -> ";
+      throw refuse("a circle: " + circle + target.filename().string(), "let one of them stand on its own");
+    }
+    if (open.size() > 8) throw refuse("more than 8 files extend each other", "flatten the chain");
+    result = resolve_file(folder, next, open, chain);
+    overlay(result, tree);
+  } else {
+    result = std::move(tree);
+  }
+  if (chain != nullptr)
+    if (const SpecNode* own = result.find("name")) chain->push_back(own->text);
+  open.pop_back();
+  return result;
+}
+
+const Link* SpecStore::link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  if (const auto known = links_.find(name); known != links_.end()) return &known->second;
+  try {
+    Link link = read_link(resolve("links", name), faults);
+    return &links_.emplace(name, std::move(link)).first->second;
+  } catch (const RequestError& error) {
+    faults.add(issue_at(at.mark, path, error.what(), ""));
+  }
+  return nullptr;
+}
+
+const SwitchSpec* SpecStore::switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  if (const auto known = switches_.find(name); known != switches_.end()) return &known->second;
+  try {
+    SwitchSpec spec = read_switch(resolve("switches", name), faults);
+    return &switches_.emplace(name, std::move(spec)).first->second;
+  } catch (const RequestError& error) {
+    faults.add(issue_at(at.mark, path, error.what(), ""));
+  }
+  return nullptr;
+}
+
+}  // namespace io
+}  // namespace fabricost

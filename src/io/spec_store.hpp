@@ -1,0 +1,50 @@
+#pragma once
+/// \file spec_store.hpp
+/// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch) that systems are made of.
+
+#include "io/spec_reader.hpp"
+#include "io/spec_tree.hpp"
+
+#include <fabricost/io/load.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// One load's view of data/: parts are read once.
+class SpecStore {
+ public:
+  SpecStore();
+
+  /// The tree of a spec with everything it extends laid below it. `chain` receives the names from the first base to the last file.
+  [[nodiscard]] SpecNode resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain = nullptr);
+
+  /// Parts named in a spec: a fault at `at` when they do not exist or do not load.
+  const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+  const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+
+  [[nodiscard]] const std::filesystem::path& data() const { return data_; }
+  /// Where a name of `folder` lives; empty when it does not.
+  [[nodiscard]] std::filesystem::path find(std::string_view folder, const std::string& name) const;
+
+ private:
+  SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open, std::vector<std::string>* chain);
+
+  std::filesystem::path data_;
+  std::map<std::string, Link> links_;
+  std::map<std::string, SwitchSpec> switches_;
+};
+
+[[nodiscard]] Gpu read_gpu(const SpecNode& tree, Faults& faults);
+[[nodiscard]] Link read_link(const SpecNode& tree, Faults& faults);
+[[nodiscard]] SwitchSpec read_switch(const SpecNode& tree, Faults& faults);
+
+/// True for what names a file rather than an entry of data/.
+[[nodiscard]] bool is_path(std::string_view name_or_path);
+
+
+}  // namespace fabricost::io

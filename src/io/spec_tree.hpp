@@ -1,0 +1,66 @@
+#pragma once
+/// \file spec_tree.hpp
+/// A YAML document as a tree in which every value still knows its file, line and column, also after one file was laid over
+/// another. Refused on the way in: anything but a regular file, more than 1 MiB, bytes that are no text, nesting beyond 24,
+/// duplicate keys, anchors and aliases, more than one document.
+
+#include <fabricost/error.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// The file a value was read from, and what it says of all its numbers.
+struct SpecFile {
+  std::string name;  ///< as the user would write it
+  std::vector<std::string> lines;
+  std::string source;
+  std::string confidence;
+};
+
+struct Mark {
+  std::shared_ptr<const SpecFile> file;
+  int line = 0;    ///< 1-based
+  int column = 0;  ///< 1-based
+};
+
+struct SpecNode {
+  enum class Kind { null, scalar, list, map };
+  struct Entry;
+
+  Kind kind = Kind::null;
+  std::string text;             ///< of a scalar
+  std::vector<Entry> entries;   ///< of a map, in order
+  std::vector<SpecNode> items;  ///< of a list
+  Mark mark;
+  std::shared_ptr<const SpecNode> replaced;  ///< what an overriding file or --set replaced
+
+  [[nodiscard]] const SpecNode* find(std::string_view key) const;
+  [[nodiscard]] SpecNode* find(std::string_view key);
+};
+
+struct SpecNode::Entry {
+  std::string key;
+  Mark mark;
+  SpecNode value;
+};
+
+/// \throws SpecError
+[[nodiscard]] SpecNode parse_spec(const std::filesystem::path& path);
+/// The same for text from elsewhere (the value of --set); `origin` stands in for the file name.
+[[nodiscard]] SpecNode parse_spec_text(const std::string& text, const std::string& origin);
+
+/// Lays `over` on `base`: maps merge key by key, `tiers` merge by name, all else is replaced (and remembered).
+void overlay(SpecNode& base, const SpecNode& over);
+
+/// An issue at a mark.
+[[nodiscard]] Issue issue_at(const Mark& mark, std::string path, std::string message, std::string remedy);
+
+/// The whole of a regular file, or a SpecError naming why not. \param limit bytes
+[[nodiscard]] std::string read_text_file(const std::filesystem::path& path, std::size_t limit);
+
+}  // namespace fabricost::io
