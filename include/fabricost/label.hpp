@@ -27,6 +27,7 @@ class Label {
 
   friend constexpr bool operator==(const Label& a, const Label& b) { return a.text_ == b.text_; }
   friend constexpr bool operator==(const Label& a, std::string_view b) { return a.view() == b; }
+  friend constexpr bool operator==(const Label& a, const char* b) { return a.view() == b; }
 
  private:
   std::array<char, capacity + 1> text_{};

@@ -16,7 +16,8 @@ std::vector<std::string> segments_of(const std::string& path) {
   for (const char c : path) {
     if (c == '.' || c == '[') {
       if (!now.empty()) out.push_back(now);
-      now = c == '[' ? "[" : "";
+      now.clear();
+      if (c == '[') now.push_back(c);
     } else if (c != ']') {
       now += c;
     }

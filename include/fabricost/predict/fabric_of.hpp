@@ -126,9 +126,9 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   const bool pair = op.collective == Collective::send_recv;
   if (pair && op.path == Path::nic) {
     f.levels = Levels{1, std::max(2, op.nodes)};
-  } else if (pair) {
+  } else if (pair && op.nodes <= 1) {
     f.levels = Levels{2};
-  } else {
+  } else {  // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next
     f.levels = levels_of(system, op.ranks, op.nodes);
   }
   f.nodes = op.nodes > 0 ? op.nodes : std::max(1, static_cast<int>(std::ceil(f.ranks() / system.gpus_per_node)));
@@ -141,7 +141,7 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     f.host_latency = host->latency.value.value();
   }
   if (scale_up != nullptr) detail::describe_scale_up(f, system, *scale_up, f.levels.sizes[0]);
-  if (pair && op.path == Path::gpu_gpu && system.domain < 2) throw RequestError(system.name + ": has one GPU per domain; use --path nic");
+  if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2) throw RequestError(system.name + ": has one GPU per domain; use --path nic");
   if (f.local() > 1 && scale_up == nullptr)
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
   if (f.domains() > 1) {

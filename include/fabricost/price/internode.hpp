@@ -163,8 +163,7 @@ struct Crossing {
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   if (schedule.collective == Collective::send_recv) {
     line.base_part(TermKind::steps, 1, 0.5, with_latency(t.ring_simple_step, fabric.outer_latency));
-    // the GPU's own share of the domain's NICs
-    const double share = fabric.outer_rate / fabric.nics * std::max(1.0, fabric.nics / g);
+    const double share = fabric.outer_rate / g;  // the GPU's own part of the domain's NICs
     line.wire_level = 1;
     line.rate_part(TermKind::wire, 1, 1, 1 / (0.98 * path * share * (fabric.domains() > 2 ? 0.52 : 1)));
     return line;

@@ -1,0 +1,127 @@
+/// \file explain.cpp
+/// A prediction told to a person: the table of its terms, and the whole story in sections (explain_*.cpp has one file for each
+/// group of them).
+
+#include "explain_parts.hpp"
+#include "text_table.hpp"
+
+#include <fabricost/io/quantity_text.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost {
+
+namespace detail {
+
+std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
+
+std::string label(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
+
+std::string counted(double count, std::string_view one) { return fmt::format("{:.6g} {}{}", count, one, count == 1 ? "" : "s"); }
+
+std::string certainty_text(const Prediction& p) {
+  std::string out = fmt::format("Nine in ten measurements should fall between {} and {}. ", time_text(Time::from_value(p.low)),
+                                time_text(Time::from_value(p.high)));
+  switch (p.basis) {
+    case Basis::calibrated: out += "Calibrated: the constants were fitted to measurements of this machine."; break;
+    case Basis::sibling: out += "Sibling: the constants were fitted to measurements of a machine built like this one."; break;
+    case Basis::datasheet:
+      out += "Datasheet: nobody measured a machine of this kind, so rates are the datasheet's and latencies an average over other generations; "
+             "a few measured points would narrow the interval.";
+      break;
+  }
+  if (p.extrapolated.any()) {
+    std::string what;
+    const auto add = [&](bool is, std::string_view one) {
+      if (is) what += (what.empty() ? "" : ", ") + std::string{one};
+    };
+    add(p.extrapolated.sizes, "sizes");
+    add(p.extrapolated.ranks, "ranks in a domain");
+    add(p.extrapolated.nodes, "nodes");
+    out += fmt::format(" Extrapolated beyond the measured {}, which widens the interval.", what);
+  }
+  return out;
+}
+
+namespace {
+
+[[nodiscard]] std::string terms_table(const Prediction& p) {
+  using Align = TextTable::Align;
+  TextTable table{{{"term"}, {"tier"}, {"time us", Align::right}, {"share", Align::right}}};
+  const auto share = [&](double seconds) { return fmt::format("{:.1f} %", p.seconds > 0 ? 100 * seconds / p.seconds : 0); };
+  for (const Term& term : p.terms)
+    table.row({std::string{term.name.view()}, std::string{term.tier.view()}, micro(term.time.value()), share(term.time.value())});
+  table.row({"total", "", micro(p.seconds), share(p.seconds)});
+  return table.text(2);
+}
+
+[[nodiscard]] Story story_of(const System& system, const Operation& operation, const Choice& choice) {
+  Story story{.system = system, .operation = operation, .choice = choice, .prediction = predict(system, operation, choice),
+              .fabric = fabric_of(system, operation), .schedule = {}, .line = {}};
+  const Candidate ran = story.prediction.ran;
+  story.host = operation.collective == Collective::send_recv && operation.path == Path::gpu_host;
+  story.schedule = schedule_of(ran.algorithm, operation.collective, story.fabric);
+  story.line = story.host ? price_host_copy(story.fabric, system.constants)
+                          : price(story.schedule, story.fabric, system.constants, ran.protocol, is_byte_wide(operation.dtype));
+  return story;
+}
+
+[[nodiscard]] std::string question_text(const Story& story) {
+  const Fabric& f = story.fabric;
+  const Operation& op = story.operation;
+  std::string where;
+  if (story.host) {
+    where = "from a GPU to its host";
+  } else if (op.collective == Collective::send_recv && op.path == Path::gpu_gpu) {
+    where = "between two GPUs of one domain";
+  } else {
+    where = fmt::format("over {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"));
+    if (f.domains() > 1 && f.local() > 1) where += fmt::format(": {} scale-up domains of {}", f.domains(), f.local());
+    else if (f.domains() > 1) where += ", one per scale-up domain";
+    else if (f.nodes > 1) where += ", all in one scale-up domain";
+  }
+  std::string out = wrapped("  ", fmt::format("{} of {} ({}) {}, on {}{}.", name(op.collective), size_text(op.bytes), name(op.dtype), where,
+                                              story.system.name, story.system.title.empty() ? "" : " (" + story.system.title + ")"));
+  if (f.domains() > 1 && f.nodes > std::max(1, story.system.nodes))
+    out += wrapped("  ", fmt::format("Assumed: the description has {}; {} of them meet on a non-blocking network of their own NICs.",
+                                     counted(std::max(1, story.system.nodes), "node"), f.nodes));
+  return out;
+}
+
+}  // namespace
+}  // namespace detail
+
+std::string explain(const Prediction& p) {
+  std::string out;
+  out += fmt::format("  time    {}\n", time_text(p.time()));
+  out += fmt::format("  algbw   {}\n", rate_text(p.algorithm_bandwidth()));
+  out += fmt::format("  busbw   {}\n", rate_text(p.bus_bandwidth()));
+  out += fmt::format("  runs    {}{}\n\n", detail::label(p.ran), p.by_price ? " (the cheapest by price: no tuner rule for this library)" : "");
+  out += detail::terms_table(p);
+  const Term& most = p.bottleneck();
+  const double share = p.seconds > 0 ? 100 * most.time.value() / p.seconds : 0;
+  out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", most.tier.view(), most.name.view(), share);
+  return out + wrapped("  ", detail::certainty_text(p));
+}
+
+std::string explain(const System& system, const Operation& operation, const Choice& choice) {
+  using namespace detail;
+  const Story story = story_of(system, operation, choice);
+  const Prediction& p = story.prediction;
+  std::string out = "Question\n" + question_text(story);
+  out += "\nAnswer\n";
+  out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()), rate_text(p.bus_bandwidth()),
+                     label(p.ran));
+  out += "\nWhat moves\n" + tell_schedule(story);
+  out += fmt::format("\nWhy {}\n", story.host ? "one copy" : label(p.ran)) + tell_choice(story);
+  out += "\nThe arithmetic\n" + tell_arithmetic(story);
+  out += "\nThe terms, which sum to the time\n" + terms_table(p);
+  out += "\nWhat binds\n" + tell_binding(story);
+  out += "\nNaive bandwidth arithmetic\n" + tell_naive(story);
+  out += "\nWhat would change the answer\n" + tell_changes(story);
+  out += "\nWhere the numbers come from\n" + tell_constants(story);
+  out += "\nHow sure\n" + wrapped("  ", certainty_text(p));
+  return out;
+}
+
+}  // namespace fabricost

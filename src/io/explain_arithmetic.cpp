@@ -1,0 +1,144 @@
+/// \file explain_arithmetic.cpp
+/// The price with its numbers put in, line by line as price/line.hpp adds them up: what is paid outside, latency a, volume b, the
+/// norm that lets one hide the other, and how the norm is shared out among the parts.
+
+#include "explain_parts.hpp"
+#include "text_table.hpp"
+
+#include <fabricost/io/quantity_text.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost::detail {
+namespace {
+
+[[nodiscard]] std::string megabytes(double bytes) { return fmt::format("{:.7g} MB", bytes / 1e6); }
+[[nodiscard]] std::string kind_name(TermKind kind) { return name(kind); }
+
+class Sum {
+ public:
+  explicit Sum(const Story& story) : story_(story) {}
+
+  void part(const Part& p) {
+    if (p.count == 0) return;
+    row(p.kind, p.level, fmt::format("{:.7g} x {} us", p.count, micro(p.each)), p.value());
+  }
+  /// count x S over the rate that one byte's seconds are the inverse of.
+  void rate(const Part& p) {
+    if (p.count == 0) return;
+    row(p.kind, p.level, fmt::format("{:.7g} x {} / {:.6g} GB/s{}", p.count, size(), 1e-9 / p.each, share_of_tier(p)), p.value() * story_.bytes());
+  }
+  void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(story_.bytes())); }
+  void row(TermKind kind, int level, std::string formula, double seconds) {
+    table_.row({kind_name(kind), story_.tier(kind, level), std::move(formula), "=", micro(seconds)});
+    total_ += seconds;
+    ++rows_;
+  }
+  void total(std::string what) { table_.row({std::move(what), "", "", "=", micro(total_)}); }
+
+  [[nodiscard]] int rows() const { return rows_; }
+  [[nodiscard]] double seconds() const { return total_; }
+  [[nodiscard]] std::string text() const { return table_.text(4); }
+  [[nodiscard]] std::string size() const { return size_text(story_.operation.bytes); }
+
+ private:
+  [[nodiscard]] std::string share_of_tier(const Part& p) const {
+    const Fabric& f = story_.fabric;
+    const double whole = story_.host ? 0 : p.level == 0 ? (f.over_pcie ? f.pcie_rate : f.inner_rate) : f.outer_rate;
+    if (!(whole > 0) || p.count == 0) return "";
+    const double share = 1 / p.each / whole;
+    return share > 0.001 && share < 10 ? fmt::format("  [{:.1f} % of {:.4g}]", 100 * share, whole / 1e9) : "";
+  }
+  [[nodiscard]] std::string ramp_formula(const Ramp& r) const {
+    const std::string most = micro(r.amplitude) + " us";
+    const std::string x = fmt::format("{}/{}", size(), megabytes(1 / r.per_byte));
+    switch (r.shape) {
+      case Ramp::Shape::none: return "";
+      case Ramp::Shape::linear: return fmt::format("{} x min(1, {})", most, x);
+      case Ramp::Shape::square: return fmt::format("{} x min(1, {})^2", most, x);
+      case Ramp::Shape::saturating: return fmt::format("{} x u/(1+u), u = {}", most, x);
+      case Ramp::Shape::saturating_square: return fmt::format("{} x u^2/(1+u^2), u = {}", most, x);
+      case Ramp::Shape::exponential: return fmt::format("{} x (1 - exp(-{}))", most, x);
+      case Ramp::Shape::step: return fmt::format("{} above {}", most, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
+      case Ramp::Shape::channels: return fmt::format("{} x (1 - 1/c), c = {} within 1..{:.6g}", most, x, r.limit);
+      case Ramp::Shape::unbounded: return fmt::format("{} x {}", most, x);
+    }
+    return "";
+  }
+
+  using Align = TextTable::Align;
+  const Story& story_;
+  TextTable table_{{{""}, {""}, {""}, {""}, {"", Align::right}}};
+  double total_ = 0;
+  int rows_ = 0;
+};
+
+/// What the first bytes cost beyond the rate, and whole rounds of chunks.
+void add_volume_extras(Sum& sum, const Story& story) {
+  const Line& line = story.line;
+  const double S = story.bytes();
+  if (line.early_rate != 0) {
+    const double first = std::min(S, line.early);
+    sum.row(line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
+            fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12, line.early_rate < 0 ? " (still in cache)" : ""),
+            line.early_rate * first);
+  }
+  if (line.chunks(S) != 0) {
+    const double rounds = S / line.chunk;
+    sum.row(TermKind::wire, line.wire_level,
+            fmt::format("{} x ({:.3g} x {:.0f} + {:.3g} x {:.6g}) rounds", micro(line.chunk_seconds) + " us", line.chunk_share, std::ceil(rounds) - 1,
+                        1 - line.chunk_share, rounds - 1),
+            line.chunks(S));
+  }
+}
+
+}  // namespace
+
+std::string tell_arithmetic(const Story& story) {
+  const Line& line = story.line;
+  const double S = story.bytes();
+  Sum outside{story}, latency{story}, volume{story};
+  for (const Part& p : line.base_parts) outside.part(p);
+  for (const Part& p : line.latency_parts) latency.part(p);
+  for (const Ramp& r : line.ramps)
+    if (r.shape != Ramp::Shape::none) (r.inside ? latency : outside).ramp(r);
+  for (const Part& p : line.rate_parts) volume.rate(p);
+  add_volume_extras(volume, story);
+
+  std::string out = wrapped("  ", fmt::format("S = {} = {} bytes. Times are microseconds; a rate is one way.{}", size_text(story.operation.bytes),
+                                              fmt::format("{:.0f}", S),
+                                              story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
+                                                  ? ""
+                                                  : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
+  const double a = latency.seconds(), b = volume.seconds();
+  if (outside.rows() > 0) {
+    outside.total("c");
+    out += "  c: paid whatever the transfer does\n" + outside.text();
+  }
+  if (latency.rows() > 0) {
+    latency.total("a");
+    out += "  a: latency that the transfer can hide\n" + latency.text();
+  }
+  if (volume.rows() > 0) {
+    volume.total("b");
+    out += "  b: the transfer\n" + volume.text();
+  }
+  const double together = norm(a, b, line.overlap);
+  if (a > 0 && b > 0 && line.overlap != 1) {
+    out += fmt::format("  a and b overlap: (a^q + b^q)^(1/q), q = {:.6g}\n", line.overlap);
+    out += fmt::format("    ({}^{:.6g} + {}^{:.6g})^(1/{:.6g}) = {}\n", micro(a), line.overlap, micro(b), line.overlap, line.overlap, micro(together));
+    const double ratio = std::pow(a / b, line.overlap);
+    const double share = std::isinf(ratio) ? 1 : ratio / (1 + ratio);
+    out += wrapped("    ", fmt::format("of it a answers for a^q/(a^q + b^q) = {:.1f} %, b for {:.1f} %; their parts are scaled alike, by {:.4f} and {:.4f}",
+                                       100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
+  }
+  std::string sum;
+  const auto add = [&](bool is, double seconds) {
+    if (is) sum += (sum.empty() ? "" : " + ") + micro(seconds);
+  };
+  add(outside.rows() > 0, outside.seconds());
+  add(a > 0 || b > 0, together);
+  return out + fmt::format("  time = {} = {} us\n", sum, micro(outside.seconds() + together));
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,238 @@
+/// \file explain_naive.cpp
+/// What binds, what plain division by a datasheet's rate would have said and why it is off, and what a little more hardware
+/// would change.
+
+#include "explain_parts.hpp"
+#include "text_table.hpp"
+
+#include <fabricost/io/quantity_text.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace fabricost {
+
+namespace detail {
+namespace {
+
+using Align = TextTable::Align;
+
+/// Seconds of a prediction by the sort of cause.
+struct Causes {
+  double latency = 0, wire = 0, copies = 0;
+};
+[[nodiscard]] Causes causes_of(const Prediction& p) {
+  Causes out;
+  for (const Term& term : p.terms) {
+    if (term.name.view() == name(TermKind::wire)) out.wire += term.time.value();
+    else if (term.name.view() == name(TermKind::copy)) out.copies += term.time.value();
+    else out.latency += term.time.value();
+  }
+  return out;
+}
+
+/// Why bytes take longer (or shorter) on the wire than at the datasheet's rate.
+[[nodiscard]] std::string wire_reason(const Story& story, double naive, double wire) {
+  const Candidate ran = story.prediction.ran;
+  std::string out;
+  const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
+  if (ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree) {
+    const double g = story.fabric.local();
+    add(fmt::format("switches that reduce move S (1 + 1/{0:.6g}) per GPU, not a ring's 2 S (n-1)/n", g));
+  } else if (ran.algorithm != Algorithm::ring && ran.algorithm != Algorithm::direct) {
+    add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
+  }
+  if (ran.protocol == Protocol::ll && story.operation.collective != Collective::send_recv)
+    add("LL sends 4 bytes of flag with every 4 of data and cannot fill the links");
+  if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of every 128");
+  if (story.fabric.over_pcie && story.fabric.domains() <= 1 && story.fabric.local() > 2) add("GPUs share the way through the host");
+  if (story.fabric.domains() > 1 && std::min(story.fabric.streams, story.fabric.exchanges) < 1) add("the network above the NICs is oversubscribed");
+  if (wire < naive) {
+    add("latency hides a part of the transfer");
+  } else {
+    add("links reach only a part of their datasheet rate");
+  }
+  return out;
+}
+
+[[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
+  std::vector<const Tier*> out;
+  const bool pair = op.collective == Collective::send_recv;
+  if (pair && op.path == Path::gpu_host) {
+    if (const Tier* tier = system.tier(tier_of(system, f, op, TermKind::wire, 0).view())) out.push_back(tier);
+    return out;
+  }
+  if (f.local() > 1)
+    if (const Tier* tier = system.tier(TierRole::scale_up)) out.push_back(tier);
+  if (f.domains() <= 1) return out;
+  if (const Tier* tier = system.tier(TierRole::nic)) out.push_back(tier);
+  double below = 1;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    below *= std::max(1, tier.endpoints);
+    if (below >= f.domains()) break;
+    out.push_back(&tier);
+  }
+  return out;
+}
+
+/// Half the ranks: half the nodes where there are several, else half of the GPUs. False when there is no half.
+[[nodiscard]] bool halve(Operation& op, const Fabric& f) {
+  const int ranks = static_cast<int>(f.ranks());
+  if (op.collective == Collective::send_recv || ranks <= 2 || ranks % 2 != 0) return false;
+  op.ranks = ranks / 2;
+  op.nodes = f.nodes % 2 == 0 ? f.nodes / 2 : f.nodes == 1 ? 1 : 0;
+  return true;
+}
+
+}  // namespace
+
+Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
+  if (op.collective == Collective::send_recv && op.path == Path::gpu_host) {
+    const Tier* tier = system.tier(tier_of(system, f, op, TermKind::wire, 0).view());
+    if (tier == nullptr) return {};
+    return {1, tier->bandwidth.value.value(), fmt::format("{}, one way", tier->name.view())};
+  }
+  Naive out{bus_factor(op.collective, static_cast<int>(f.ranks())), 0, ""};
+  if (f.ranks() <= 1) return {};
+  if (f.local() > 1) {
+    out.rate = f.full_rate;
+    const Tier* tier = system.tier(TierRole::scale_up);
+    out.of = fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
+  }
+  if (f.domains() > 1) {
+    // a ring sends everything through a domain's NICs together; in an exchange every GPU has its share of them
+    const bool exchange = op.collective == Collective::all_to_all;
+    const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
+    const Tier* tier = system.tier(TierRole::nic);
+    if (out.rate == 0 || rate < out.rate) {
+      out.rate = rate;
+      out.of = fmt::format("{}, one way, {}", tier != nullptr ? tier->name.view() : std::string_view{"nic"},
+                           exchange ? std::string{"a GPU's share"} : counted(f.nics, "NIC") + " of a domain");
+    }
+  }
+  return out;
+}
+
+std::string tell_binding(const Story& story) {
+  const Prediction& p = story.prediction;
+  const Term& most = p.bottleneck();
+  const Causes causes = causes_of(p);
+  const double t = p.seconds > 0 ? p.seconds : 1;
+  std::string out = wrapped("  ", fmt::format("{}: its {} is the largest term, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
+                                              most.tier.view(), most.name.view(), 100 * most.time.value() / t, 100 * causes.latency / t,
+                                              100 * causes.wire / t,
+                                              causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
+  const double half = causes.wire + causes.copies;
+  if (causes.latency > 3 * half) out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
+  else if (half > 3 * causes.latency) out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
+  return out;
+}
+
+std::string tell_naive(const Story& story) {
+  const Prediction& p = story.prediction;
+  const Naive naive = naive_basis(story.system, story.operation, story.fabric);
+  if (!(naive.factor > 0) || story.bytes() <= 0) return "  Nothing moves, so it says nothing; the time is launch and latency alone.\n";
+  const double said = naive.seconds(story.bytes());
+  const double ratio = p.seconds / said;
+  std::string out = wrapped("  ", fmt::format("{:.6g} x {} / {:.6g} GB/s ({}) = {} us. Predicted: {} us, {}.", naive.factor,
+                                              size_text(story.operation.bytes), naive.rate / 1e9, naive.of, micro(said), micro(p.seconds),
+                                              ratio >= 1 ? fmt::format("{:.3g} times as long", ratio) : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
+  const Causes causes = causes_of(p);
+  TextTable table{{{""}, {"", Align::right}, {""}}};
+  table.row({"naive", micro(said)});
+  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, serial steps, protocol floor: no bandwidth shows them"});
+  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6), fmt::format("takes {:.3g} times the naive time, see below", causes.wire / said)});
+  if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
+  table.row({"predicted", micro(p.seconds)});
+  out += table.text(4);
+  out += wrapped("  ", "The wire: " + wire_reason(story, said, causes.wire) + ".");
+  out += wrapped("  ", fmt::format("Dividing by the headline of both directions, {:.6g} GB/s, would have said {} us.", 2 * naive.rate / 1e9, micro(said / 2)));
+  return out;
+}
+
+std::string tell_changes(const Story& story) {
+  const double now = story.prediction.seconds;
+  TextTable table{{{"change"}, {"time us", Align::right}, {"difference", Align::right}}};
+  for (const Sensitivity& s : sensitivities(story.system, story.operation, story.choice))
+    table.row({s.change, micro(s.seconds), fmt::format("{:+.1f} %", now > 0 ? 100 * (s.seconds / now - 1) : 0)});
+  return table.text(2);
+}
+
+std::string tell_constants(const Story& story) {
+  const Constants& c = story.system.constants;
+  const Fabric& f = story.fabric;
+  std::string out;
+  if (f.local() > 1 || f.domains() <= 1)
+    out += wrapped("  inside a domain  ", fmt::format("calibration {} ({}): {}", c.name, name(c.basis), c.source));
+  if (f.domains() > 1)
+    out += wrapped("  between nodes    ", fmt::format("calibration {} ({}{}): {}", c.transport_name, name(c.transport_basis),
+                                                      c.transport_known ? "" : ", this transport was never measured", c.transport_source));
+  for (const Tier* tier : tiers_felt(story.system, story.operation, f)) {
+    const Provenance& rate = tier->bandwidth.provenance;
+    const Provenance& latency = tier->latency.provenance;
+    const bool known = tier->latency.value.value() > 0;
+    std::string text = fmt::format("{} one way ({}: {})", rate_text(tier->bandwidth.value), name(rate.confidence), rate.source);
+    if (known)
+      text += fmt::format("; {} a hop ({}{})", time_text(tier->latency.value), name(latency.confidence),
+                          latency.source == rate.source ? "" : ": " + latency.source);
+    out += wrapped(fmt::format("  {:<15}  ", tier->name.view()), text);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+Time naive_time(const System& system, const Operation& operation) {
+  const Fabric f = fabric_of(system, operation);
+  return Time::from_value(detail::naive_basis(system, operation, f).seconds(operation.bytes.value()));
+}
+
+std::vector<Sensitivity> sensitivities(const System& system, const Operation& operation, const Choice& choice) {
+  std::vector<Sensitivity> out;
+  const Fabric f = fabric_of(system, operation);
+  const auto add = [&](std::string change, const System& changed, const Operation& op) {
+    out.push_back({std::move(change), predict(changed, op, choice).seconds});
+  };
+  for (const Tier* felt : detail::tiers_felt(system, operation, f)) {
+    const auto at = static_cast<std::size_t>(felt - system.tiers.data());
+    const std::string name{felt->name.view()};
+    if (felt->role != TierRole::network) {
+      System faster = system;
+      Tier& tier = faster.tiers[at];
+      tier.bandwidth.value *= 1.1;
+      tier.link_bandwidth *= 1.1;
+      tier.link_usable *= 1.1;
+      add(fmt::format("10 % more {} bandwidth", name), faster, operation);
+    } else if (felt->oversubscription > 1) {
+      System faster = system;
+      Tier& tier = faster.tiers[at];
+      tier.bandwidth.value *= 1.1;
+      tier.oversubscription = std::max(1.0, tier.oversubscription / 1.1);
+      add(fmt::format("10 % more {} bandwidth", name), faster, operation);
+    }
+    if (felt->latency.value.value() > 0) {
+      System nearer = system;
+      nearer.tiers[at].latency.value *= 0.9;
+      add(fmt::format("10 % less {} latency", name), nearer, operation);
+    }
+  }
+  System quicker = system;
+  Constants& c = quicker.constants;
+  for (double* launch : {&c.scale_up.launch, &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base}) *launch *= 0.9;
+  add("10 % less launch time", quicker, operation);
+  Operation half = operation;
+  if (detail::halve(half, f)) {
+    try {
+      add(half.nodes > 0 && f.nodes > 1 ? fmt::format("half the ranks ({} on {})", half.ranks, detail::counted(half.nodes, "node"))
+                                        : fmt::format("half the ranks ({})", half.ranks),
+          system, half);
+    } catch (const RequestError&) {
+      // ranks that do not spread evenly have no half to compare with
+    }
+  }
+  return out;
+}
+
+}  // namespace fabricost

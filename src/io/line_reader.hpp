@@ -1,0 +1,49 @@
+#pragma once
+/// \file line_reader.hpp
+/// A text file line by line in constant memory. Refused with a reason: whatever is not a regular file, more than 2 GiB, lines beyond
+/// 1 MiB, bytes that are no text. Line ends may be LF or CRLF; a byte order mark is dropped.
+
+#include <fabricost/error.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace fabricost::io {
+
+class LineReader {
+ public:
+  static constexpr std::uintmax_t largest_file = std::uintmax_t{2} << 30U;
+  static constexpr std::size_t longest_line = std::size_t{1} << 20U;
+
+  /// \throws SpecError when the file cannot be read as text
+  explicit LineReader(const std::filesystem::path& file);
+
+  /// The next line without its end; false after the last. \throws SpecError
+  [[nodiscard]] bool next(std::string& line);
+  /// Of the line read last, from 1.
+  [[nodiscard]] int number() const { return number_; }
+  /// False when the line read last was the file's last and had no line end: it may be cut.
+  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  [[nodiscard]] bool fill();
+
+  std::string name_;
+  std::ifstream stream_;
+  std::vector<char> block_;
+  std::size_t at_ = 0, size_ = 0;
+  int number_ = 0;
+  bool ended_ = true;
+};
+
+/// A fault at a place of a file that the reader shows with its line. \param column 0: of the whole line
+[[nodiscard]] Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message, std::string remedy);
+
+/// A fault of a whole file.
+[[nodiscard]] SpecError fault_of_file(const std::string& file, std::string message, std::string remedy);
+
+}  // namespace fabricost::io
