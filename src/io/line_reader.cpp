@@ -4,7 +4,6 @@
 #include "io/line_reader.hpp"
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <system_error>
 

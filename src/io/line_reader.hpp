@@ -6,6 +6,7 @@
 #include <fabricost/error.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -41,12 +41,13 @@ class PriceTable {
       ++count_;
     }
   }
+  /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first, whatever the rounding.
   [[nodiscard]] int pick(double bytes) const {
     int best = 0;
     double least = 0;
     for (int i = 0; i < count_; ++i) {
       const double t = lines_[static_cast<std::size_t>(i)](bytes);
-      if (i == 0 || t < least) {
+      if (i == 0 || t < least * (1 - 1e-9)) {
         least = t;
         best = i;
       }

@@ -15,7 +15,7 @@ namespace fabricost {
 
 class Curve {
  public:
-  static constexpr int most_lines = 12;
+  static constexpr int most_lines = 16;
   static constexpr int most_pieces = 32;
 
   /// Seconds for S bytes. \param bytes at least 0

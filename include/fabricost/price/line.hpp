@@ -116,8 +116,8 @@ struct Line {
 
  private:
   Line& add(std::array<Part, most_parts>& parts, double& sum, const Part& part) {
+    if (part.count == 0 || part.each == 0) return *this;  // also where `each` is infinite: nothing crosses a level that is not there
     const double value = part.value();
-    if (value == 0) return *this;
     sum += value;
     for (Part& free : parts)
       if (free.count == 0) {
