@@ -37,6 +37,9 @@ struct Candidates {
   const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
   const bool simple = c.protocol == Protocol::simple;
   if (c.protocol == Protocol::ll128 && (exchange || !has_ll128(f))) return "LL128 does not run on this path";
+  if (f.neighbours_only && f.local() > 2 && c.algorithm != Algorithm::ring && c.algorithm != Algorithm::hierarchical && c.algorithm != Algorithm::torus_bucket &&
+      op != Collective::send_recv)
+    return "chips of a torus reach only their neighbours directly";
   switch (c.algorithm) {
     case Algorithm::ring: return exchange ? "a ring cannot exchange point to point" : nullptr;
     case Algorithm::tree:
@@ -69,7 +72,7 @@ struct Candidates {
     case Algorithm::pairwise: return op == Collective::all_to_all ? nullptr : "pairwise exists for all_to_all";
     case Algorithm::direct: return exchange || gather_or_scatter ? nullptr : "direct exists for all_to_all, send_recv, all_gather and reduce_scatter";
     case Algorithm::torus_bucket:
-      if (f.torus_axes < 2) return "this domain is no 2-D or 3-D torus";
+      if (f.torus_axes < 2) return "this is no whole 2-D or 3-D torus (a slice needs a spec with its own dims)";
       if (f.domains() > 1) return "the bucket algorithm stays inside one torus";
       return ring_like || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
     case Algorithm::one_shot:

@@ -31,6 +31,8 @@ namespace detail {
   switch (tier.kind) {
     case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
     case TierKind::mesh_graph: return mesh_links(tier, n);
+    case TierKind::torus:
+    case TierKind::ring: return std::min(2, tier.links);  // what a ring of ranks uses; the bucket algorithm takes full_rate
     default: return tier.links;
   }
 }
@@ -53,6 +55,7 @@ inline void describe_scale_up(Fabric& f, const System& system, const Tier& tier,
   f.inner_rate = full * share;
   const double planned = tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : 0.8;
   f.usable_per_gpu = f.inner_rate * planned;
+  f.neighbours_only = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
   f.wrap = tier.wrap;
   if (tier.kind == TierKind::torus && n == tier.endpoints)
     for (const int d : tier.dims)

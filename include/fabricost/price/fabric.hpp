@@ -31,6 +31,7 @@ struct Fabric {
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
   bool in_switch = false;      ///< the domain's switches reduce and multicast
   bool switched = false;       ///< the domain has a switch at all
+  bool neighbours_only = false;  ///< a torus or ring: a message to a rank further off uses the links of those between
   bool host_bridge = false;    ///< GPU and NIC meet at the host bridge or beyond
   bool gpu_direct = true;
   bool sharp = false;

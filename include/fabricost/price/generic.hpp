@@ -73,7 +73,8 @@ struct LevelCost {
 }
 
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, int channels) {
-  const auto cost = level_costs(fabric, c, protocol, channels, schedule.collective);
+  auto cost = level_costs(fabric, c, protocol, channels, schedule.collective);
+  if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
   const bool simple = protocol == Protocol::simple;
   const double floor = simple ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)
                               : protocol == Protocol::ll128 ? c.scale_up.ll128.floor : 0;
