@@ -37,7 +37,7 @@ struct Candidates {
   const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
   const bool simple = c.protocol == Protocol::simple;
   if (c.protocol == Protocol::ll128 && (exchange || !has_ll128(f))) return "LL128 does not run on this path";
-  if (f.neighbours_only && f.local() > 2 && c.algorithm != Algorithm::ring && c.algorithm != Algorithm::hierarchical && c.algorithm != Algorithm::torus_bucket &&
+  if (f.neighbours_only && f.local() > 2 && f.domains() <= 1 && c.algorithm != Algorithm::ring && c.algorithm != Algorithm::hierarchical && c.algorithm != Algorithm::torus_bucket &&
       op != Collective::send_recv)
     return "chips of a torus reach only their neighbours directly";
   switch (c.algorithm) {

@@ -85,22 +85,24 @@ inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, th
   return line;
 }
 
+/// Why nothing that the choice allows can run, and what could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
-  std::string out = "nothing can run";
-  if (choice.algorithm) {
-    const Candidate wanted{*choice.algorithm, choice.protocol.value_or(Protocol::simple)};
-    const char* why = why_not(wanted, op, f, byte_wide);
-    out = std::string{name(*choice.algorithm)} + " cannot run " + std::string{name(op)} + " here: " + (why != nullptr ? why : "no protocol fits");
-  } else if (choice.protocol) {
-    out = std::string{name(*choice.protocol)} + " cannot run " + std::string{name(op)} + " here";
+  const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket
+                            : op == Collective::all_to_all || op == Collective::send_recv ? Algorithm::direct : Algorithm::ring;
+  const Candidate wanted{choice.algorithm.value_or(natural), choice.protocol.value_or(Protocol::simple)};
+  const char* why = why_not(wanted, op, f, byte_wide);
+  std::string out;
+  for (const std::string_view piece : {name(wanted.algorithm), std::string_view{" cannot run "}, name(op), std::string_view{" under "}, name(wanted.protocol),
+                                       std::string_view{" here: "}, std::string_view{why != nullptr ? why : "no protocol fits"}})
+    out.append(piece);
+  std::string possible;
+  Algorithm last{};
+  for (const Candidate c : possible_candidates(op, f, byte_wide)) {
+    if (!possible.empty() && c.algorithm == last) continue;
+    possible.append(possible.empty() ? "" : ", ").append(name(c.algorithm));
+    last = c.algorithm;
   }
-  Candidates all = possible_candidates(op, f, byte_wide);
-  out += "; possible:";
-  for (const Candidate c : all) {
-    const std::string label{name(c.algorithm)};
-    if (out.find(" " + label + ",") == std::string::npos) out += " " + label + ",";
-  }
-  out.pop_back();
+  if (!possible.empty()) out.append("; possible: ").append(possible);
   return out;
 }
 
