@@ -35,8 +35,8 @@ class World {
     for (const int s : sizes_) ranks_ *= s;
     if (ranks_ > 64) throw std::invalid_argument("the oracle has masks for 64 ranks");
     cells_.assign(static_cast<std::size_t>(ranks_) * static_cast<std::size_t>(slots_), 0);
-    totals_.resize(sizes_.size());
-    for (std::size_t level = 0; level < sizes_.size(); ++level) totals_[level].assign(static_cast<std::size_t>(ranks_), 0.0);
+    totals_.assign(sizes_.size(), std::vector<double>(static_cast<std::size_t>(ranks_), 0.0));
+    own_ = totals_;
     serial_.assign(sizes_.size(), 0.0);
     crossed_.assign(sizes_.size(), 0);
   }
@@ -84,13 +84,17 @@ class World {
   [[nodiscard]] double bytes(int level) const {
     return *std::max_element(totals_[static_cast<std::size_t>(level)].begin(), totals_[static_cast<std::size_t>(level)].end());
   }
-  /// The same, averaged over the endpoints.
+  /// The same without what is bound further out than to a neighbour of this level.
+  [[nodiscard]] double own_bytes(int level) const {
+    return *std::max_element(own_[static_cast<std::size_t>(level)].begin(), own_[static_cast<std::size_t>(level)].end());
+  }
+  /// As bytes(), averaged over the endpoints.
   [[nodiscard]] double mean_bytes(int level) const {
     double sum = 0;
     for (const double b : totals_[static_cast<std::size_t>(level)]) sum += b;
     return sum / (ranks_ / below(level));
   }
-  /// The same when every step waits for its busiest endpoint: the sum over steps of the most that leaves any.
+  /// As own_bytes() when every step waits for its busiest endpoint: the sum over steps of the most that leaves any.
   [[nodiscard]] double serial_bytes(int level) const { return serial_[static_cast<std::size_t>(level)]; }
 
   /// Ranks below one endpoint of a level.
@@ -117,11 +121,11 @@ class World {
     crosses[static_cast<std::size_t>(furthest)] = true;
     // outer levels see what is bound further out too; a rank's own links only what stays in its group
     const int first = furthest == 0 ? 0 : 1;
-    for (int level = first; level <= furthest; ++level) {
-      const auto endpoint = static_cast<std::size_t>(send.from / below(level));
-      totals_[static_cast<std::size_t>(level)][endpoint] += bytes;
-      leaving[static_cast<std::size_t>(level)][endpoint] += bytes;
-    }
+    for (int level = first; level <= furthest; ++level)
+      totals_[static_cast<std::size_t>(level)][static_cast<std::size_t>(send.from / below(level))] += bytes;
+    const auto endpoint = static_cast<std::size_t>(send.from / below(furthest));
+    own_[static_cast<std::size_t>(furthest)][endpoint] += bytes;
+    leaving[static_cast<std::size_t>(furthest)][endpoint] += bytes;
   }
 
   std::vector<int> sizes_;
@@ -130,7 +134,7 @@ class World {
   double slot_bytes_ = 0;
   std::vector<Mask> cells_;
   int steps_ = 0;
-  std::vector<std::vector<double>> totals_;
+  std::vector<std::vector<double>> totals_, own_;
   std::vector<double> serial_;
   std::vector<int> crossed_;
 };

@@ -1,0 +1,174 @@
+/// \file completion.cpp
+/// fabricost completion: a script that teaches a shell our commands, options and names. Commands and options are read off the
+/// application itself, so that the script knows every one there is.
+
+#include "names.hpp"
+#include "question.hpp"
+#include "runner.hpp"
+#include "subcommands.hpp"
+
+#include <fabricost/algorithm.hpp>
+#include <fabricost/error.hpp>
+#include <fabricost/io/load.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr std::array<std::string_view, 3> shells{"bash", "zsh", "fish"};
+
+/// What a shell needs to know of one subcommand. `words`: what may stand first without a dash; empty: files.
+struct Command {
+  std::string name, description, options, words;
+};
+
+/// Values of the options that take one of a few words, the same under every command.
+struct Values {
+  std::string option, words;
+  bool files = false;
+};
+
+[[nodiscard]] std::string system_words() {
+  std::string out;
+  for (const SystemName& one : system_names()) out += (out.empty() ? "" : " ") + one.name;
+  return out;
+}
+
+[[nodiscard]] std::vector<Command> commands_of(const CLI::App& app, const std::string& systems) {
+  std::vector<Command> out;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    Command command{sub->get_name(), sub->get_description(), "", ""};
+    for (const CLI::Option* option : sub->get_options()) {
+      for (const std::string& name : option->get_lnames()) command.options += (command.options.empty() ? "--" : " --") + name;
+      const std::string positional = option->get_name(true, false);
+      if (positional == "OP") command.words = joined(operation_names(), " ");
+      if (positional == "SYSTEM") command.words = systems;
+      if (positional == "SHELL") command.words = joined(listed(shells), " ");
+    }
+    out.push_back(std::move(command));
+  }
+  return out;
+}
+
+[[nodiscard]] std::vector<Values> values_of(const std::string& systems) {
+  return {{"--system", systems, true},
+          {"--dtype", joined(listed(data_type_names), " ")},
+          {"--algorithm", joined(listed(algorithm_names), " ")},
+          {"--protocol", joined(listed(std::array<std::string_view, 3>{"ll", "ll128", "simple"}), " ")},
+          {"--choice", "nccl fastest"},
+          {"--path", joined(listed(path_names), " ")},
+          {"--calibration", "none", true}};
+}
+
+[[nodiscard]] std::string names_of(const std::vector<Command>& commands) {
+  std::string out;
+  for (const Command& command : commands) out += (out.empty() ? "" : " ") + command.name;
+  return out;
+}
+
+[[nodiscard]] std::string bash_script(const std::vector<Command>& commands, const std::vector<Values>& values) {
+  std::string out =
+      "# bash completion of fabricost: source <(fabricost completion bash)\n"
+      "_fabricost() {\n"
+      "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\" options=\"\" files=\"\"\n"
+      "  COMPREPLY=()\n"
+      "  if (( COMP_CWORD == 1 )); then\n";
+  out += fmt::format("    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n    return\n  fi\n", names_of(commands));
+  out += "  case \"$previous\" in\n";
+  for (const Values& value : values) out += fmt::format("    {}) words=\"{}\"{} ;;\n", value.option, value.words, value.files ? "; files=yes" : "");
+  out += "    *) case \"${COMP_WORDS[1]}\" in\n";
+  for (const Command& command : commands)
+    out += fmt::format("      {}) options=\"{}\"; words=\"{}\"{} ;;\n", command.name, command.options, command.words, command.words.empty() ? "; files=yes" : "");
+  out +=
+      "      esac\n"
+      "      [[ \"$current\" == -* ]] && { words=\"$options\"; files=\"\"; } ;;\n"
+      "  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  if [[ -n \"$files\" ]]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
+      "}\n"
+      "complete -F _fabricost fabricost\n";
+  return out;
+}
+
+[[nodiscard]] std::string zsh_script(const std::vector<Command>& commands, const std::vector<Values>& values) {
+  std::string out =
+      "#compdef fabricost\n"
+      "# zsh completion of fabricost: source <(fabricost completion zsh), or save it as _fabricost in a directory of $fpath\n"
+      "_fabricost() {\n"
+      "  local previous=\"${words[CURRENT-1]}\"\n"
+      "  if (( CURRENT == 2 )); then\n"
+      "    local -a commands=(\n";
+  for (const Command& command : commands) {
+    std::string description;
+    for (const char c : command.description) description += c == ':' ? ';' : c;  // a colon ends the name
+    out += fmt::format("      '{}:{}'\n", command.name, description);
+  }
+  out +=
+      "    )\n"
+      "    _describe command commands\n"
+      "    return\n"
+      "  fi\n"
+      "  case \"$previous\" in\n";
+  for (const Values& value : values) out += fmt::format("    {}) compadd -- {}{}; return ;;\n", value.option, value.words, value.files ? "; _files" : "");
+  out += "  esac\n  case \"${words[2]}\" in\n";
+  for (const Command& command : commands) {
+    const std::string rest = command.words.empty() ? "_files" : "compadd -- " + command.words;
+    out += fmt::format("    {}) if [[ \"$PREFIX\" == -* ]]; then compadd -- {}; else {}; fi ;;\n", command.name, command.options, rest);
+  }
+  out +=
+      "  esac\n"
+      "}\n"
+      "if [[ \"${funcstack[1]}\" == _fabricost ]]; then _fabricost \"$@\"; else compdef _fabricost fabricost; fi\n";
+  return out;
+}
+
+[[nodiscard]] std::string fish_script(const std::vector<Command>& commands, const std::vector<Values>& values) {
+  std::string out = "# fish completion of fabricost: fabricost completion fish | source\ncomplete -c fabricost -f\n";
+  out += "complete -c fabricost -n __fish_use_subcommand -l help -d 'Print help'\n";
+  out += "complete -c fabricost -n __fish_use_subcommand -l version -d 'Print the version'\n";
+  for (const Command& command : commands) {
+    out += fmt::format("complete -c fabricost -n __fish_use_subcommand -a {} -d '{}'\n", command.name, command.description);
+    const std::string seen = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
+    if (command.words.empty()) out += fmt::format("complete -c fabricost {} -F\n", seen);
+    else out += fmt::format("complete -c fabricost {} -a '{}'\n", seen, command.words);
+    std::string_view rest = command.options;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      const std::string_view option = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      std::string taken;
+      for (const Values& value : values)
+        if (value.option == option) taken = fmt::format(" -x{} -a '{}'", value.files ? " -F" : "", value.words);
+      out += fmt::format("complete -c fabricost {} -l {}{}\n", seen, option.substr(2), taken);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Runner& runner) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App& sub = *app.add_subcommand("completion", "A script that completes our words in a shell");
+  sub.add_option("SHELL", *shell, "bash zsh fish")->option_text(" ");
+  sub.footer("Example: source <(fabricost completion bash)");
+  runner.add(sub, [shell, &app](const Terminal&) {
+    const std::vector<std::string> known = listed(shells);
+    if (shell->empty()) throw RequestError("which shell? One of: " + joined(known));
+    const std::string systems = system_words();
+    const std::vector<Command> commands = commands_of(app, systems);
+    const std::vector<Values> values = values_of(systems);
+    const std::string wanted = detail::folded(*shell);
+    if (wanted == "bash") return bash_script(commands, values);
+    if (wanted == "zsh") return zsh_script(commands, values);
+    if (wanted == "fish") return fish_script(commands, values);
+    throw_unknown(*shell, "a shell we know", known);
+  });
+}
+
+}  // namespace fabricost::cli

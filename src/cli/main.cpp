@@ -1,0 +1,16 @@
+/// \file main.cpp
+/// The fabricost command: one line per subcommand, each in a file of its name. runner.hpp says what a subcommand must do.
+
+#include "runner.hpp"
+#include "subcommands.hpp"
+
+int main(int argc, char** argv) {
+  fabricost::cli::Runner runner;
+  fabricost::cli::add_systems(runner.app(), runner);
+  fabricost::cli::add_show(runner.app(), runner);
+  fabricost::cli::add_predict(runner.app(), runner);
+  fabricost::cli::add_explain(runner.app(), runner);
+  fabricost::cli::add_sweep(runner.app(), runner);
+  fabricost::cli::add_completion(runner.app(), runner);
+  return runner.run(argc, argv);
+}

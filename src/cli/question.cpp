@@ -1,0 +1,145 @@
+/// \file question.cpp
+/// From words to an Operation, a Choice and a System. Every name is refused with those near to it.
+
+#include "question.hpp"
+
+#include "names.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/quantity_text.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
+constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_combine"};
+
+[[nodiscard]] Collective collective_of(const std::string& text) {
+  if (text.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
+  if (const auto found = parse_collective(text)) return *found;
+  for (const std::string_view name : not_modelled)
+    if (detail::folded(text) == detail::folded(name))
+      throw RequestError(fmt::format("{} is not modelled yet; all_to_all over the same ranks bounds it from below", name));
+  throw_unknown(text, "an operation", operation_names());
+}
+
+/// A whole number of at least 1; 0 when nothing was given.
+[[nodiscard]] int count_of(const std::string& text, std::string_view option) {
+  if (text.empty()) return 0;
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
+  if (fault == std::errc::result_out_of_range && text.front() != '-') throw RequestError(fmt::format("{}: \"{}\" is too many", option, text));
+  if (fault != std::errc{} || stopped != end || value < 1)
+    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
+  return value;
+}
+
+[[nodiscard]] Choice choice_of(const Question& q) {
+  Choice out;
+  if (!q.choice.empty()) {
+    const auto rule = detail::parse_enum<Choice::Rule>(q.choice, rule_names);
+    if (!rule) throw_unknown(q.choice, "a choice", listed(rule_names));
+    out.rule = *rule;
+  }
+  if (!q.algorithm.empty()) {
+    out.algorithm = parse_algorithm(q.algorithm);
+    if (!out.algorithm) throw_unknown(q.algorithm, "an algorithm", listed(algorithm_names));
+  }
+  if (!q.protocol.empty()) {
+    out.protocol = parse_protocol(q.protocol);
+    if (!out.protocol) throw_unknown(q.protocol, "a protocol", listed(protocol_names));
+  }
+  return out;
+}
+
+/// A send_recv is between two ranks of one domain, a GPU and its host, or two nodes.
+void check_pair(Operation& op, bool path_given) {
+  if (op.collective != Collective::send_recv) {
+    if (path_given) throw RequestError(fmt::format("--path is for send_recv; {} takes the paths its algorithm needs", name(op.collective)));
+    return;
+  }
+  if (op.ranks != 0 && op.ranks != 2) throw RequestError("a send_recv is between 2 ranks; leave --ranks out");
+  if (op.path == Path::nic) {
+    if (op.nodes == 1) throw RequestError("--path nic leaves the node; leave --nodes out or take at least 2");
+    if (op.nodes == 0) op.nodes = 2;
+  } else if (op.nodes > 1) {
+    throw RequestError(fmt::format("--path {} stays inside a node; use --path nic for {} nodes", name(op.path), op.nodes));
+  }
+  op.ranks = 2;
+}
+
+}  // namespace
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> out = listed(collective_names);
+  for (const std::string_view name : not_modelled) out.emplace_back(name);
+  return out;
+}
+
+void add_question(CLI::App& sub, Question& q) {
+  sub.add_option("OP", q.operation,
+                 "all_reduce all_gather reduce_scatter broadcast reduce\n"
+                 "all_to_all send_recv (case, - and _ do not matter)")
+      ->option_text(" ");
+  sub.add_option("--system,-s", q.system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
+  sub.add_option("--nodes,-n", q.nodes, "Nodes, as nccl-tests counts them")->option_text("N");
+  sub.add_option("--ranks,-r", q.ranks, "GPUs; default all of the nodes")->option_text("R");
+  sub.add_option("--dtype", q.dtype, "int8 half bfloat16 fp8 float double; default half")->option_text("TYPE");
+  sub.add_option("--algorithm", q.algorithm, "Force one: ring tree nvls nvls_tree ...")->option_text("A");
+  sub.add_option("--protocol", q.protocol, "Force one: ll ll128 simple")->option_text("P");
+  sub.add_option("--choice", q.choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");
+  sub.add_option("--calibration", q.calibration, "none or a file; default the shipped one")->option_text("FILE");
+  sub.add_option("--set", q.overrides,
+                 "Override one value of the system, repeatable:\n"
+                 "--set tiers.nic.bandwidth=\"25 GB/s per direction\"")
+      ->option_text("PATH=VALUE")
+      ->allow_extra_args(false);
+  sub.add_option("--path", q.path, "send_recv: gpu-gpu (default) gpu-host nic")->option_text("PATH");
+}
+
+void add_size(CLI::App& sub, Question& q) {
+  sub.add_option("--size,-b", q.size, "Message size as nccl-tests counts it: 256MiB, 1GB")->option_text("SIZE");
+}
+
+Asked ask(const Question& q, bool sized) {
+  Operation op{.collective = collective_of(q.operation)};
+  const Choice choice = choice_of(q);
+  if (!q.dtype.empty()) {
+    const auto dtype = parse_data_type(q.dtype);
+    if (!dtype) throw_unknown(q.dtype, "a data type", listed(data_type_names));
+    op.dtype = *dtype;
+  }
+  if (!q.path.empty()) {
+    const auto path = parse_path(q.path);
+    if (!path) throw_unknown(q.path, "a path", listed(path_names));
+    op.path = *path;
+  }
+  op.nodes = count_of(q.nodes, "--nodes");
+  op.ranks = count_of(q.ranks, "--ranks");
+  check_pair(op, !q.path.empty());
+  if (q.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
+  if (sized) {
+    if (q.size.empty()) throw RequestError("how much? Add --size, as in --size 256MiB");
+    op.bytes = parse_size(q.size);
+  }
+  return {load_system(q.system, q.overrides, q.calibration), op, choice};
+}
+
+std::string title(const Asked& asked, int ranks, int nodes, bool sized) {
+  const Operation& op = asked.operation;
+  std::string out{name(op.collective)};
+  if (sized) out += " of " + size_text(op.bytes);
+  out += fmt::format(" ({})", name(op.dtype));
+  if (op.collective == Collective::send_recv) out += fmt::format(", {}", name(op.path));
+  else out += fmt::format(", {} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+  return fmt::format("{}, {}", out, asked.system.name);
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,45 @@
+#pragma once
+/// \file question.hpp
+/// The question that predict, explain and sweep share: its options as they were typed, and what they mean.
+
+#include <fabricost/choice/choice.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/operation.hpp>
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fabricost::cli {
+
+/// As typed; empty where nothing was.
+struct Question {
+  std::string operation, system, nodes, ranks, size, dtype, algorithm, protocol, choice, calibration, path;
+  std::vector<std::string> overrides;
+};
+
+/// As meant.
+struct Asked {
+  System system;
+  Operation operation;
+  Choice choice;
+};
+
+/// Adds OP and all options but --size, --sizes and those of the output.
+void add_question(CLI::App& subcommand, Question& question);
+void add_size(CLI::App& subcommand, Question& question);
+
+/// Checks everything that needs no file first, then loads the system. The operation's bytes are --size where `sized`, else zero.
+/// \throws RequestError, SpecError
+[[nodiscard]] Asked ask(const Question& question, bool sized);
+
+/// "256 MiB over 16 ranks on 2 nodes of dgx-h100"; without a size for sweeps. Resolved numbers come from a prediction of it.
+[[nodiscard]] std::string title(const Asked& asked, int ranks, int nodes, bool sized);
+
+/// Names of OP, those that are not modelled yet included.
+[[nodiscard]] std::vector<std::string> operation_names();
+
+}  // namespace fabricost::cli

@@ -1,0 +1,66 @@
+/// \file report.cpp
+/// JSON numbers are the shortest text that reads back as the same double, in any locale.
+
+#include "report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace fabricost::cli {
+namespace {
+
+/// A result that is no number is a fault of ours, never printed.
+[[nodiscard]] double finite(double value) {
+  if (!std::isfinite(value)) throw std::logic_error("a result is not a number");
+  return value;
+}
+[[nodiscard]] nlohmann::ordered_json whole_or_real(double value) {
+  return value == std::floor(value) && std::fabs(value) < 9e15 ? nlohmann::ordered_json(static_cast<long long>(value)) : nlohmann::ordered_json(value);
+}
+
+}  // namespace
+
+std::vector<std::string> extrapolated_names(const Prediction& p) {
+  std::vector<std::string> out;
+  if (p.extrapolated.sizes) out.emplace_back("sizes");
+  if (p.extrapolated.ranks) out.emplace_back("ranks");
+  if (p.extrapolated.nodes) out.emplace_back("nodes");
+  return out;
+}
+
+std::vector<std::string> assumed(const System& system, const Prediction& p) {
+  if (p.nodes <= std::max(1, system.nodes)) return {};
+  return {fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", p.nodes, std::max(1, system.nodes))};
+}
+
+nlohmann::ordered_json to_json(const System& system, const Prediction& p) {
+  nlohmann::ordered_json out;
+  out["operation"] = name(p.operation.collective);
+  out["system"] = system.name;
+  out["nodes"] = p.nodes;
+  out["ranks"] = p.ranks;
+  out["dtype"] = name(p.operation.dtype);
+  out["bytes"] = whole_or_real(p.operation.bytes.value());
+  out["time_us"] = finite(p.seconds * 1e6);
+  out["algbw_GBps"] = finite(p.algorithm_bandwidth().value() / 1e9);
+  out["busbw_GBps"] = finite(p.bus_bandwidth().value() / 1e9);
+  out["algorithm"] = p.algorithm.view();
+  out["protocol"] = p.protocol.view();
+  out["bottleneck"] = p.bottleneck().tier.view();
+  out["basis"] = name(p.basis);
+  out["extrapolated"] = extrapolated_names(p);
+  out["assumed"] = assumed(system, p);
+  out["interval_us"] = {finite(p.low * 1e6), finite(p.high * 1e6)};
+  out["terms"] = nlohmann::ordered_json::array();
+  for (const Term& term : p.terms)
+    out["terms"].push_back({{"name", term.name.view()}, {"tier", term.tier.view()}, {"time_us", finite(term.time.value() * 1e6)}});
+  return out;
+}
+
+std::string printed(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
+
+}  // namespace fabricost::cli

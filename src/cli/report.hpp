@@ -1,0 +1,27 @@
+#pragma once
+/// \file report.hpp
+/// A prediction as JSON, with the field names of the contract, and as cells of a table.
+
+#include "question.hpp"
+
+#include <fabricost/predict/prediction.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost::cli {
+
+[[nodiscard]] nlohmann::ordered_json to_json(const System& system, const Prediction& prediction);
+
+/// `extrapolated` as a list: sizes, ranks, nodes.
+[[nodiscard]] std::vector<std::string> extrapolated_names(const Prediction& prediction);
+
+/// What the answer takes for granted beyond the machine's description; empty: nothing.
+[[nodiscard]] std::vector<std::string> assumed(const System& system, const Prediction& prediction);
+
+/// Two blanks of indentation, one line break at the end.
+[[nodiscard]] std::string printed(const nlohmann::ordered_json& json);
+
+}  // namespace fabricost::cli

@@ -1,0 +1,154 @@
+/// \file runner.cpp
+/// Parsing, dispatch, errors and the one place that writes to stdout and stderr.
+
+#include "runner.hpp"
+
+#include "names.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace fabricost::cli {
+namespace {
+
+/// What is wrong with the command line itself; the message ends with where help is.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+[[nodiscard]] std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+[[nodiscard]] bool colour_wanted() {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') && !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
+}
+
+/// Everything or nothing was asked for; a full disk or a closed pipe may still cut it.
+[[nodiscard]] bool write_all(std::FILE* stream, const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  return std::fflush(stream) == 0 && written;
+}
+
+void complain(const std::string& text) {
+  std::string line = text;
+  if (line.empty() || line.back() != '\n') line += '\n';
+  (void)write_all(stderr, line);
+}
+
+/// The name to complain under: "fabricost predict".
+[[nodiscard]] std::string full_name(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? std::string{"fabricost"} : "fabricost " + chosen.front()->get_name();
+}
+
+}  // namespace
+
+std::string Terminal::strong(std::string_view text) const { return colour ? fmt::format("\033[1m{}\033[0m", text) : std::string{text}; }
+
+std::string Terminal::strong_headings(std::string_view text) const {
+  if (!colour) return std::string{text};
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    out += line.empty() || line.front() == ' ' ? std::string{line} : strong(line);
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "fabricost") {
+  app_.set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
+  app_.set_help_flag("-h,--help", "Print this help and exit");
+  app_.get_formatter()->column_width(26);
+  app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app_.require_subcommand(0, 1);
+  app_.allow_extras();  // reported by check_extras, with suggestions
+  app_.footer(
+      "Example: fabricost predict all_reduce --system dgx-h100 --size 256MiB\n"
+      "A command's own options: fabricost COMMAND --help");
+}
+
+void Runner::add(CLI::App& subcommand, Job job) {
+  subcommand.allow_extras();
+  entries_.push_back({&subcommand, std::move(job)});
+}
+
+void Runner::check_extras() const {
+  const std::vector<CLI::App*> chosen = app_.get_subcommands();
+  if (chosen.empty()) {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries_) names.push_back(entry.subcommand->get_name());
+    const std::vector<std::string> extras = app_.remaining();
+    if (extras.empty()) throw UsageError("which command? One of: " + joined(names));
+    if (extras.front().starts_with("-")) throw UsageError(unknown_text(extras.front(), "an option", option_names(app_)));
+    throw UsageError(unknown_text(extras.front(), "a command", names));
+  }
+  const CLI::App& sub = *chosen.front();
+  std::vector<std::string> extras = sub.remaining();
+  for (const std::string& extra : app_.remaining()) extras.push_back(extra);
+  for (const std::string& extra : extras)
+    if (extra.starts_with("-") && extra != "--") throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", option_names(sub)));
+  for (const std::string& extra : extras)
+    if (extra != "--") throw UsageError(fmt::format("\"{}\" is one word too many (quote values that contain blanks)", extra));
+}
+
+std::string Runner::output(int argc, char** argv) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return app_.help();
+  } catch (const CLI::CallForVersion& version) {
+    return fmt::format("fabricost {}\n", version.what());
+  } catch (const CLI::ParseError& error) {
+    check_extras();  // a misspelt option is the likelier cause
+    throw UsageError(error.what());
+  }
+  check_extras();
+  const Terminal terminal{colour_wanted()};
+  for (const Entry& entry : entries_)
+    if (entry.subcommand->parsed()) return entry.job(terminal);
+  throw std::logic_error("a command without work");
+}
+
+int Runner::run(int argc, char** argv) {
+  try {
+    if (!write_all(stdout, output(argc, argv))) {
+      complain(fmt::format("fabricost: cannot write the output: {}", std::strerror(errno)));
+      return 2;
+    }
+    return 0;
+  } catch (const UsageError& error) {
+    complain(fmt::format("{0}: {1}\nSee {0} --help", full_name(app_), error.what()));
+    return 2;
+  } catch (const SpecError& error) {
+    complain(error.what());  // starts with file:line:column, as editors like it
+    return 2;
+  } catch (const Error& error) {
+    complain(fmt::format("{}: {}", full_name(app_), error.what()));
+    return 2;
+  } catch (const std::bad_alloc&) {
+    complain(fmt::format("{}: out of memory", full_name(app_)));
+    return 2;
+  } catch (const std::exception& error) {
+    complain(fmt::format("{}: internal error: {}; please report it with this command line", full_name(app_), error.what()));
+    return 1;
+  }
+}
+
+}  // namespace fabricost::cli

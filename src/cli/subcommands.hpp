@@ -1,0 +1,20 @@
+#pragma once
+/// \file subcommands.hpp
+/// Every subcommand's way in: adds its options to the application and its work to the runner.
+
+namespace CLI {
+class App;
+}
+
+namespace fabricost::cli {
+
+class Runner;
+
+void add_systems(CLI::App& app, Runner& runner);
+void add_show(CLI::App& app, Runner& runner);
+void add_predict(CLI::App& app, Runner& runner);
+void add_explain(CLI::App& app, Runner& runner);
+void add_sweep(CLI::App& app, Runner& runner);
+void add_completion(CLI::App& app, Runner& runner);
+
+}  // namespace fabricost::cli

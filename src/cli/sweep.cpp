@@ -1,0 +1,77 @@
+/// \file sweep.cpp
+/// fabricost sweep: one operation at many sizes, as a table, CSV or JSON.
+
+#include "../io/text_table.hpp"
+#include "question.hpp"
+#include "report.hpp"
+#include "runner.hpp"
+#include "subcommands.hpp"
+
+#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+/// Numbers in the shortest form that reads back exactly; no name holds a comma.
+[[nodiscard]] std::string csv(const std::vector<Prediction>& predictions) {
+  std::string out = "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us\n";
+  for (const Prediction& p : predictions)
+    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{}\n", p.operation.bytes.value(), p.seconds * 1e6, p.algorithm_bandwidth().value() / 1e9,
+                       p.bus_bandwidth().value() / 1e9, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view(), name(p.basis), p.low * 1e6,
+                       p.high * 1e6);
+  return out;
+}
+
+[[nodiscard]] std::string json(const System& system, const std::vector<Prediction>& predictions) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const Prediction& p : predictions) out.push_back(to_json(system, p));
+  return printed(out);
+}
+
+[[nodiscard]] std::string table(const std::vector<Prediction>& predictions) {
+  constexpr auto right = TextTable::Align::right;
+  TextTable rows{{{"size", right}, {"time", right}, {"algbw GB/s", right}, {"busbw GB/s", right}, {"runs"}, {"bottleneck"}, {"nine in ten within", right}}};
+  for (const Prediction& p : predictions)
+    rows.row({size_text(p.operation.bytes), time_text(p.time()), fmt::format("{:.2f}", p.algorithm_bandwidth().value() / 1e9),
+              fmt::format("{:.2f}", p.bus_bandwidth().value() / 1e9), fmt::format("{} {}", p.algorithm.view(), p.protocol.view()),
+              std::string{p.bottleneck().tier.view()},
+              fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
+  return rows.text(2);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Runner& runner) {
+  struct Options : Question {
+    std::string sizes;
+    bool csv = false, json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand("sweep", "One operation at many sizes");
+  add_question(sub, *options);
+  sub.add_option("--sizes", options->sizes, "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB")->option_text("SIZES");
+  sub.add_flag("--csv", options->csv, "Print CSV");
+  sub.add_flag("--json", options->json, "Print JSON");
+  sub.footer("Example: fabricost sweep all_to_all --system aws-p5 --nodes 2 --sizes 1KiB:8GiB:x2 --csv");
+  runner.add(sub, [options](const Terminal& terminal) {
+    if (options->csv && options->json) throw RequestError("--csv and --json exclude each other");
+    if (options->sizes.empty()) throw RequestError("which sizes? Add --sizes, as in --sizes 1KiB:8GiB:x2");
+    const std::vector<Bytes> sizes = parse_sizes(options->sizes);
+    const Asked asked = ask(*options, false);
+    const std::vector<Prediction> predictions = sweep(asked.system, asked.operation, sizes, asked.choice);
+    if (options->json) return json(asked.system, predictions);
+    if (options->csv) return csv(predictions);
+    const Prediction& first = predictions.front();
+    std::string out = terminal.strong(title(asked, first.ranks, first.nodes, false)) + "\n" + table(predictions);
+    for (const std::string& one : assumed(asked.system, first)) out += "  Assumed: " + one + ".\n";
+    return out;
+  });
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,378 @@
+/// \file nccl_runs.cpp
+/// From what a log of nccl-tests says to points: which operation it timed, on how many ranks of how many nodes. Where the log does not
+/// say so, its numbers do: busbw / algbw is 2(n-1)/n for all_reduce and (n-1)/n for all_gather, reduce_scatter and all_to_all;
+/// size / (count x element size) is n for the latter three and 1 for the others. A log that leaves two answers open is refused.
+
+#include "io/csv.hpp"
+#include "io/logs/nccl_tests.hpp"
+
+#include <fabricost/io/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+namespace fabricost::io {
+
+namespace {
+
+/// Bounds of busbw / algbw that the printed digits of all rows allow.
+struct Ratio {
+  double low = 0, high = 1e300;
+  [[nodiscard]] bool known() const { return low > 0 && low <= high; }
+  [[nodiscard]] bool allows(double factor) const { return !known() || (factor >= low - 1e-9 && factor <= high + 1e-9); }
+};
+
+Ratio ratio_of(const LogRun& run) {
+  Ratio out;
+  for (const LogRow& row : run.rows)
+    for (const LogSide& s : row.sides) {
+      if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
+      out.low = std::max(out.low, (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
+      out.high = std::min(out.high, (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
+    }
+  if (out.low > out.high) return {};  // rows that contradict each other say nothing
+  return out;
+}
+
+double bytes_per_element(std::string_view type) {
+  const auto t = parse_data_type(type);
+  if (!t) return 0;
+  switch (*t) {
+    case DataType::int8:
+    case DataType::fp8: return 1;
+    case DataType::half:
+    case DataType::bfloat16: return 2;
+    case DataType::single: return 4;
+    case DataType::double_precision: return 8;
+  }
+  return 0;
+}
+
+/// size / (count x element size), 0 when the rows disagree or are no multiples.
+int parts_of(const LogRun& run) {
+  int parts = 0;
+  for (const LogRow& row : run.rows) {
+    const double own = row.count * bytes_per_element(row.type);
+    if (!(own > 0) || !(row.bytes > 0)) continue;
+    const double times = row.bytes / own;
+    if (times < 1 || times > 1e9 || times != std::floor(times)) return 0;
+    if (parts != 0 && parts != static_cast<int>(times)) return 0;
+    parts = static_cast<int>(times);
+  }
+  return parts;
+}
+
+/// True when out-of-place results were checked and in-place ones not: operations that have no in-place form here.
+bool only_out_of_place_checked(const LogRun& run) {
+  bool pattern = false;
+  for (const LogRow& row : run.rows)
+    if (row.sides.size() == 2) {
+      if (!row.sides[0].checked || row.sides[1].checked) return false;
+      pattern = true;
+    }
+  return pattern;
+}
+
+/// Operations a file name hints at: whole names anywhere in it, or `ar`, `ag`, `rs`, `a2a` as words.
+std::vector<Collective> hinted(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  const std::string folded = fabricost::detail::folded(stem);
+  std::vector<Collective> out;
+  for (std::size_t i = 0; i < collective_names.size(); ++i) {
+    const auto c = static_cast<Collective>(i);
+    if (c != Collective::reduce && folded.find(fabricost::detail::folded(collective_names[i])) != std::string::npos) out.push_back(c);
+  }
+  std::string word;
+  for (std::size_t i = 0; i <= stem.size(); ++i) {
+    const char c = i < stem.size() ? stem[i] : '_';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      continue;
+    }
+    if (word == "ar") out.push_back(Collective::all_reduce);
+    if (word == "ag") out.push_back(Collective::all_gather);
+    if (word == "rs") out.push_back(Collective::reduce_scatter);
+    if (word == "a2a") out.push_back(Collective::all_to_all);
+    if (word == "reduce") out.push_back(Collective::reduce);
+    word.clear();
+  }
+  return out;
+}
+
+/// What a run's own numbers allow it to be.
+struct Evidence {
+  Ratio ratio;
+  int parts = 0;
+  bool sums = false, copies = false;  ///< an operation such as sum is named; none is
+  bool rooted = false;
+  bool unchecked_in_place = false;
+  int ranks = 0;  ///< listed, 0: unknown
+
+  [[nodiscard]] bool allows(Collective c) const {
+    const bool same = ratio.allows(1);
+    switch (c) {
+      case Collective::all_reduce: return parts <= 1 && !copies && !rooted && (!ratio.known() || (ratio.high >= 1 && ratio.low < 2));
+      case Collective::reduce_scatter: return parts != 1 && !copies && !rooted;
+      case Collective::all_gather:
+      case Collective::all_to_all: return parts != 1 && !sums && !rooted;
+      case Collective::broadcast: return parts <= 1 && !sums && same;
+      case Collective::reduce: return parts <= 1 && !copies && rooted && same;
+      case Collective::send_recv: return parts <= 1 && !rooted && same;
+    }
+    return false;
+  }
+};
+
+Evidence evidence_of(const LogRun& run, int ranks) {
+  Evidence e;
+  e.ratio = ratio_of(run);
+  e.parts = parts_of(run);
+  e.unchecked_in_place = only_out_of_place_checked(run);
+  e.ranks = ranks;
+  for (const LogRow& row : run.rows) {
+    if (row.redop == "none") e.copies = true;
+    else if (!row.redop.empty()) e.sums = true;
+    if (row.root && *row.root >= 0) e.rooted = true;
+  }
+  return e;
+}
+
+/// The operation of a run, or none when its numbers and its file's name leave it open.
+std::optional<Collective> operation_of(const Evidence& e, const std::filesystem::path& file) {
+  for (const Collective c : hinted(file))
+    if (e.allows(c)) return c;
+  std::vector<Collective> left;
+  for (std::size_t i = 0; i < collective_names.size(); ++i)
+    if (e.allows(static_cast<Collective>(i))) left.push_back(static_cast<Collective>(i));
+  const auto only = [&](Collective c) { return std::find(left.begin(), left.end(), c) != left.end(); };
+  if (left.size() == 1) return left.front();
+  // which of these is not checked in place?
+  if (e.unchecked_in_place && only(Collective::all_to_all) && !only(Collective::send_recv)) return Collective::all_to_all;
+  if (e.unchecked_in_place && only(Collective::send_recv) && !only(Collective::all_to_all)) return Collective::send_recv;
+  if (only(Collective::all_reduce) && e.sums) {
+    // a factor of 1 is that of two ranks, or of a transfer
+    const bool pair = e.ratio.known() && e.ratio.allows(1);
+    if (!pair || e.ranks == 2 || e.ranks == 0) return Collective::all_reduce;
+    return only(Collective::send_recv) ? std::optional{Collective::send_recv} : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Ranks whose factor busbw / algbw has: 0 when none or several would do.
+int ranks_by_ratio(Collective c, const Ratio& ratio) {
+  if (!ratio.known() || bus_factor(c, 2) == bus_factor(c, 3)) return 0;
+  int found = 0;
+  for (int n = 2; n <= 65536; ++n) {
+    if (!ratio.allows(bus_factor(c, n))) {
+      if (found > 0) break;
+      continue;
+    }
+    if (found > 0) return 0;
+    found = n;
+  }
+  return found;
+}
+
+/// What the list of devices says: ranks, and nodes where the list is whole.
+struct Listed {
+  int ranks = 0, nodes = 0;
+  bool whole = false, split = false;
+};
+Listed listed_in(const LogRun& run) {
+  Listed out;
+  const std::set<int> numbers(run.ranks_listed.begin(), run.ranks_listed.end());
+  if (numbers.empty()) {
+    out.ranks = run.devices_elsewhere;
+    return out;
+  }
+  out.ranks = *numbers.rbegin() + 1;
+  out.whole = static_cast<int>(numbers.size()) == out.ranks;
+  if (out.whole) out.nodes = static_cast<int>(std::set<std::string>(run.hosts.begin(), run.hosts.end()).size());
+  out.split = std::set<int>(run.groups.begin(), run.groups.end()).size() > 1;
+  return out;
+}
+
+/// Seconds in one printed unit of time: as the header says, else as size / time compares with algbw.
+double unit_of(const LogRun& run) {
+  if (run.time_unit > 0) return run.time_unit;
+  std::vector<double> powers;
+  for (const LogRow& row : run.rows)
+    for (const LogSide& s : row.sides)
+      if (s.time > 0 && s.algbw > 10 * s.algbw_slack) powers.push_back(std::log10(row.bytes / s.time / (s.algbw * 1e9)));  // of 1 / seconds
+  if (powers.empty()) return 1e-6;
+  std::nth_element(powers.begin(), powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2), powers.end());
+  const double power = -powers[powers.size() / 2];
+  return power > 1.5 ? 1e-6 : 1e-6;
+}
+
+/// Settles the questions of one run and adds its points.
+class Conclusion {
+ public:
+  Conclusion(const LogRun& run, const std::filesystem::path& file, const PointSource& otherwise, const RunDescription& described)
+      : run_(run), file_(file), otherwise_(otherwise), described_(described) {}
+
+  void add_to(Points& out) {
+    for (const Skipped& s : run_.skipped) out.skip(s.reason, s.rows);
+    if (run_.rows.empty()) return;
+    const Listed listed = listed_in(run_);
+    const int rows = sides();
+    if (listed.split) {
+      out.skip("several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links", rows);
+      return;
+    }
+    const NamedOperation named = operation_named(run_.test);
+    if (named.known && !named.modelled) {
+      out.skip(fmt::format("operation not modelled: {}", run_.test), rows);
+      return;
+    }
+    const Evidence evidence = evidence_of(run_, listed.whole ? listed.ranks : 0);
+    const auto operation = named.modelled ? named.modelled : operation_of(evidence, file_);
+    if (!operation)
+      throw fault("the table does not say which operation it timed, and its numbers fit more than one",
+                  "keep the line \"# Collective test starting: ...\", or put the name into the file's, as in all_gather.txt");
+    system_ = !otherwise_.system.empty() ? otherwise_.system : described_.system;
+    if (system_.empty()) throw fault("the log does not say which machine it ran on", "add --system NAME (`fabricost systems` lists them)");
+    const int ranks = ranks_of(*operation, evidence, listed);
+    if (ranks < 2) {
+      out.skip("one rank: nothing moves", rows);
+      return;
+    }
+    const int nodes = nodes_of(ranks, listed);
+    if (ranks % nodes != 0) {
+      out.skip(fmt::format("{} ranks do not spread evenly over {} nodes", ranks, nodes), rows);
+      return;
+    }
+    for (const LogRow& row : run_.rows) add(row, *operation, ranks, nodes, out);
+  }
+
+ private:
+  [[nodiscard]] int sides() const {
+    int n = 0;
+    for (const LogRow& row : run_.rows) n += static_cast<int>(row.sides.size());
+    return n;
+  }
+  [[nodiscard]] SpecError fault(const std::string& message, const std::string& remedy) const {
+    return SpecError({fault_in_line(file_.string(), run_.rows.front().line, 1, "", message, remedy)});
+  }
+
+  /// Ranks as listed, else as given, else as the run's own numbers have it, else all of the machine.
+  [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
+    const auto fits = [&](int n) {
+      // before 2.0 the algorithm bandwidth of some operations carried the factor already
+      return n >= 1 && (e.ratio.allows(bus_factor(operation, n)) || (operation != Collective::all_reduce && e.ratio.allows(1)));
+    };
+    if (listed.whole) {
+      if (otherwise_.ranks > 0 && otherwise_.ranks != listed.ranks)
+        throw RequestError(fmt::format("{}: lists {} ranks, --ranks says {}", file_.string(), listed.ranks, otherwise_.ranks));
+      return listed.ranks;
+    }
+    if (otherwise_.ranks > 0) {
+      if (!fits(otherwise_.ranks))
+        throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {})", file_.string(), 0.5 * (e.ratio.low + e.ratio.high),
+                                       otherwise_.ranks, bus_factor(operation, otherwise_.ranks), otherwise_.ranks));
+      return otherwise_.ranks;
+    }
+    if (listed.ranks > 0 && fits(listed.ranks)) return listed.ranks;
+    if (const int told = described_.nodes * described_.gpus_per_node; told > 0 && fits(told)) return told;
+    if (e.parts > 1) return e.parts;
+    if (const int n = ranks_by_ratio(operation, e.ratio); n > 0) return n;
+    const int all = std::max(1, otherwise_.nodes) * gpus_per_node_of(system_);
+    if (fits(all)) return all;
+    throw fault("the log does not say how many ranks took part", "add --ranks N (and --nodes N)");
+  }
+
+  [[nodiscard]] int nodes_of(int ranks, const Listed& listed) const {
+    if (otherwise_.nodes > 0) return otherwise_.nodes;
+    if (listed.nodes > 0) return listed.nodes;
+    if (described_.nodes > 0) return described_.nodes;
+    const int per_node = gpus_per_node_of(system_);
+    return (ranks + per_node - 1) / per_node;
+  }
+
+  void add(const LogRow& row, Collective operation, int ranks, int nodes, Points& out) const {
+    const auto type = parse_data_type(row.type);
+    const double unit = unit_of(run_);
+    for (const LogSide& side : row.sides) {
+      if (!type) {
+        out.skip(fmt::format("element type not modelled: {}", row.type));
+      } else if (!(row.bytes > 0)) {
+        out.skip("bytes is 0");
+      } else if (!(side.time > 0)) {
+        out.skip("time is 0 or N/A");
+      } else {
+        Point p;
+        p.source = file_.stem().string();
+        p.system = system_;
+        p.nodes = nodes;
+        p.gpus_per_node = ranks / nodes;
+        p.collective = operation;
+        p.dtype = *type;
+        p.bytes = row.bytes;
+        p.seconds = side.time * unit;
+        if (side.known_place) p.in_place = side.in_place;
+        p.library = run_.library.empty() ? "nccl" : run_.library;
+        p.library_version = run_.version;
+        p.algorithm = run_.algorithm;
+        p.protocol = run_.protocol;
+        if (side.wrong > 0 && side.wrong == std::floor(side.wrong)) p.notes = "wrong results";
+        out.points.push_back(std::move(p));
+      }
+    }
+  }
+
+  const LogRun& run_;
+  const std::filesystem::path& file_;
+  const PointSource& otherwise_;
+  const RunDescription& described_;
+  std::string system_;
+};
+
+/// What a log without a table looks like, to say so.
+std::string resembles(const std::filesystem::path& file) {
+  static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth Version", "nvbandwidth"},
+                                                                        {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},
+                                                                        {"# OSU MPI", "the OSU benchmarks"},
+                                                                        {"Bandwidth Test", "perftest"},
+                                                                        {"Latency Test", "perftest"},
+                                                                        {"Intel(R) MPI Benchmarks", "the Intel MPI benchmarks"},
+                                                                        {"Legend:", "a topology matrix"},
+                                                                        {"NCCL INFO", "NCCL's own messages"}}};
+  LineReader reader(file);
+  std::string line;
+  while (reader.next(line) && reader.number() < 2000)
+    for (const auto& [mark, what] : marks)
+      if (line.find(mark) != std::string::npos) return std::string{what};
+  return "";
+}
+
+}  // namespace
+
+Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described) {
+  Points out;
+  const auto found = described.find(file.stem().string());
+  const RunDescription none;
+  for (const LogRun& run : runs) Conclusion(run, file, otherwise, found == described.end() ? none : found->second).add_to(out);
+  for (Point& point : out.points) describe(point, described);
+  return out;
+}
+
+Points read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs) {
+  const std::vector<LogRun> found = read_nccl_runs(file);
+  if (found.empty()) {
+    const std::string looks = resembles(file);
+    LineReader reader(file);
+    std::string line;
+    while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {
+    }
+    throw SpecError({fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
+                                   looks.empty() ? "no measurement was recognised in this file" : fmt::format("this is output of {}, without a table of nccl-tests", looks),
+                                   "expected a point CSV (header source,system,nodes,...) or nccl-tests output (rows below \"# size count type ... time algbw busbw\")")});
+  }
+  return points_of(found, file, otherwise, runs);
+}
+
+}  // namespace fabricost::io

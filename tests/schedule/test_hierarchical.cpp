@@ -1,0 +1,46 @@
+#include <fabricost/schedule/hierarchical.hpp>
+#include <fabricost/schedule/ring.hpp>
+
+#include "../catch.hpp"
+#include "../oracle/simulate.hpp"
+#include "../support/levels.hpp"
+
+using namespace fabricost;
+using support::close;
+
+TEST_CASE("rings level by level move what the hierarchical schedule says", "[schedule][oracle]") {
+  std::vector<std::vector<int>> cases = support::splits();
+  for (const int n : support::flat_counts()) cases.push_back({n});
+  for (const auto& deep : std::vector<std::vector<int>>{{2, 3, 4}, {4, 4, 4}, {8, 1, 4}, {1, 8, 2}, {2, 2, 2, 2}, {3, 2, 2, 5}}) cases.push_back(deep);
+  for (const auto& sizes : cases)
+    for (const Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+      INFO(name(collective) << " " << support::text(sizes));
+      oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
+                                                             : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
+      if (collective != Collective::all_gather) oracle::hierarchical_reduce_scatter(w, sizes);
+      if (collective != Collective::reduce_scatter) oracle::hierarchical_all_gather(w, sizes);
+      CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)
+             : collective == Collective::all_gather ? oracle::all_gathered(w)
+                                                    : oracle::reduce_scattered(w)));
+      const Schedule schedule = hierarchical_schedule(collective, support::levels_of_sizes(sizes));
+      CHECK(schedule.steps() == w.steps());
+      for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
+        INFO("level " << level);
+        CHECK(schedule.steps(level) == w.steps(level));
+        CHECK(close(schedule.bytes(level), w.own_bytes(level)));
+        CHECK(close(schedule.bytes(level), w.serial_bytes(level)));
+      }
+    }
+}
+
+TEST_CASE("hierarchical over two levels moves a ring's volume when a group is as fast as its ranks together", "[schedule]") {
+  for (const auto& sizes : support::splits()) {
+    INFO(support::text(sizes));
+    const double g = sizes[0];
+    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+      const Schedule h = hierarchical_schedule(c, Levels{sizes[0], sizes[1]});
+      const double ring = ring_schedule(c, Levels{sizes[0] * sizes[1]}).bytes(0);
+      CHECK(close(h.bytes(0) + h.bytes(1) / g, ring));
+    }
+  }
+}
