@@ -92,7 +92,11 @@ void add_question(CLI::App& sub, Question& q) {
   sub.add_option("--nodes,-n", q.nodes, "Nodes, as nccl-tests counts them")->option_text("N");
   sub.add_option("--ranks,-r", q.ranks, "GPUs; default all of the nodes")->option_text("R");
   sub.add_option("--dtype", q.dtype, "int8 half bfloat16 fp8 float double; default half")->option_text("TYPE");
-  sub.add_option("--algorithm", q.algorithm, "Force one: ring tree nvls nvls_tree ...")->option_text("A");
+  sub.add_option("--algorithm", q.algorithm,
+                 "Force one: ring tree nvls nvls_tree collnet_direct\n"
+                 "collnet_chain (= sharp) pat halving_doubling\n"
+                 "rabenseifner bruck pairwise direct torus_bucket\n"
+                 "one_shot two_shot hierarchical")->option_text("A");
   sub.add_option("--protocol", q.protocol, "Force one: ll ll128 simple")->option_text("P");
   sub.add_option("--choice", q.choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");
   sub.add_option("--calibration", q.calibration, "none or a file; default the shipped one")->option_text("FILE");

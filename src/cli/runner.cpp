@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <unistd.h>
 
 namespace fabricost::cli {
@@ -55,6 +56,22 @@ void complain(const std::string& text) {
   return chosen.empty() ? std::string{"fabricost"} : "fabricost " + chosen.front()->get_name();
 }
 
+/// CLI11's help with what comes first written first: the operation before its options.
+class Help : public CLI::Formatter {
+ public:
+  Help() {
+    column_width(26);
+    label("Positionals", "Arguments");
+  }
+  std::string make_description(const CLI::App* app) const override { return app->get_description() + "\n\n"; }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string out = "Usage: " + name;
+    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) out += " " + option->get_name(true, false);
+    if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) out += " COMMAND";
+    return out + " [OPTIONS]\n";
+  }
+};
+
 }  // namespace
 
 std::string Terminal::strong(std::string_view text) const { return colour ? fmt::format("\033[1m{}\033[0m", text) : std::string{text}; }
@@ -75,8 +92,7 @@ std::string Terminal::strong_headings(std::string_view text) const {
 Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "fabricost") {
   app_.set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
   app_.set_help_flag("-h,--help", "Print this help and exit");
-  app_.get_formatter()->column_width(26);
-  app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app_.formatter(std::make_shared<Help>());
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // reported by check_extras, with suggestions
   app_.footer(
@@ -85,6 +101,7 @@ Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "
 }
 
 void Runner::add(CLI::App& subcommand, Job job) {
+  subcommand.group("Commands");
   subcommand.allow_extras();
   entries_.push_back({&subcommand, std::move(job)});
 }

@@ -26,7 +26,7 @@ class Sum {
   /// count x S over the rate that one byte's seconds are the inverse of.
   void rate(const Part& p) {
     if (p.count == 0) return;
-    row(p.kind, p.level, fmt::format("{:.7g} x {} / {:.6g} GB/s{}", p.count, size(), 1e-9 / p.each, share_of_tier(p)), p.value() * story_.bytes());
+    row(p.kind, p.level, fmt::format("{:.7g} x {} / {:.6g} GB/s{}", p.count, size(), 1e-9 / p.each, links_used(p)), p.value() * story_.bytes());
   }
   void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(story_.bytes())); }
   void row(TermKind kind, int level, std::string formula, double seconds) {
@@ -42,16 +42,18 @@ class Sum {
   [[nodiscard]] std::string size() const { return size_text(story_.operation.bytes); }
 
  private:
-  [[nodiscard]] std::string share_of_tier(const Part& p) const {
+  /// How well the links are used meanwhile: the schedule's bytes over the part's time, of the tier's one-way rate.
+  [[nodiscard]] std::string links_used(const Part& p) const {
     const Fabric& f = story_.fabric;
     const double whole = story_.host ? 0 : p.level == 0 ? (f.over_pcie ? f.pcie_rate : f.inner_rate) : f.outer_rate;
-    if (!(whole > 0) || p.count == 0) return "";
-    const double share = 1 / p.each / whole;
-    return share > 0.001 && share < 10 ? fmt::format("  [{:.1f} % of {:.4g}]", 100 * share, whole / 1e9) : "";
+    const double bytes = story_.schedule.bytes(p.level);
+    if (p.kind != TermKind::wire || !(whole > 0) || !(bytes > 0)) return "";
+    const double share = bytes / p.value() / whole;
+    return share <= 1 ? fmt::format("  [links at {:.1f} % of {:.4g}]", 100 * share, whole / 1e9) : "";
   }
   [[nodiscard]] std::string ramp_formula(const Ramp& r) const {
     const std::string most = micro(r.amplitude) + " us";
-    const std::string x = fmt::format("{}/{}", size(), megabytes(1 / r.per_byte));
+    const std::string x = "S/" + megabytes(1 / r.per_byte);
     switch (r.shape) {
       case Ramp::Shape::none: return "";
       case Ramp::Shape::linear: return fmt::format("{} x min(1, {})", most, x);
@@ -105,8 +107,8 @@ std::string tell_arithmetic(const Story& story) {
   for (const Part& p : line.rate_parts) volume.rate(p);
   add_volume_extras(volume, story);
 
-  std::string out = wrapped("  ", fmt::format("S = {} = {} bytes. Times are microseconds; a rate is one way.{}", size_text(story.operation.bytes),
-                                              fmt::format("{:.0f}", S),
+  std::string out = wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size_text(story.operation.bytes),
+                                              S < 1000 ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
                                               story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
                                                   ? ""
                                                   : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));

@@ -35,25 +35,26 @@ struct Causes {
 /// Why bytes take longer (or shorter) on the wire than at the datasheet's rate.
 [[nodiscard]] std::string wire_reason(const Story& story, double naive, double wire) {
   const Candidate ran = story.prediction.ran;
+  const Fabric& f = story.fabric;
+  const bool across = f.domains() > 1;
+  const bool exchange = ran.algorithm == Algorithm::direct;
+  if (wire == 0) return "so few bytes that the latency growth stands for them";
   std::string out;
   const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
-  if (ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree) {
-    const double g = story.fabric.local();
-    add(fmt::format("switches that reduce move S (1 + 1/{0:.6g}) per GPU, not a ring's 2 S (n-1)/n", g));
-  } else if (ran.algorithm != Algorithm::ring && ran.algorithm != Algorithm::direct) {
-    add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
+  const bool in_switch = ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree;
+  if (in_switch)
+    add(fmt::format("switches that {} move other bytes than a ring, {:.4g} S per GPU", reduces(story.operation.collective) ? "reduce" : "multicast",
+                    story.schedule.bytes(0)));
+  else if (ran.algorithm != Algorithm::ring && !exchange) add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
+  if (!(across && exchange)) {
+    if (ran.protocol == Protocol::ll) add("LL sends 4 bytes of flag with every 4 of data and cannot fill the links");
+    if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
   }
-  if (ran.protocol == Protocol::ll && story.operation.collective != Collective::send_recv)
-    add("LL sends 4 bytes of flag with every 4 of data and cannot fill the links");
-  if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of every 128");
-  if (story.fabric.over_pcie && story.fabric.domains() <= 1 && story.fabric.local() > 2) add("GPUs share the way through the host");
-  if (story.fabric.domains() > 1 && std::min(story.fabric.streams, story.fabric.exchanges) < 1) add("the network above the NICs is oversubscribed");
-  if (wire < naive) {
-    add("latency hides a part of the transfer");
-  } else {
-    add("links reach only a part of their datasheet rate");
-  }
-  return out;
+  if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
+  if (across && std::min(f.streams, f.exchanges) < 1) add("the network above the NICs is oversubscribed");
+  if (wire >= naive) add("links reach only a part of their datasheet rate");
+  else if (story.line.latency > 0 && story.line.overlap != 1) add("latency hides a part of the transfer");
+  return out.empty() ? "at the datasheet's rate" : out;
 }
 
 [[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
@@ -76,6 +77,9 @@ struct Causes {
   }
   return out;
 }
+
+/// "-3.1 %", and "none" for what rounds to nothing.
+[[nodiscard]] std::string changed_by(double percent) { return std::fabs(percent) < 0.05 ? "none" : fmt::format("{:+.1f} %", percent); }
 
 /// Half the ranks: half the nodes where there are several, else half of the GPUs. False when there is no half.
 [[nodiscard]] bool halve(Operation& op, const Fabric& f) {
@@ -120,7 +124,7 @@ std::string tell_binding(const Story& story) {
   const Term& most = p.bottleneck();
   const Causes causes = causes_of(p);
   const double t = p.seconds > 0 ? p.seconds : 1;
-  std::string out = wrapped("  ", fmt::format("{}: its {} is the largest term, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
+  std::string out = wrapped("  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
                                               most.tier.view(), most.name.view(), 100 * most.time.value() / t, 100 * causes.latency / t,
                                               100 * causes.wire / t,
                                               causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
@@ -142,8 +146,8 @@ std::string tell_naive(const Story& story) {
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
-  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, serial steps, protocol floor: no bandwidth shows them"});
-  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6), fmt::format("takes {:.3g} times the naive time, see below", causes.wire / said)});
+  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, steps, floors: no bandwidth shows them"});
+  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6), causes.wire > 0 ? fmt::format("{:.3g} times the naive time, see below", causes.wire / said) : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
   table.row({"predicted", micro(p.seconds)});
   out += table.text(4);
@@ -156,7 +160,7 @@ std::string tell_changes(const Story& story) {
   const double now = story.prediction.seconds;
   TextTable table{{{"change"}, {"time us", Align::right}, {"difference", Align::right}}};
   for (const Sensitivity& s : sensitivities(story.system, story.operation, story.choice))
-    table.row({s.change, micro(s.seconds), fmt::format("{:+.1f} %", now > 0 ? 100 * (s.seconds / now - 1) : 0)});
+    table.row({s.change, micro(s.seconds), changed_by(now > 0 ? 100 * (s.seconds / now - 1) : 0)});
   return table.text(2);
 }
 

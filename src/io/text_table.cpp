@@ -26,8 +26,9 @@ std::string TextTable::text(std::size_t indent) const {
     std::string one(indent, ' ');
     for (std::size_t i = 0; i < count && i < widths.size(); ++i) {
       const std::string& shown = cell(i);
+      if (widths[i] == 0) continue;
       const std::string gap(widths[i] - shown_width(shown), ' ');
-      if (i > 0 && widths[i] > 0) one += "  ";
+      if (one.size() > indent) one += "  ";
       one += columns_[i].align == Align::right ? gap + shown : shown + gap;
     }
     one.erase(one.find_last_not_of(' ') + 1);

@@ -96,12 +96,13 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
     table.exchange_limit = f.over_pcie && N <= 1 ? (n <= 2 ? 64 : 32) * kibibyte : exchange_ll_limit;
     return table;
   }
+  const double doublings = N > 1 ? std::log2(N) : 0;
   const std::size_t gen = detail::tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
   const bool all_reduce = op == Collective::all_reduce;
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
   const double ratio = n / steps;
-  const Channels inside = search_channels(f.usable_per_gpu, f.generation);
+  const Channels& inside = f.channels;
   const double count = inside.count;
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), f.outer_rate) : f.outer_rate) : inside.total();
   const double tree_bus = 0.92 * (N > 2 || g <= 1 ? ring_bus : inside.total());
@@ -129,7 +130,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
       if (p == 0) bus = std::min(bus / 3.8, ll_limit);
       if (p == 1) bus = std::min(bus * (N <= 1 ? 7.0 / 9.0 : 120.0 / 128.0), 1e9 * count * detail::tree_ll128_per_channel[gen][column]);
       table.add({Algorithm::tree, static_cast<Protocol>(p)},
-                detail::tree_base[p] + 2 * ((g - 1) * tree_inner[p] + std::log2(N) * detail::tree_network[p]), bus * 0.5, static_cast<int>(p));
+                detail::tree_base[p] + 2 * ((g - 1) * tree_inner[p] + doublings * detail::tree_network[p]), bus * 0.5, static_cast<int>(p));
     }
   }
   if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
@@ -142,7 +143,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
     } else {
       const double nic = f.outer_rate / heads * (N <= 2 ? 2 : 1);
       const bool corrected = gen >= 3 && (f.cpu == Cpu::intel || f.cpu == Cpu::amd);
-      table.add({Algorithm::nvls_tree, Protocol::simple}, 25 + 2 * std::log2(N) * 20.9,
+      table.add({Algorithm::nvls_tree, Protocol::simple}, 25 + 2 * doublings * 20.9,
                 std::min({inner, nic, 1e9 * detail::nvls_tree_per_channel[gen][column]}) * heads * ratio, corrected ? 2 : -1);
     }
   }
@@ -156,7 +157,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
     table.add({Algorithm::collnet_chain, Protocol::simple}, 2 * (g - 1) * 2.8 + 30, inside.total() * 0.5);
   }
   if (gather_or_scatter && g <= 1 && N > 1)
-    table.add({Algorithm::pat, Protocol::simple}, 8 + std::log2(N) * 14 / 3.5 + 2.8 * n, 0.75 * ring_bus * n / (n - 1));
+    table.add({Algorithm::pat, Protocol::simple}, 8 + doublings * 14 / 3.5 + 2.8 * n, 0.75 * ring_bus * n / (n - 1));
   return table;
 }
 

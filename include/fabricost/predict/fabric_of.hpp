@@ -37,7 +37,7 @@ namespace detail {
   }
 }
 
-inline void describe_scale_up(Fabric& f, const System& system, const Tier& tier, int g) {
+inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
   const int n = std::min(g, tier.endpoints);
   const double full = tier.bandwidth.value.value();
   f.full_rate = full;
@@ -60,7 +60,6 @@ inline void describe_scale_up(Fabric& f, const System& system, const Tier& tier,
   if (tier.kind == TierKind::torus && n == tier.endpoints)
     for (const int d : tier.dims)
       if (d > 1 && f.torus_axes < 3) f.torus[static_cast<std::size_t>(f.torus_axes++)] = d;
-  (void)system;
 }
 
 /// What network tiers above the NICs leave of their rate. A ring or tree sends one full stream per switch border; an exchange
@@ -143,7 +142,8 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     f.host_link_rate = host->bandwidth.value.value() * host->efficiency / host->shared_by;
     f.host_latency = host->latency.value.value();
   }
-  if (scale_up != nullptr) detail::describe_scale_up(f, system, *scale_up, f.levels.sizes[0]);
+  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0]);
+  f.channels = search_channels(f.usable_per_gpu, f.generation);
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2) throw RequestError(system.name + ": has one GPU per domain; use --path nic");
   if (f.local() > 1 && scale_up == nullptr)
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");

@@ -4,9 +4,10 @@
 /// keeps the (channels, speed) pair with the largest product (at most 32 channels, not below half the fastest that fits), and
 /// splits fast channels in two (NVIDIA/nccl 2.30, graph/search.cc).
 
-#include <fabricost/price/fabric.hpp>
+#include <fabricost/hardware/kinds.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -52,9 +53,7 @@ inline constexpr std::array<double, 12> speeds_blackwell{90e9, 80e9, 70e9, 60e9,
 
 /// Channels NCCL runs collectives with inside a domain: twice what the search finds, 32 at most (24 on 8 A100 or H100, 32 on
 /// 8 B200; found by fitting, equal to NCCL's own count).
-[[nodiscard]] inline int running_channels(double usable_per_gpu, Generation generation) {
-  return std::clamp(2 * search_channels(usable_per_gpu, generation).count, 1, 32);
-}
+[[nodiscard]] inline int running_channels(const Channels& found) { return std::clamp(2 * found.count, 1, 32); }
 
 /// NVLS runs one channel per local rank, at the largest speed b with b (n + 1) <= total.
 [[nodiscard]] inline Channels in_switch_channels(double usable_per_gpu, int ranks, Generation generation) {

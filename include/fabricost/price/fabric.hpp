@@ -7,6 +7,7 @@
 /// its NICs in use together).
 
 #include <fabricost/hardware/kinds.hpp>
+#include <fabricost/price/channels.hpp>
 #include <fabricost/schedule/schedule.hpp>
 
 namespace fabricost {
@@ -23,6 +24,7 @@ struct Fabric {
   double streams = 1;          ///< taper of the network for rings and trees: share of outer_rate they can use
   double exchanges = 1;        ///< the same for all-to-all
   double usable_per_gpu = 0;   ///< what NCCL plans with inside the domain, one way
+  Channels channels;           ///< what NCCL's search makes of that
   int full_domain = 1;         ///< GPUs of a full domain
   int gpus_per_node = 1;
   double host_link_rate = 0;   ///< one way GPU to host, after packet overhead; 0 when unknown

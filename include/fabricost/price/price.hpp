@@ -69,7 +69,7 @@ namespace fabricost {
     line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
     return line;
   }
-  const int channels = running_channels(fabric.usable_per_gpu, fabric.generation);
+  const int channels = running_channels(fabric.channels);
   const bool across = fabric.domains() > 1;
   const bool fitted = fabric.library != Library::other;
   switch (schedule.algorithm) {

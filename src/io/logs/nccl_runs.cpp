@@ -196,17 +196,16 @@ Listed listed_in(const LogRun& run) {
   return out;
 }
 
-/// Seconds in one printed unit of time: as the header says, else as size / time compares with algbw.
+/// Seconds in one printed unit of time: as the header says, else what size / algbw makes of it (version 1 printed milliseconds).
 double unit_of(const LogRun& run) {
   if (run.time_unit > 0) return run.time_unit;
   std::vector<double> powers;
   for (const LogRow& row : run.rows)
     for (const LogSide& s : row.sides)
-      if (s.time > 0 && s.algbw > 10 * s.algbw_slack) powers.push_back(std::log10(row.bytes / s.time / (s.algbw * 1e9)));  // of 1 / seconds
+      if (s.time > 0 && row.bytes > 0 && s.algbw > 10 * s.algbw_slack) powers.push_back(std::log10(row.bytes / (s.algbw * 1e9) / s.time));
   if (powers.empty()) return 1e-6;
   std::nth_element(powers.begin(), powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2), powers.end());
-  const double power = -powers[powers.size() / 2];
-  return power > 1.5 ? 1e-6 : 1e-6;
+  return powers[powers.size() / 2] > -4.5 ? 1e-3 : 1e-6;
 }
 
 /// Settles the questions of one run and adds its points.
@@ -218,7 +217,7 @@ class Conclusion {
   void add_to(Points& out) {
     for (const Skipped& s : run_.skipped) out.skip(s.reason, s.rows);
     if (run_.rows.empty()) return;
-    const Listed listed = listed_in(run_);
+    Listed listed = listed_in(run_);
     const int rows = sides();
     if (listed.split) {
       out.skip("several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links", rows);
@@ -236,6 +235,7 @@ class Conclusion {
                   "keep the line \"# Collective test starting: ...\", or put the name into the file's, as in all_gather.txt");
     system_ = !otherwise_.system.empty() ? otherwise_.system : described_.system;
     if (system_.empty()) throw fault("the log does not say which machine it ran on", "add --system NAME (`fabricost systems` lists them)");
+    if (listed.ranks > 0 && !fits(*operation, evidence, listed.ranks)) listed = {};  // a list that was cut
     const int ranks = ranks_of(*operation, evidence, listed);
     if (ranks < 2) {
       out.skip("one rank: nothing moves", rows);
@@ -259,29 +259,30 @@ class Conclusion {
     return SpecError({fault_in_line(file_.string(), run_.rows.front().line, 1, "", message, remedy)});
   }
 
+  /// True when busbw / algbw can be that of n ranks. Early versions printed an algorithm bandwidth that carries the factor already.
+  [[nodiscard]] static bool fits(Collective operation, const Evidence& e, int n) {
+    return n >= 1 && (e.ratio.allows(bus_factor(operation, n)) || (operation != Collective::all_reduce && e.ratio.allows(1)));
+  }
+
   /// Ranks as listed, else as given, else as the run's own numbers have it, else all of the machine.
   [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
-    const auto fits = [&](int n) {
-      // before 2.0 the algorithm bandwidth of some operations carried the factor already
-      return n >= 1 && (e.ratio.allows(bus_factor(operation, n)) || (operation != Collective::all_reduce && e.ratio.allows(1)));
-    };
     if (listed.whole) {
       if (otherwise_.ranks > 0 && otherwise_.ranks != listed.ranks)
         throw RequestError(fmt::format("{}: lists {} ranks, --ranks says {}", file_.string(), listed.ranks, otherwise_.ranks));
       return listed.ranks;
     }
     if (otherwise_.ranks > 0) {
-      if (!fits(otherwise_.ranks))
+      if (!fits(operation, e, otherwise_.ranks))
         throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {})", file_.string(), 0.5 * (e.ratio.low + e.ratio.high),
                                        otherwise_.ranks, bus_factor(operation, otherwise_.ranks), otherwise_.ranks));
       return otherwise_.ranks;
     }
-    if (listed.ranks > 0 && fits(listed.ranks)) return listed.ranks;
-    if (const int told = described_.nodes * described_.gpus_per_node; told > 0 && fits(told)) return told;
+    if (listed.ranks > 0 && fits(operation, e, listed.ranks)) return listed.ranks;
+    if (const int told = described_.nodes * described_.gpus_per_node; told > 0 && fits(operation, e, told)) return told;
     if (e.parts > 1) return e.parts;
     if (const int n = ranks_by_ratio(operation, e.ratio); n > 0) return n;
     const int all = std::max(1, otherwise_.nodes) * gpus_per_node_of(system_);
-    if (fits(all)) return all;
+    if (fits(operation, e, all)) return all;
     throw fault("the log does not say how many ranks took part", "add --ranks N (and --nodes N)");
   }
 
