@@ -22,9 +22,14 @@ namespace {
 
 constexpr std::array<std::string_view, 3> shells{"bash", "zsh", "fish"};
 
-/// What a shell needs to know of one subcommand. `words`: what may stand first without a dash; empty: files.
+/// What a shell needs to know of one subcommand. `words`: what may stand without a dash.
 struct Command {
-  std::string name, description, options, words;
+  std::string name, description;
+  std::vector<std::string> flags, valued;  ///< options without and with a value
+  std::string words;
+  bool files = false;  ///< file names may stand without a dash, too
+
+  [[nodiscard]] std::string options() const { return joined(flags, " ") + (valued.empty() ? "" : " " + joined(valued, " ")); }
 };
 
 /// Values of the options that take one of a few words, the same under every command.
@@ -42,13 +47,17 @@ struct Values {
 [[nodiscard]] std::vector<Command> commands_of(const CLI::App& app, const std::string& systems) {
   std::vector<Command> out;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    Command command{sub->get_name(), sub->get_description(), "", ""};
+    Command command;
+    command.name = sub->get_name();
+    command.description = sub->get_description();
     for (const CLI::Option* option : sub->get_options()) {
-      for (const std::string& name : option->get_lnames()) command.options += (command.options.empty() ? "--" : " --") + name;
+      for (const std::string& name : option->get_lnames()) (option->get_expected_max() == 0 ? command.flags : command.valued).push_back("--" + name);
       const std::string positional = option->get_name(true, false);
-      if (positional == "OP") command.words = joined(operation_names(), " ");
-      if (positional == "SYSTEM") command.words = systems;
-      if (positional == "SHELL") command.words = joined(listed(shells), " ");
+      if (!option->get_positional()) continue;
+      if (positional == "OP") command.words = joined(listed(collective_names), " ");
+      else if (positional == "SHELL") command.words = joined(listed(shells), " ");
+      else if (positional == "SYSTEM") command.words = systems;
+      command.files = positional != "OP" && positional != "SHELL";
     }
     out.push_back(std::move(command));
   }
@@ -65,6 +74,13 @@ struct Values {
           {"--calibration", "none", true}};
 }
 
+/// Inside single quotes.
+[[nodiscard]] std::string single_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
+  return out + "'";
+}
+
 [[nodiscard]] std::string names_of(const std::vector<Command>& commands) {
   std::string out;
   for (const Command& command : commands) out += (out.empty() ? "" : " ") + command.name;
@@ -77,13 +93,15 @@ struct Values {
       "_fabricost() {\n"
       "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\" options=\"\" files=\"\"\n"
       "  COMPREPLY=()\n"
+      "  [[ \"$current\" == = ]] && current=\"\"\n"
+      "  [[ \"$previous\" == = ]] && previous=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
       "  if (( COMP_CWORD == 1 )); then\n";
   out += fmt::format("    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n    return\n  fi\n", names_of(commands));
   out += "  case \"$previous\" in\n";
   for (const Values& value : values) out += fmt::format("    {}) words=\"{}\"{} ;;\n", value.option, value.words, value.files ? "; files=yes" : "");
   out += "    *) case \"${COMP_WORDS[1]}\" in\n";
   for (const Command& command : commands)
-    out += fmt::format("      {}) options=\"{}\"; words=\"{}\"{} ;;\n", command.name, command.options, command.words, command.words.empty() ? "; files=yes" : "");
+    out += fmt::format("      {}) options=\"{}\"; words=\"{}\"{} ;;\n", command.name, command.options(), command.words, command.files ? "; files=yes" : "");
   out +=
       "      esac\n"
       "      [[ \"$current\" == -* ]] && { words=\"$options\"; files=\"\"; } ;;\n"
@@ -106,7 +124,7 @@ struct Values {
   for (const Command& command : commands) {
     std::string description;
     for (const char c : command.description) description += c == ':' ? ';' : c;  // a colon ends the name
-    out += fmt::format("      '{}:{}'\n", command.name, description);
+    out += fmt::format("      {}\n", single_quoted(command.name + ":" + description));
   }
   out +=
       "    )\n"
@@ -117,8 +135,9 @@ struct Values {
   for (const Values& value : values) out += fmt::format("    {}) compadd -- {}{}; return ;;\n", value.option, value.words, value.files ? "; _files" : "");
   out += "  esac\n  case \"${words[2]}\" in\n";
   for (const Command& command : commands) {
-    const std::string rest = command.words.empty() ? "_files" : "compadd -- " + command.words;
-    out += fmt::format("    {}) if [[ \"$PREFIX\" == -* ]]; then compadd -- {}; else {}; fi ;;\n", command.name, command.options, rest);
+    const std::string words = command.words.empty() ? ":" : "compadd -- " + command.words;
+    out += fmt::format("    {}) if [[ \"$PREFIX\" == -* ]]; then compadd -- {}; else {}{}; fi ;;\n", command.name, command.options(), words,
+                       command.files ? "; _files" : "");
   }
   out +=
       "  esac\n"
@@ -132,19 +151,16 @@ struct Values {
   out += "complete -c fabricost -n __fish_use_subcommand -l help -d 'Print help'\n";
   out += "complete -c fabricost -n __fish_use_subcommand -l version -d 'Print the version'\n";
   for (const Command& command : commands) {
-    out += fmt::format("complete -c fabricost -n __fish_use_subcommand -a {} -d '{}'\n", command.name, command.description);
-    const std::string seen = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
-    if (command.words.empty()) out += fmt::format("complete -c fabricost {} -F\n", seen);
-    else out += fmt::format("complete -c fabricost {} -a '{}'\n", seen, command.words);
-    std::string_view rest = command.options;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      const std::string_view option = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      std::string taken;
+    out += fmt::format("complete -c fabricost -n __fish_use_subcommand -a {} -d {}\n", command.name, single_quoted(command.description));
+    const std::string seen = fmt::format("complete -c fabricost -n '__fish_seen_subcommand_from {}'", command.name);
+    if (!command.words.empty()) out += fmt::format("{} -a '{}'\n", seen, command.words);
+    if (command.files) out += seen + " -F\n";
+    for (const std::string& flag : command.flags) out += fmt::format("{} -l {}\n", seen, flag.substr(2));
+    for (const std::string& option : command.valued) {
+      std::string taken = " -x";
       for (const Values& value : values)
-        if (value.option == option) taken = fmt::format(" -x{} -a '{}'", value.files ? " -F" : "", value.words);
-      out += fmt::format("complete -c fabricost {} -l {}{}\n", seen, option.substr(2), taken);
+        if (value.option == option) taken = fmt::format("{} -a '{}'", value.files ? " -r -F" : " -x", value.words);
+      out += fmt::format("{} -l {}{}\n", seen, option.substr(2), taken);
     }
   }
   return out;

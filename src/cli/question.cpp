@@ -25,20 +25,8 @@ constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_comb
   if (const auto found = parse_collective(text)) return *found;
   for (const std::string_view name : not_modelled)
     if (detail::folded(text) == detail::folded(name))
-      throw RequestError(fmt::format("{} is not modelled yet; all_to_all over the same ranks bounds it from below", name));
+      throw RequestError(fmt::format("{} is not modelled yet", name));
   throw_unknown(text, "an operation", operation_names());
-}
-
-/// A whole number of at least 1; 0 when nothing was given.
-[[nodiscard]] int count_of(const std::string& text, std::string_view option) {
-  if (text.empty()) return 0;
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
-  if (fault == std::errc::result_out_of_range && text.front() != '-') throw RequestError(fmt::format("{}: \"{}\" is too many", option, text));
-  if (fault != std::errc{} || stopped != end || value < 1)
-    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
-  return value;
 }
 
 [[nodiscard]] Choice choice_of(const Question& q) {
@@ -59,20 +47,19 @@ constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_comb
   return out;
 }
 
-/// A send_recv is between two ranks of one domain, a GPU and its host, or two nodes.
+/// A send_recv is between two GPUs of a domain, a GPU and its host, two nodes; or, as nccl-tests does it on several nodes, from every
+/// GPU to the next.
 void check_pair(Operation& op, bool path_given) {
   if (op.collective != Collective::send_recv) {
     if (path_given) throw RequestError(fmt::format("--path is for send_recv; {} takes the paths its algorithm needs", name(op.collective)));
     return;
   }
-  if (op.ranks != 0 && op.ranks != 2) throw RequestError("a send_recv is between 2 ranks; leave --ranks out");
   if (op.path == Path::nic) {
     if (op.nodes == 1) throw RequestError("--path nic leaves the node; leave --nodes out or take at least 2");
     if (op.nodes == 0) op.nodes = 2;
-  } else if (op.nodes > 1) {
+  } else if (path_given && op.nodes > 1) {
     throw RequestError(fmt::format("--path {} stays inside a node; use --path nic for {} nodes", name(op.path), op.nodes));
   }
-  op.ranks = 2;
 }
 
 }  // namespace
@@ -83,14 +70,26 @@ std::vector<std::string> operation_names() {
   return out;
 }
 
+int count_of(const std::string& text, std::string_view option) {
+  if (text.empty()) return 0;
+  constexpr int most = 10'000'000;
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
+  const bool whole = stopped == end && text.front() != '-';
+  if (whole && (fault == std::errc::result_out_of_range || value > most)) throw RequestError(fmt::format("{}: {} is too many", option, text));
+  if (!whole || fault != std::errc{} || value < 1) throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
+  return value;
+}
+
 void add_question(CLI::App& sub, Question& q) {
   sub.add_option("OP", q.operation,
                  "all_reduce all_gather reduce_scatter broadcast reduce\n"
                  "all_to_all send_recv (case, - and _ do not matter)")
       ->option_text(" ");
-  sub.add_option("--system,-s", q.system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
-  sub.add_option("--nodes,-n", q.nodes, "Nodes, as nccl-tests counts them")->option_text("N");
-  sub.add_option("--ranks,-r", q.ranks, "GPUs; default all of the nodes")->option_text("R");
+  sub.add_option("--system", q.system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
+  sub.add_option("--nodes", q.nodes, "Nodes, as nccl-tests counts them")->option_text("N");
+  sub.add_option("--ranks", q.ranks, "GPUs; default all of the nodes")->option_text("R");
   sub.add_option("--dtype", q.dtype, "int8 half bfloat16 fp8 float double; default half")->option_text("TYPE");
   sub.add_option("--algorithm", q.algorithm,
                  "Force one: ring tree nvls nvls_tree collnet_direct\n"
@@ -109,7 +108,7 @@ void add_question(CLI::App& sub, Question& q) {
 }
 
 void add_size(CLI::App& sub, Question& q) {
-  sub.add_option("--size,-b", q.size, "Message size as nccl-tests counts it: 256MiB, 1GB")->option_text("SIZE");
+  sub.add_option("--size", q.size, "Message size as nccl-tests counts it: 256MiB, 1GB")->option_text("SIZE");
 }
 
 Asked ask(const Question& q, bool sized) {
@@ -141,7 +140,7 @@ std::string title(const Asked& asked, int ranks, int nodes, bool sized) {
   std::string out{name(op.collective)};
   if (sized) out += " of " + size_text(op.bytes);
   out += fmt::format(" ({})", name(op.dtype));
-  if (op.collective == Collective::send_recv) out += fmt::format(", {}", name(op.path));
+  if (op.collective == Collective::send_recv && (op.path != Path::gpu_gpu || nodes <= 1)) out += fmt::format(", {}", name(op.path));
   else out += fmt::format(", {} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
   return fmt::format("{}, {}", out, asked.system.name);
 }

@@ -7,6 +7,7 @@
 #include <fabricost/operation.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -38,6 +39,9 @@ void add_size(CLI::App& subcommand, Question& question);
 
 /// "256 MiB over 16 ranks on 2 nodes of dgx-h100"; without a size for sweeps. Resolved numbers come from a prediction of it.
 [[nodiscard]] std::string title(const Asked& asked, int ranks, int nodes, bool sized);
+
+/// A whole number from 1 to 10 million; 0 when nothing was given. \throws RequestError naming the option
+[[nodiscard]] int count_of(const std::string& text, std::string_view option);
 
 /// Names of OP, those that are not modelled yet included.
 [[nodiscard]] std::vector<std::string> operation_names();

@@ -90,8 +90,8 @@ std::string Terminal::strong_headings(std::string_view text) const {
 }
 
 Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "fabricost") {
-  app_.set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
   app_.set_help_flag("-h,--help", "Print this help and exit");
+  app_.set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
   app_.formatter(std::make_shared<Help>());
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // reported by check_extras, with suggestions
@@ -103,6 +103,7 @@ Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "
 void Runner::add(CLI::App& subcommand, Job job) {
   subcommand.group("Commands");
   subcommand.allow_extras();
+  for (CLI::Option* option : subcommand.get_options([](const CLI::Option* o) { return o->get_expected_max() == 0; })) option->disable_flag_override();
   entries_.push_back({&subcommand, std::move(job)});
 }
 
@@ -113,7 +114,8 @@ void Runner::check_extras() const {
     for (const Entry& entry : entries_) names.push_back(entry.subcommand->get_name());
     const std::vector<std::string> extras = app_.remaining();
     if (extras.empty()) throw UsageError("which command? One of: " + joined(names));
-    if (extras.front().starts_with("-")) throw UsageError(unknown_text(extras.front(), "an option", option_names(app_)));
+    if (extras.front().starts_with("-"))
+      throw UsageError(fmt::format("\"{}\" is not an option of fabricost itself; a command comes first: {}", extras.front(), joined(names)));
     throw UsageError(unknown_text(extras.front(), "a command", names));
   }
   const CLI::App& sub = *chosen.front();
@@ -132,6 +134,13 @@ std::string Runner::output(int argc, char** argv) {
     return app_.help();
   } catch (const CLI::CallForVersion& version) {
     return fmt::format("fabricost {}\n", version.what());
+  } catch (const CLI::ArgumentMismatch& error) {
+    check_extras();
+    const std::string text = error.what();
+    std::string option = text.substr(0, text.find_first_of(": "));
+    if (!option.starts_with("-")) option.insert(0, "--");
+    const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
+    throw UsageError(option + (says("received") ? ": given more than once" : says("override") ? ": takes no value" : ": its value is missing"));
   } catch (const CLI::ParseError& error) {
     check_extras();  // a misspelt option is the likelier cause
     throw UsageError(error.what());

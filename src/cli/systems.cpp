@@ -20,6 +20,14 @@ namespace {
   return tier != nullptr ? std::string{name(tier->kind)} : std::string{"none"};
 }
 
+/// Titles end before column 100; `show` prints them whole.
+[[nodiscard]] std::string shortened(const std::string& title) {
+  constexpr std::size_t most = 44;
+  if (shown_width(title) <= most) return title;
+  const std::size_t blank = title.rfind(' ', most - 4);
+  return title.substr(0, blank == std::string::npos ? most - 4 : blank) + " ...";
+}
+
 }  // namespace
 
 void add_systems(CLI::App& app, Runner& runner) {
@@ -36,7 +44,7 @@ void add_systems(CLI::App& app, Runner& runner) {
       const System system = load_system(one.name);
       json.push_back({{"name", system.name}, {"gpus", system.gpus()}, {"domain", system.domain}, {"kind", kind_of(system)}});
       (one.cluster ? clusters : machines)
-          .row({system.name, std::to_string(system.gpus()), std::to_string(system.domain), kind_of(system), system.title});
+          .row({system.name, std::to_string(system.gpus()), std::to_string(system.domain), kind_of(system), shortened(system.title)});
     }
     if (*as_json) return printed(json);
     return terminal.strong("Machines") + "\n" + machines.text(2) + "\n" + terminal.strong("Clusters") + "\n" + clusters.text(2);

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace fabricost::io {
 
 namespace {
+
+constexpr std::array<std::string_view, 3> kinds{"scale_up", "pcie", "transport"};
 
 /// One calibration file, read onto constants that already hold the prior.
 class CalibrationReader {
@@ -20,23 +23,23 @@ class CalibrationReader {
     in.take("extends");
     in.text("library");
     in.text("date");
-    const std::string kind = in.text("kind", true);
+    const std::string kind = in.one_of("kind", kinds, true);
     in.text("generation");
     in.text("transport");
-    if (const SpecNode* list = in.take("systems"))
-      for (const SpecNode& item : list->items) systems.push_back(item.text);
+    for (const SpecNode* item : in.texts("systems")) systems.push_back(item->text);
+    in.text("notes");
     in.take("residuals");
     source = tree_.find("source") != nullptr ? tree_.find("source")->text : "";
     assumed = tree_.find("confidence") != nullptr && tree_.find("confidence")->text == "assumed";
-    if (const SpecNode* measured = in.take("measured", true)) read_measured(*measured);
+    // rates of the constants are kept as shares of this one, except for a transport, which has shares only
+    if (const SpecNode* measured = in.take("measured", true)) read_measured(*measured, kind == "scale_up" || kind == "pcie");
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");
     in.finish();
-    if (constants == nullptr) return;
+    if (constants == nullptr || kind.empty()) return;
     if (kind == "scale_up") read_scale_up(*constants);
-    else if (kind == "pcie") read_pcie(*constants);
-    else if (kind == "transport") read_transport(*constants);
-    else in.fault(*tree_.find("kind"), "kind", fmt::format("\"{}\" is not known", kind), "write scale_up, pcie or transport");
+    if (kind == "pcie") read_pcie(*constants);
+    if (kind == "transport") read_transport(*constants);
     if (intervals != nullptr) read_intervals(*intervals);
     is_transport = kind == "transport";
     is_pcie = kind == "pcie";
@@ -61,11 +64,11 @@ class CalibrationReader {
     if (const auto value = in.quantity(key, Kind::size)) into = value->number;
   }
   /// A rate, kept as its share of the one-way rate it was measured on.
-  void share_into(MapReader& in, std::string_view key, double& into) {
+  void share_into(MapReader& in, std::string_view key, double& into, double most = 1.1) {
     const auto value = in.quantity(key, Kind::link_rate);
     if (!value) return;
     into = value->number / reference_;
-    if (!(into > 0 && into <= 1.1)) in.fault(*value->node, key, fmt::format("is {:.3g} of the measured system's one-way rate", into), "no more than the link carries");
+    if (!(into > 0 && into <= most)) in.fault(*value->node, key, fmt::format("is {:.3g} of the measured system's one-way rate", into), "no more than the link carries");
   }
   template <class Body>
   void section(MapReader& in, std::string_view key, Body&& body) {
@@ -76,9 +79,9 @@ class CalibrationReader {
     }
   }
 
-  void read_measured(const SpecNode& node) {
+  void read_measured(const SpecNode& node, bool rated) {
     MapReader in(node, "measured", faults_);
-    if (const auto rate = in.quantity("bandwidth", Kind::link_rate)) reference_ = rate->number;
+    if (const auto rate = in.quantity("bandwidth", Kind::link_rate, rated)) reference_ = rate->number;
     size_into(in, "smallest", smallest);
     size_into(in, "largest", largest);
     fewest_ranks = in.count("fewest_ranks", fewest_ranks, 1, 1000000);
@@ -125,7 +128,7 @@ class CalibrationReader {
       time_into(at, "floor", c.nvls.floor);
       number_into(at, "growth", c.nvls.growth, 0, 100);
       size_into(at, "growth_size", c.nvls.growth_size);
-      if (const auto rate = at.quantity("rate", Kind::link_rate)) c.nvls.rate_share = rate->number / reference_;
+      share_into(at, "rate", c.nvls.rate_share, 1.6);  // in terms of bus bandwidth, at most 2(n-1)/(n+1)
     });
     section(in, "all_to_all", [&](MapReader& at) {
       auto& x = c.all_to_all;
@@ -235,7 +238,7 @@ void use_datasheet(System& system) {
 
 }  // namespace
 
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain, bool altered, Faults& faults) {
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain, Altered altered, Faults& faults) {
   Constants& c = system.constants;
   const std::vector<std::string> self{system.name};
   const bool measured_library = system.library != Library::other;
@@ -247,7 +250,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     reader.read();
     if (reader.is_transport) {
       c.transport_known = true;
-      c.transport_basis = among(reader.systems, self) || by_hand ? Basis::calibrated : Basis::sibling;
+      c.transport_basis = by_hand || (among(reader.systems, self) && !altered.outside) ? Basis::calibrated : Basis::sibling;
       c.transport_name = reader.name;
       c.transport_source = reader.source;
       c.most_nodes = reader.most_nodes;
@@ -259,7 +262,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     c.largest = reader.largest;
     c.fewest_ranks = reader.fewest_ranks;
     c.most_ranks = reader.most_ranks;
-    const bool same = among(reader.systems, self) && !altered;
+    const bool same = among(reader.systems, self) && !altered.inside;
     const bool like = among(reader.systems, chain) || !reader.is_pcie;
     c.basis = by_hand || same ? Basis::calibrated : reader.assumed || !like ? Basis::datasheet : Basis::sibling;
   };

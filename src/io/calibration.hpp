@@ -12,8 +12,14 @@
 
 namespace fabricost::io {
 
+/// What was overridden by hand, so that it is no longer the machine that was measured.
+struct Altered {
+  bool inside = false;   ///< the GPU or the scale-up tier
+  bool outside = false;  ///< the NICs or the network
+};
+
 /// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file; \param chain names of the specs the system
-/// was laid from; \param altered the scale-up tier or the GPU was overridden by hand
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain, bool altered, Faults& faults);
+/// was laid from
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain, Altered altered, Faults& faults);
 
 }  // namespace fabricost::io

@@ -26,8 +26,8 @@ std::string certainty_text(const Prediction& p) {
     case Basis::calibrated: out += "Calibrated: the constants were fitted to measurements of this machine."; break;
     case Basis::sibling: out += "Sibling: the constants were fitted to measurements of a machine built like this one."; break;
     case Basis::datasheet:
-      out += "Datasheet: nobody measured a machine of this kind, so rates are the datasheet's and latencies an average over other generations; "
-             "a few measured points would narrow the interval.";
+      out += "Datasheet: nobody measured a machine of this kind; its rates are the datasheet's and the rest is carried over from other machines. "
+             "A few measured points would narrow the interval.";
       break;
   }
   if (p.extrapolated.any()) {
@@ -73,7 +73,8 @@ namespace {
   if (story.host) {
     where = "from a GPU to its host";
   } else if (op.collective == Collective::send_recv && op.path == Path::gpu_gpu) {
-    where = "between two GPUs of one domain";
+    where = f.domains() > 1 ? fmt::format("from every GPU to the next, {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"))
+                            : std::string{"between two GPUs of one domain"};
   } else {
     where = fmt::format("over {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"));
     if (f.domains() > 1 && f.local() > 1) where += fmt::format(": {} scale-up domains of {}", f.domains(), f.local());

@@ -15,6 +15,11 @@ namespace {
 [[nodiscard]] std::string megabytes(double bytes) { return fmt::format("{:.7g} MB", bytes / 1e6); }
 [[nodiscard]] std::string kind_name(TermKind kind) { return name(kind); }
 
+/// An exchange between domains: its parts are shares of a norm and no rates of their own.
+[[nodiscard]] bool parallel(const Story& story) {
+  return story.operation.collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct && story.fabric.domains() > 1;
+}
+
 class Sum {
  public:
   explicit Sum(const Story& story) : story_(story) {}
@@ -23,10 +28,12 @@ class Sum {
     if (p.count == 0) return;
     row(p.kind, p.level, fmt::format("{:.7g} x {} us", p.count, micro(p.each)), p.value());
   }
-  /// count x S over the rate that one byte's seconds are the inverse of.
+  /// count x S over the rate that one byte's seconds are the inverse of; what would print as nothing is left out.
   void rate(const Part& p) {
-    if (p.count == 0) return;
-    row(p.kind, p.level, fmt::format("{:.7g} x {} / {:.6g} GB/s{}", p.count, size(), 1e-9 / p.each, links_used(p)), p.value() * story_.bytes());
+    if (p.value() * story_.bytes() < 0.5e-9) return;
+    const std::string formula = parallel(story_) ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12)
+                                                 : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each);
+    row(p.kind, p.level, formula + links_used(p), p.value() * story_.bytes());
   }
   void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(story_.bytes())); }
   void row(TermKind kind, int level, std::string formula, double seconds) {
@@ -45,7 +52,9 @@ class Sum {
   /// How well the links are used meanwhile: the schedule's bytes over the part's time, of the tier's one-way rate.
   [[nodiscard]] std::string links_used(const Part& p) const {
     const Fabric& f = story_.fabric;
-    const double whole = story_.host ? 0 : p.level == 0 ? (f.over_pcie ? f.pcie_rate : f.inner_rate) : f.outer_rate;
+    const bool all_links = story_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
+    const double inner = f.over_pcie ? f.pcie_rate : all_links ? f.full_rate : f.inner_rate;
+    const double whole = story_.host ? 0 : p.level == 0 ? inner : f.outer_rate;
     const double bytes = story_.schedule.bytes(p.level);
     if (p.kind != TermKind::wire || !(whole > 0) || !(bytes > 0)) return "";
     const double share = bytes / p.value() / whole;
@@ -82,7 +91,7 @@ void add_volume_extras(Sum& sum, const Story& story) {
   if (line.early_rate != 0) {
     const double first = std::min(S, line.early);
     sum.row(line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
-            fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12, line.early_rate < 0 ? " (still in cache)" : ""),
+            fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12, line.early_rate < 0 ? " (still in cache)" : " (first touched)"),
             line.early_rate * first);
   }
   if (line.chunks(S) != 0) {
@@ -107,8 +116,9 @@ std::string tell_arithmetic(const Story& story) {
   for (const Part& p : line.rate_parts) volume.rate(p);
   add_volume_extras(volume, story);
 
-  std::string out = wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size_text(story.operation.bytes),
-                                              S < 1000 ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
+  const std::string size = size_text(story.operation.bytes);
+  std::string out = wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size,
+                                              S < 1000 || size.ends_with(" MB") ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
                                               story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
                                                   ? ""
                                                   : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
@@ -124,6 +134,7 @@ std::string tell_arithmetic(const Story& story) {
   if (volume.rows() > 0) {
     volume.total("b");
     out += "  b: the transfer\n" + volume.text();
+    if (parallel(story)) out += wrapped("    ", "inside and across run at once, b = (inside^2 + across^2)^(1/2); each line is its share of b");
   }
   const double together = norm(a, b, line.overlap);
   if (a > 0 && b > 0 && line.overlap != 1) {
@@ -134,13 +145,8 @@ std::string tell_arithmetic(const Story& story) {
     out += wrapped("    ", fmt::format("of it a answers for a^q/(a^q + b^q) = {:.1f} %, b for {:.1f} %; their parts are scaled alike, by {:.4f} and {:.4f}",
                                        100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
   }
-  std::string sum;
-  const auto add = [&](bool is, double seconds) {
-    if (is) sum += (sum.empty() ? "" : " + ") + micro(seconds);
-  };
-  add(outside.rows() > 0, outside.seconds());
-  add(a > 0 || b > 0, together);
-  return out + fmt::format("  time = {} = {} us\n", sum, micro(outside.seconds() + together));
+  const std::string sum = outside.rows() > 0 && together > 0 ? fmt::format("{} + {} = ", micro(outside.seconds()), micro(together)) : "";
+  return out + fmt::format("  time = {}{} us\n", sum, micro(outside.seconds() + together));
 }
 
 }  // namespace fabricost::detail

@@ -97,7 +97,8 @@ struct Row {
   std::string out = wrapped("  ", fmt::format("Point-to-point sends run LL up to {} per peer and Simple above: {} -> {}.", limit, amount,
                                               name(story.prediction.ran.protocol)));
   if (story.fabric.domains() > 1)
-    return out + wrapped("  ", "Between nodes one price stands for both protocols; crossing the limit costs a step per remote peer.");
+    return out + wrapped("  ", table.peers == 1 ? "Between nodes one price stands for both protocols."
+                                                : "Between nodes one price stands for both protocols; above the limit every remote peer costs a little more.");
   std::vector<Row> rows;
   for (const Protocol p : {Protocol::ll, Protocol::simple}) rows.push_back({{Algorithm::direct, p}, -1, priced(story, {Algorithm::direct, p})});
   return out + rows_table(rows, story.prediction.ran, "runs", false);

@@ -78,6 +78,9 @@ struct Causes {
   return out;
 }
 
+/// "2.9 times", "1270 times"
+[[nodiscard]] std::string times(double ratio) { return ratio < 100 ? fmt::format("{:.3g} times", ratio) : fmt::format("{:.0f} times", ratio); }
+
 /// "-3.1 %", and "none" for what rounds to nothing.
 [[nodiscard]] std::string changed_by(double percent) { return std::fabs(percent) < 0.05 ? "none" : fmt::format("{:+.1f} %", percent); }
 
@@ -106,8 +109,8 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
     out.of = fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
   }
   if (f.domains() > 1) {
-    // a ring sends everything through a domain's NICs together; in an exchange every GPU has its share of them
-    const bool exchange = op.collective == Collective::all_to_all;
+    // a ring sends everything through a domain's NICs together; where GPUs send for themselves each has its share of them
+    const bool exchange = op.collective == Collective::all_to_all || op.collective == Collective::send_recv;
     const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
     const Tier* tier = system.tier(TierRole::nic);
     if (out.rate == 0 || rate < out.rate) {
@@ -142,12 +145,12 @@ std::string tell_naive(const Story& story) {
   const double ratio = p.seconds / said;
   std::string out = wrapped("  ", fmt::format("{:.6g} x {} / {:.6g} GB/s ({}) = {} us. Predicted: {} us, {}.", naive.factor,
                                               size_text(story.operation.bytes), naive.rate / 1e9, naive.of, micro(said), micro(p.seconds),
-                                              ratio >= 1 ? fmt::format("{:.3g} times as long", ratio) : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
+                                              ratio >= 1 ? times(ratio) + " as long" : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
   const Causes causes = causes_of(p);
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
   table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, steps, floors: no bandwidth shows them"});
-  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6), causes.wire > 0 ? fmt::format("{:.3g} times the naive time, see below", causes.wire / said) : "see below"});
+  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6), causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
   table.row({"predicted", micro(p.seconds)});
   out += table.text(4);
@@ -196,8 +199,11 @@ Time naive_time(const System& system, const Operation& operation) {
 std::vector<Sensitivity> sensitivities(const System& system, const Operation& operation, const Choice& choice) {
   std::vector<Sensitivity> out;
   const Fabric f = fabric_of(system, operation);
+  const Candidate now = predict(system, operation, choice).ran;
   const auto add = [&](std::string change, const System& changed, const Operation& op) {
-    out.push_back({std::move(change), predict(changed, op, choice).seconds});
+    const Prediction then = predict(changed, op, choice);
+    if (!(then.ran == now)) change += fmt::format(", now {}", detail::label(then.ran));
+    out.push_back({std::move(change), then.seconds});
   };
   for (const Tier* felt : detail::tiers_felt(system, operation, f)) {
     const auto at = static_cast<std::size_t>(felt - system.tiers.data());

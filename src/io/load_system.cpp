@@ -26,6 +26,8 @@ Tier memory_tier(std::string_view tier_name, const Sourced<Bandwidth>& bandwidth
   return tier;
 }
 
+constexpr std::size_t most_tiers = 64;
+
 class TierReader {
  public:
   TierReader(const SpecNode& node, std::string path, SpecStore& library, Faults& faults)
@@ -45,8 +47,8 @@ class TierReader {
     const std::string name = in_.name("name", true);
     if (name.size() > Label::capacity) in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, Label::capacity), "shorten it");
     tier_.name = Label{name};
-    tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true);
-    tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true);
+    tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
+    tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
     tier_.endpoints = in_.count("endpoints", 1, 1, 10000000, true);
     tier_.links = in_.count("links", 1, 1, 100000);
     tier_.hops = in_.count("hops", 1, 1, 64);
@@ -57,17 +59,17 @@ class TierReader {
     tier_.gpu_direct = in_.flag("gdr", true);
     tier_.sharp = in_.flag("sharp", false);
     const bool nic = tier_.role == TierRole::nic;
-    tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic);
+    tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic, {Transport::unknown});
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);
-    if (const SpecNode* notes = node_.find("notes")) tier_.notes = notes->text;
+    tier_.notes = in_.text("notes");
     read_edges();
-    if (const std::string link_name = in_.name("link"); !link_name.empty()) {
+    if (const std::string link_name = in_.reference("link"); !link_name.empty()) {
       link_ = library_.link(*node_.find("link"), in_.path_of("link"), link_name, faults_);
-      tier_.link = link_name;
+      tier_.link = link_ != nullptr ? link_->name : link_name;
     }
-    if (const std::string switch_name = in_.name("switch"); !switch_name.empty()) {
+    if (const std::string switch_name = in_.reference("switch"); !switch_name.empty()) {
       switch_ = library_.switch_spec(*node_.find("switch"), in_.path_of("switch"), switch_name, faults_);
-      tier_.switch_name = switch_name;
+      tier_.switch_name = switch_ != nullptr ? switch_->name : switch_name;
     }
     tier_.switches = in_.count("switches", switch_ != nullptr ? 1 : 0, 1, 10000000);
   }
@@ -75,14 +77,19 @@ class TierReader {
   void read_edges() {
     const SpecNode* list = in_.take("edges");
     if (list == nullptr) return;
+    if (list->kind != SpecNode::Kind::list) in_.fault(*list, "edges", "is not a list", "write [[0, 1, 1], ...]: endpoint, endpoint, links");
     for (const SpecNode& item : list->items) {
       std::vector<int> numbers;
       for (const SpecNode& part : item.items)
         if (const Parsed parsed = parse_quantity(part.text, QuantityKind::count); std::holds_alternative<double>(parsed))
           numbers.push_back(static_cast<int>(std::get<double>(parsed)));
-      const bool fine = numbers.size() == 3 && numbers[0] < tier_.endpoints && numbers[1] < tier_.endpoints && numbers[0] != numbers[1] && numbers[2] > 0;
-      if (!fine || tier_.edges.size() > 100000) {
-        in_.fault(item, "edges", "an edge is [endpoint, endpoint, links] with endpoints counted from 0", fmt::format("endpoints here: 0 to {}", tier_.endpoints - 1));
+      const bool fine = item.items.size() == 3 && numbers.size() == 3 && numbers[0] < tier_.endpoints && numbers[1] < tier_.endpoints && numbers[0] != numbers[1] &&
+                        numbers[2] > 0 && numbers[2] <= 100000;
+      if (!fine) {
+        std::string given;
+        for (const SpecNode& part : item.items) given += (given.empty() ? "" : ", ") + part.text;
+        in_.fault(item, "edges", fmt::format("\"{}\" is no edge", item.kind == SpecNode::Kind::list ? "[" + given + "]" : item.text),
+                  fmt::format("an edge is [endpoint, endpoint, links]: two different endpoints of 0 to {}", tier_.endpoints - 1));
         return;
       }
       tier_.edges.push_back({numbers[0], numbers[1], numbers[2]});
@@ -155,13 +162,42 @@ class TierReader {
     if (tier_.kind == TierKind::torus) {
       double all = 1;
       for (const int d : tier_.dims) all *= d;
-      need(!tier_.dims.empty() && tier_.dims.size() <= 3, "dims", "a torus needs one to three dims", "write for example [4, 4, 4]");
+      const SpecNode* given = node_.find("dims");
+      const bool said = given != nullptr && tier_.dims.empty();  // what is wrong with them
+      if (!said) need(!tier_.dims.empty() && tier_.dims.size() <= 3, "dims", "a torus needs one to three dims", "write for example [4, 4, 4]");
       if (!tier_.dims.empty())
         need(all == tier_.endpoints, "dims", fmt::format("make {} endpoints, not {}", all, tier_.endpoints), "correct dims or endpoints");
     }
-    if (tier_.kind == TierKind::mesh_graph) need(!tier_.edges.empty(), "edges", "a mesh_graph needs its edges", "write [[0, 1, 1], ...]: endpoint, endpoint, links");
-    if (tier_.role == TierRole::nic && switch_ != nullptr && switch_->multicasts)
-      need(false, "switch", fmt::format("a NIC never hangs on an NVSwitch ({})", switch_->name), "name the network's switch on a network tier");
+    if (tier_.kind == TierKind::torus && !tier_.dims.empty()) {
+      const auto ways = 2 * static_cast<int>(tier_.dims.size());
+      need(tier_.links % ways == 0, "links", fmt::format("{} links do not spread over the {} ways of {} dims", tier_.links, ways, tier_.dims.size()),
+           "links of a torus are counted per endpoint in total");
+    }
+    if (tier_.kind == TierKind::mesh_graph) check_edges();
+    const bool nvswitch = switch_ != nullptr && (switch_->multicasts || switch_->link.starts_with("nvlink"));
+    if (tier_.role == TierRole::nic && link_ != nullptr && link_->family == "nvlink")
+      in_.fault(*node_.find("link"), "link", fmt::format("a NIC has no NVLink ({})", link_->name), "name the link of its network");
+    if (tier_.role == TierRole::nic && nvswitch)
+      in_.fault(*node_.find("switch"), "switch", fmt::format("a NIC never hangs on an NVSwitch ({})", switch_->name), "name the network's switch on a network tier");
+  }
+
+  void check_edges() {
+    const SpecNode* at = node_.find("edges");
+    if (at == nullptr) {
+      in_.fault(node_, "edges", "is missing: a mesh_graph needs its edges", "write [[0, 1, 1], ...]: endpoint, endpoint, links");
+      return;
+    }
+    if (at->kind != SpecNode::Kind::list || (tier_.edges.empty() && !at->items.empty())) return;  // said already
+    std::vector<int> links(static_cast<std::size_t>(tier_.endpoints), 0);
+    for (const Edge& edge : tier_.edges) {
+      links[static_cast<std::size_t>(edge.from)] += edge.links;
+      links[static_cast<std::size_t>(edge.to)] += edge.links;
+    }
+    const auto [fewest, most] = std::minmax_element(links.begin(), links.end());
+    if (*fewest == 0)
+      in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", fewest - links.begin()), "every endpoint needs at least one edge");
+    else if (tier_.links < *fewest || tier_.links > *most)  // where they differ, `links` is one endpoint's count
+      in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *fewest, *most, tier_.links), "correct the edges or `links`");
   }
 
   void check_switch() {
@@ -177,13 +213,11 @@ class TierReader {
                   "more switches, or fewer links");
       }
     }
-    if (const SpecNode* list = in_.take("in_network")) {
-      tier_.reduces_in_network = tier_.multicasts = false;
-      for (const SpecNode& item : list->items) {
-        if (item.text == "reduction") tier_.reduces_in_network = true;
-        else if (item.text == "multicast") tier_.multicasts = true;
-        else in_.fault(item, "in_network", fmt::format("\"{}\" is not known", item.text), "write reduction or multicast");
-      }
+    if (node_.find("in_network") != nullptr) tier_.reduces_in_network = tier_.multicasts = false;
+    for (const SpecNode* item : in_.texts("in_network")) {
+      if (item->text == "reduction") tier_.reduces_in_network = true;
+      else if (item->text == "multicast") tier_.multicasts = true;
+      else in_.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
     }
   }
 
@@ -206,38 +240,44 @@ Library collectives_of(const Gpu& gpu) {
 }
 
 /// The tree of the GPU a system names, with overrides of the form gpu.KEY applied.
-Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, bool& altered, Faults& faults) {
+Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
   try {
     SpecNode tree = library.resolve("gpus", name);
     for (const auto& [path, value] : overrides) {
       std::string inside = path;
       if (!is_gpu_path(inside)) continue;
       apply_override(tree, inside, value);
-      altered = true;
+      altered.inside = true;
     }
     return read_gpu(tree, faults);
   } catch (const RequestError& error) {
     faults.add(issue_at(at.mark, "gpu", error.what(), ""));
+  } catch (const SpecError& error) {
+    for (const Issue& issue : error.issues()) faults.add(issue);
   }
   return {};
 }
 
-System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, bool& altered, Faults& faults) {
+bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with("--set"); }
+
+System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
   MapReader in(tree, "", faults);
   System system;
   in.take("extends");
   system.name = in.name("name", true);
   system.title = in.text("title");
-  if (const SpecNode* notes = tree.find("notes")) system.notes = notes->text;
-  if (const SpecNode* source = tree.find("source")) system.provenance.source = source->text;
-  const std::string gpu = in.name("gpu", true);
+  system.notes = in.text("notes");
+  system.provenance = in.provenance(tree);
+  const std::string gpu = in.reference("gpu", true);
   if (!gpu.empty()) system.gpu = read_system_gpu(*tree.find("gpu"), gpu, library, overrides, altered, faults);
   system.library = collectives_of(system.gpu);
   system.gpus_per_node = in.count("gpus", 1, 1, 100000, true);
   system.domain = in.count("domain", system.gpus_per_node, 1, 10000000);
   system.nodes = in.count("nodes", std::max(1, system.domain / system.gpus_per_node), 1, 10000000);
   if (system.domain % system.gpus_per_node != 0)
-    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node), "");
+    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node), "correct domain or gpus");
+  if (static_cast<double>(system.gpus_per_node) * system.nodes > 1e9)
+    in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node), "correct nodes or gpus");
   system.cpu = in.choice("cpu", cpu_names, Cpu::any);
   in.quantity("power", QuantityKind::power, system.power);
   in.quantity("price", QuantityKind::money, system.price);
@@ -246,20 +286,26 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   if (system.gpu.hbm_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("hbm", system.gpu.hbm_bandwidth, system.gpu.hbm_latency));
   const SpecNode* tiers = in.take("tiers", true);
   if (tiers != nullptr && tiers->kind != SpecNode::Kind::list) in.fault(*tiers, "tiers", "is not a list", "write one `- name: ...` per tier");
+  else if (tiers != nullptr && (tiers->items.empty() || tiers->items.size() > most_tiers))
+    in.fault(*tiers, "tiers", fmt::format("has {} tiers", tiers->items.size()), fmt::format("write 1 to {}", most_tiers));
+  for (const SpecNode::Entry& entry : tree.entries)
+    if (by_hand(entry.value) && (entry.key == "gpu" || entry.key == "gpus" || entry.key == "domain" || entry.key == "cpu")) altered.inside = true;
   std::set<std::string> names{"l2", "hbm"};
   if (tiers != nullptr) {
-    for (std::size_t i = 0; i < tiers->items.size() && i < 64; ++i) {
+    for (std::size_t i = 0; i < std::min(tiers->items.size(), most_tiers); ++i) {
       const SpecNode& node = tiers->items[i];
       Tier tier = TierReader(node, fmt::format("tiers[{}]", i), library, faults).read();
-      if (!names.insert(std::string{tier.name.view()}).second)
-        faults.add(issue_at(node.mark, fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()), "names are unique; l2 and hbm come from the GPU"));
+      const auto mark_of = [&](std::string_view key) { return node.find(key) != nullptr ? node.find(key)->mark : node.mark; };
+      if (!tier.name.empty() && !names.insert(std::string{tier.name.view()}).second)
+        faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()), "names are unique; l2 and hbm come from the GPU"));
       if (tier.role == TierRole::scale_up && tier.endpoints != system.domain)
-        faults.add(issue_at(node.mark, fmt::format("tiers[{}].endpoints", i), fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
+        faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i), fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
-      for (const char* key : {"bandwidth", "links", "link", "latency", "kind", "switch"})
-        if (const SpecNode* value = node.find(key); tier.role == TierRole::scale_up && value != nullptr && value->replaced != nullptr && value->mark.file &&
-                                                    value->mark.file->name.starts_with("--set"))
-          altered = true;
+      for (const SpecNode::Entry& entry : node.entries) {
+        if (!by_hand(entry.value) || entry.key == "notes" || entry.key == "source" || entry.key == "confidence") continue;
+        if (tier.role == TierRole::scale_up) altered.inside = true;
+        if (tier.role == TierRole::nic || tier.role == TierRole::network) altered.outside = true;
+      }
       system.tiers.push_back(std::move(tier));
     }
   }
@@ -282,7 +328,9 @@ System load_system(std::string_view name_or_path, std::span<const std::string> o
     if (!io::is_gpu_path(inside)) io::apply_override(tree, path, value);
   }
   io::Faults faults;
-  bool altered = false;
+  // a file that extends a machine without a name of its own is that machine, altered
+  const bool nameless = chain.size() > 1 && chain[chain.size() - 2] == chain.back();
+  io::Altered altered{.inside = nameless, .outside = nameless};
   System system = io::read_system(tree, library, split, altered, faults);
   faults.raise();
   io::calibrate_system(system, library, calibration, chain, altered, faults);

@@ -44,7 +44,9 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
   for (const std::string& text : overrides) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", text));
-    out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    std::string path = text.substr(0, equals);
+    std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
+    out.emplace_back(std::move(path), text.substr(equals + 1));
   }
   return out;
 }
@@ -76,7 +78,8 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
     if (at->kind == SpecNode::Kind::list) {
       std::size_t index = at->items.size();
       if (segment.front() == '[') {
-        std::from_chars(segment.data() + 1, segment.data() + segment.size(), index);
+        const char* end = segment.data() + segment.size();
+        if (std::from_chars(segment.data() + 1, end, index).ptr != end) index = at->items.size();
       } else {
         for (std::size_t j = 0; j < at->items.size(); ++j)
           if (const SpecNode* name = at->items[j].find("name"); name != nullptr && name->text == segment) index = j;
@@ -84,7 +87,9 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
       if (index < at->items.size()) next = &at->items[index];
       if (next == nullptr) {
         const auto names = tier_names(*at);
-        throw nowhere(path, value, fmt::format("no tier \"{}\"", segment), fmt::format("tiers here: {}", fmt::join(names, " ")));
+        const auto near = near_names(segment, names);
+        throw nowhere(path, value, fmt::format("no tier \"{}\"", segment.front() == '[' ? segment + "]" : segment),
+                      (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) + fmt::format("tiers here: {}", fmt::join(names, " ")));
       }
     } else {
       next = at->find(segment);
@@ -93,12 +98,13 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
     }
     at = next;
   }
-  if (at->kind != SpecNode::Kind::map) throw nowhere(path, value, "the path does not end at a key", "");
+  if (at->kind != SpecNode::Kind::map || segments.back().front() == '[')
+    throw nowhere(path, value, "the path does not end at a key", "write TIER.KEY=VALUE, for example nic.gdr=false; a list is replaced whole");
 
   SpecNode over;
   over.kind = SpecNode::Kind::map;
-  over.mark = at->mark;
   SpecNode given = parse_spec_text(value, "--set " + path);
+  over.mark = at->find("value") != nullptr ? given.mark : at->mark;  // a quantity is replaced whole
   if (given.kind == SpecNode::Kind::null) throw nowhere(path, value, "has no value", "write PATH=VALUE");
   over.entries.push_back({segments.back(), given.mark, std::move(given)});
   overlay(*at, over);

@@ -9,11 +9,14 @@ namespace fabricost::io {
 
 namespace {
 
-/// Keys every document may have.
+constexpr std::array<std::string_view, 7> vendors{"nvidia", "amd", "google", "intel", "aws", "huawei", "other"};
+constexpr std::array<std::string_view, 14> families{"nvlink", "c2c", "pcie", "infiniband", "ethernet", "efa", "slingshot",
+                                                    "ualink", "xgmi", "ici", "ub", "neuronlink", "omnipath", "memory"};
+
+/// Keys every document may have and no part keeps.
 void common_keys(MapReader& in) {
-  in.take("name");
-  in.take("title");
   in.take("extends");
+  in.text("notes");
 }
 
 }  // namespace
@@ -24,7 +27,7 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
   Gpu gpu;
   gpu.name = in.name("name", true);
   gpu.title = in.text("title");
-  gpu.vendor = in.text("vendor", true);
+  gpu.vendor = in.one_of("vendor", vendors, true);
   gpu.generation = in.choice("generation", generation_names, Generation::other, true);
   in.quantity("memory", QuantityKind::size, gpu.memory, true);
   gpu.units = in.count("units", 0, 1, 100000);
@@ -59,7 +62,7 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
     int count = 0;
     if (const SpecNode* node = in.take(key)) {
       MapReader at(*node, std::string{key}, faults);
-      link = at.name("link", true);
+      link = at.reference("link", true);
       count = at.count(count_key, 1, 1, 1000, true);
       at.finish();
     }
@@ -78,7 +81,7 @@ Link read_link(const SpecNode& tree, Faults& faults) {
   Link link;
   link.name = in.name("name", true);
   link.title = in.text("title");
-  link.family = in.text("family", true);
+  link.family = in.one_of("family", families, true);
   link.lanes = in.count("lanes", 1, 1, 1024, true);
   in.quantity("lane_rate", QuantityKind::line_rate, link.lane_rate, true);
   link.encoding = in.fraction("encoding", 1);
@@ -92,12 +95,15 @@ Link read_link(const SpecNode& tree, Faults& faults) {
                            link.lane_rate.value.value() * 1e-9, link.encoding, derived * 1e-9),
                "correct the lanes, the lane rate or the bandwidth");
   } else {
+    if (link.lane_rate.value.value() > 0 && !(derived >= 1 && derived <= 1e15))
+      in.fault(*tree.find("lane_rate"), "lane_rate", fmt::format("{} lanes x {:.4g} Gbit/s x {:.4g} / 8 = {:.4g} GB/s is impossible", link.lanes, link.lane_rate.value.value() * 1e-9, link.encoding, derived * 1e-9),
+               "a rate is above zero and below 10^15 B/s");
     link.bandwidth = {Bandwidth::from_value(derived),
                       {fmt::format("{} lanes x {:.4g} Gbit/s x {:.4g} / 8", link.lanes, link.lane_rate.value.value() * 1e-9, link.encoding), Confidence::derived}};
   }
   if (const auto usable = in.quantity("usable", QuantityKind::link_rate)) {
     link.usable = {Bandwidth::from_value(usable->number), usable->provenance};
-    if (usable->number > link.bandwidth.value.value() * 1.001) in.fault(*usable->node, "usable", "is more than the link carries", "");
+    if (link.bandwidth.value.value() > 0 && usable->number > link.bandwidth.value.value() * 1.001) in.fault(*usable->node, "usable", fmt::format("\"{}\" is more than the link carries", usable->node->text), fmt::format("at most {:.5g} GB/s per direction", link.bandwidth.value.value() * 1e-9));
   }
   if (const SpecNode* packet = in.take("packet")) {
     MapReader at(*packet, "packet", faults);
@@ -110,7 +116,6 @@ Link read_link(const SpecNode& tree, Faults& faults) {
     link.packet_header = header.value;
   }
   in.quantity("latency", QuantityKind::time, link.latency);
-  in.take("adapter");
   in.finish();
   return link;
 }
@@ -121,15 +126,13 @@ SwitchSpec read_switch(const SpecNode& tree, Faults& faults) {
   SwitchSpec spec;
   spec.name = in.name("name", true);
   spec.title = in.text("title");
-  spec.link = in.name("link", true);
+  spec.link = in.reference("link", true);
   spec.ports = in.count("ports", 0, 1, 100000, true);
   in.quantity("latency", QuantityKind::time, spec.latency);
-  if (const SpecNode* list = in.take("in_network")) {
-    for (const SpecNode& item : list->items) {
-      if (item.text == "reduction") spec.reduces = true;
-      else if (item.text == "multicast") spec.multicasts = true;
-      else in.fault(item, "in_network", fmt::format("\"{}\" is not known", item.text), "write reduction or multicast");
-    }
+  for (const SpecNode* item : in.texts("in_network")) {
+    if (item->text == "reduction") spec.reduces = true;
+    else if (item->text == "multicast") spec.multicasts = true;
+    else in.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
   }
   in.finish();
   return spec;

@@ -18,6 +18,8 @@ namespace fabricost::io {
 
 namespace {
 
+constexpr int most_counted = 1000000;  ///< nodes, or GPUs of one: keeps their product a number of ranks
+
 template <std::size_t N>
 std::string near_or_all(std::string_view wanted, const std::array<std::string_view, N>& names) {
   const std::vector<std::string> all(names.begin(), names.end());
@@ -52,8 +54,8 @@ NumberCell number_in(CsvTable& table, int column, std::string_view name) {
 int count_in(CsvTable& table, int column, std::string_view name) {
   const NumberCell cell = number_in(table, column, name);
   if (cell.kind == NumberCell::Kind::empty || cell.kind == NumberCell::Kind::fault) return 0;
-  if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > 1e9 || cell.value != std::floor(cell.value)) {
-    table.fault(column, fmt::format("{} is {}, not a whole number from 1", name, table.cell(column)), "write a count, or leave the cell empty");
+  if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > most_counted || cell.value != std::floor(cell.value)) {
+    table.fault(column, fmt::format("{} is {}, not a whole number from 1 to {}", name, table.cell(column), most_counted), "write a count, or leave the cell empty");
     return 0;
   }
   return static_cast<int>(cell.value);
@@ -111,6 +113,7 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
     case NumberCell::Kind::formula: return {0, "time_us is a formula"};
     case NumberCell::Kind::number:
       if (time.value == 0) return {0, "time_us is 0"};
+      if (time.value < 1e-3) return {0, "time_us is less than a nanosecond"};
       return {time.value * 1e-6, ""};
     case NumberCell::Kind::empty: break;
   }
@@ -185,6 +188,10 @@ Points read_point_csv(const std::filesystem::path& file, const PointSource& othe
       if (otherwise.ranks % point.nodes != 0)
         throw RequestError(fmt::format("{}:{}: {} ranks do not spread evenly over {} nodes", table.name(), table.line(), otherwise.ranks, point.nodes));
       point.gpus_per_node = otherwise.ranks / point.nodes;
+    }
+    if (static_cast<double>(point.nodes) * point.gpus_per_node > 1e8) {
+      because("more than 10^8 ranks");
+      point.gpus_per_node = 0;
     }
     const Measured time = measured_in(table, at, point);
     because(time.reason);

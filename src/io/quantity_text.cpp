@@ -190,7 +190,7 @@ std::string time_text(Time time) {
 
 std::string rate_text(Bandwidth bandwidth) {
   const double rate = bandwidth.value();
-  if (rate >= 9999.5e9) return fmt::format("{:.4g} TB/s", rate / 1e12);
+  if (rate >= 999.95e9) return fmt::format("{:.4g} TB/s", rate / 1e12);
   if (rate >= 0.99995e9 || rate == 0) return fmt::format("{:.4g} GB/s", rate / 1e9);
   if (rate >= 0.99995e6) return fmt::format("{:.4g} MB/s", rate / 1e6);
   return fmt::format("{:.4g} kB/s", rate / 1e3);

@@ -18,6 +18,7 @@ struct UnitName {
   double factor;
 };
 
+constexpr double smallest_fraction = 1e-6;  // below that, times would no longer be finite numbers
 constexpr double ki = 1024, mi = ki * 1024, gi = mi * 1024, ti = gi * 1024;
 constexpr std::array<UnitName, 10> sizes{{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", ki}, {"MiB", mi}, {"GiB", gi}, {"TiB", ti}, {"PB", 1e15}}};
 constexpr std::array<UnitName, 6> times{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}}};
@@ -71,12 +72,12 @@ Parsed link_rate(std::string_view text, double number, std::string_view rest, bo
   const auto [unit, after] = unit_and_rest(rest);
   const auto bytes = factor_of(unit, byte_rates);
   const auto bits = factor_of(unit, bit_rates);
-  if (unit.empty())
-    return Refusal{fmt::format("\"{}\" has no unit", text), fmt::format("write for example \"{} {} per direction\"", text, line ? "Gbit/s" : "GB/s")};
+  if (unit.empty() || unit == "per" || unit == "both")
+    return Refusal{fmt::format("\"{}\" has no unit", text), fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
   if (!bytes && !bits)
     return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit), "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s, GT/s)"};
   if (line && bytes)
-    return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text), fmt::format("write \"{} Gbit/s per direction\"", number * *bytes * 8e-9)};
+    return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text), fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
   double ways = 0;
   if (after == "per direction") ways = 1;
   if (after == "both directions") ways = 2;
@@ -103,8 +104,8 @@ Parsed fraction(std::string_view text, double number, std::string_view rest) {
   } else if (!rest.empty()) {
     return Refusal{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
   }
-  if (!(value > 0 && value <= 1))
-    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), value > 1 && value <= 100 ? fmt::format("write {} or \"{} %\"", value / 100, value) : "an efficiency is above 0 and at most 1"};
+  if (value > 1 && value <= 100 && rest.empty()) return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
+  if (!(value >= smallest_fraction && value <= 1)) return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
   return value;
 }
 
@@ -134,7 +135,10 @@ double leading_number(std::string_view text, std::string_view& rest) {
 Parsed parse_quantity(std::string_view text, QuantityKind kind) {
   std::string_view rest;
   const double number = leading_number(text, rest);
-  if (std::isnan(number)) return Refusal{fmt::format("\"{}\" is not a number with a unit", text), "numbers are written like 450, 0.82 or 1e9"};
+  if (std::isnan(number)) {
+    const bool bare = kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction;
+    return Refusal{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
+  }
   switch (kind) {
     case QuantityKind::link_rate:
       return checked(text, link_rate(text, number, rest, false), 1, 1e15, "a rate is above zero and below 10^15 B/s");

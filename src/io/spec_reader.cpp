@@ -1,5 +1,7 @@
 #include "io/spec_reader.hpp"
 
+#include "io/spec_store.hpp"
+
 #include <fabricost/io/load.hpp>
 
 #include <fmt/format.h>
@@ -11,7 +13,7 @@
 namespace fabricost::io {
 
 MapReader::MapReader(const SpecNode& node, std::string path, Faults& faults) : node_(node), path_(std::move(path)), faults_(faults) {
-  known_ = {"source", "confidence", "notes"};
+  known_ = {"source", "confidence"};
   if (node_.kind != SpecNode::Kind::map)
     faults_.add(issue_at(node_.mark, path_, node_.kind == SpecNode::Kind::null ? "is empty" : "is not a map of keys and values", "write `key: value` lines"));
 }
@@ -41,16 +43,37 @@ std::string MapReader::text(std::string_view key, bool required) {
   const SpecNode* value = take(key, required);
   if (value == nullptr) return {};
   if (value->kind != SpecNode::Kind::scalar) {
-    fault(*value, key, "is not plain text", "");
+    fault(*value, key, fmt::format("is a {}, not plain text", value->kind == SpecNode::Kind::map ? "map" : "list"), fmt::format("write `{}: ...` on one line", key));
     return {};
   }
+  if (value->text.empty()) fault(*value, key, "is empty", "give a value or leave the key out");
   return value->text;
+}
+
+std::string MapReader::reference(std::string_view key, bool required) {
+  const SpecNode* value = node_.find(key);
+  if (value == nullptr || value->kind != SpecNode::Kind::scalar || !is_path(value->text)) return name(key, required);
+  const std::string given = text(key, required);
+  const bool in_file = value->mark.file && !value->mark.file->name.starts_with("--set");
+  return in_file ? (std::filesystem::path{value->mark.file->name}.parent_path() / given).string() : given;
+}
+
+std::vector<const SpecNode*> MapReader::texts(std::string_view key) {
+  const SpecNode* value = take(key);
+  std::vector<const SpecNode*> out;
+  if (value == nullptr) return out;
+  if (value->kind != SpecNode::Kind::list) fault(*value, key, "is not a list", fmt::format("write `{}: [...]`", key));
+  for (const SpecNode& item : value->items) {
+    if (item.kind == SpecNode::Kind::scalar) out.push_back(&item);
+    else fault(item, key, "holds something that is not plain text", fmt::format("write `{}: [...]`", key));
+  }
+  return out;
 }
 
 std::string MapReader::name(std::string_view key, bool required) {
   const SpecNode* value = node_.find(key);
   std::string out = text(key, required);
-  const bool fine = std::all_of(out.begin(), out.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'; });
+  const bool fine = std::all_of(out.begin(), out.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
   if (!out.empty() && !fine) fault(*value, key, fmt::format("\"{}\" is no name", out), "names are lower case with digits and dashes");
   return out;
 }
@@ -69,7 +92,7 @@ int MapReader::count(std::string_view key, int otherwise, int least, int most, b
   const auto value = quantity(key, QuantityKind::count, required);
   if (!value) return otherwise;
   if (value->number < least || value->number > most) {
-    fault(*value->node, key, fmt::format("{} is outside {} to {}", value->number, least, most), "");
+    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most), fmt::format("write a whole number from {} to {}", least, most));
     return otherwise;
   }
   return static_cast<int>(value->number);
@@ -79,7 +102,7 @@ double MapReader::number(std::string_view key, double otherwise, double least, d
   const auto value = quantity(key, QuantityKind::number);
   if (!value) return otherwise;
   if (!(value->number >= least && value->number <= most)) {
-    fault(*value->node, key, fmt::format("{} is outside {} to {}", value->number, least, most), "");
+    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most), fmt::format("write a number from {} to {}", least, most));
     return otherwise;
   }
   return value->number;
@@ -109,20 +132,21 @@ std::vector<int> MapReader::counts(std::string_view key) {
   return out;
 }
 
-Provenance MapReader::provenance(const SpecNode& value) {
-  // the value's own map, then the section it stands in if that came from the same file, then the file
+Provenance MapReader::provenance(const SpecNode& value) const {
+  // only what the file of the value says: a number keeps its source when another file is laid over its section
   Provenance out;
   std::string source;
   std::string confidence;
   const auto look = [&](const SpecNode& map) {
-    if (const SpecNode* s = map.find("source"); s != nullptr && source.empty()) source = s->text;
-    if (const SpecNode* c = map.find("confidence"); c != nullptr && confidence.empty()) confidence = c->text;
+    if (const SpecNode* s = map.find("source"); s != nullptr && source.empty() && s->mark.file == value.mark.file) source = s->text;
+    if (const SpecNode* c = map.find("confidence"); c != nullptr && confidence.empty() && c->mark.file == value.mark.file) confidence = c->text;
   };
   if (value.kind == SpecNode::Kind::map) look(value);
-  if (node_.mark.file == value.mark.file) look(node_);
+  look(node_);
   if (value.mark.file) {
     if (source.empty()) source = value.mark.file->source;
     if (confidence.empty()) confidence = value.mark.file->confidence;
+    if (source.empty()) source = value.mark.file->name;  // a file that does not say, or --set
   }
   out.source = source;
   for (std::size_t i = 0; i < confidence_names.size(); ++i)
@@ -164,7 +188,9 @@ int MapReader::choice_index(std::string_view key, std::span<const std::string_vi
     if (names[i] == given) return static_cast<int>(i);
   std::string all;
   for (const std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string{n};
-  fault(*value, key, fmt::format("\"{}\" is not known", given), "write one of " + all);
+  const std::vector<std::string> known(names.begin(), names.end());
+  const auto near = near_names(given, known);
+  fault(*value, key, fmt::format("\"{}\" is not known", given), (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) + "write one of " + all);
   return -1;
 }
 
@@ -182,15 +208,8 @@ void MapReader::finish() {
     }
     faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key", remedy));
   }
-  for (const std::string_view key : {"source", "confidence", "notes"}) {
-    const SpecNode* value = node_.find(key);
-    if (value == nullptr) continue;
-    if (value->kind != SpecNode::Kind::scalar) {
-      fault(*value, key, "is not plain text", "");
-    } else if (key == "confidence" && std::find(confidence_names.begin(), confidence_names.end(), value->text) == confidence_names.end()) {
-      fault(*value, key, fmt::format("\"{}\" is not known", value->text), "write one of datasheet, measured, vendor-code, press, announced, assumed");
-    }
-  }
+  text("source");
+  choice_index("confidence", std::span{confidence_names}.first(confidence_names.size() - 1), false);  // all but `derived`
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -9,8 +9,9 @@
 #include <fabricost/hardware/provenance.hpp>
 #include <fabricost/units.hpp>
 
+#include <algorithm>
 #include <array>
-#include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,7 +33,8 @@ struct Faults {
 
 class MapReader {
  public:
-  /// \param path of the map inside the document, "" for the document itself
+  /// \param path of the map inside the document, "" for the document itself. `source` and `confidence` are known everywhere, `notes` where
+  /// somebody takes them.
   MapReader(const SpecNode& node, std::string path, Faults& faults);
 
   [[nodiscard]] bool has(std::string_view key) const { return node_.find(key) != nullptr; }
@@ -44,6 +46,10 @@ class MapReader {
 
   std::string text(std::string_view key, bool required = false);
   std::string name(std::string_view key, bool required = false);
+  /// A name of data/, or a path: as it can be opened from here when it was given relative to its own file.
+  std::string reference(std::string_view key, bool required = false);
+  /// The entries of a list of plain texts.
+  std::vector<const SpecNode*> texts(std::string_view key);
   bool flag(std::string_view key, bool otherwise);
   int count(std::string_view key, int otherwise, int least, int most, bool required = false);
   double number(std::string_view key, double otherwise, double least, double most);
@@ -64,12 +70,28 @@ class MapReader {
     return value.has_value();
   }
 
-  /// One of a closed set of names.
+  /// One of a closed set of names, of which the `hidden` ones are ours and not the format's.
   template <class Enum, std::size_t N>
-  Enum choice(std::string_view key, const std::array<std::string_view, N>& names, Enum otherwise, bool required = false) {
-    const int index = choice_index(key, names, required);
-    return index < 0 ? otherwise : static_cast<Enum>(index);
+  Enum choice(std::string_view key, const std::array<std::string_view, N>& names, Enum otherwise, bool required = false,
+              std::initializer_list<Enum> hidden = {}) {
+    std::vector<std::string_view> known;
+    std::vector<Enum> meant;
+    for (std::size_t i = 0; i < N; ++i) {
+      if (std::find(hidden.begin(), hidden.end(), static_cast<Enum>(i)) != hidden.end()) continue;
+      known.push_back(names[i]);
+      meant.push_back(static_cast<Enum>(i));
+    }
+    const int index = choice_index(key, known, required);
+    return index < 0 ? otherwise : meant[static_cast<std::size_t>(index)];
   }
+  /// The same for names without an enum.
+  std::string one_of(std::string_view key, std::span<const std::string_view> names, bool required = false) {
+    const int index = choice_index(key, names, required);
+    return index < 0 ? std::string{} : std::string{names[static_cast<std::size_t>(index)]};
+  }
+
+  /// Where a value of this map comes from: its own map, this section or the file it stands in, whichever speaks first.
+  [[nodiscard]] Provenance provenance(const SpecNode& value) const;
 
   void fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy);
   /// Reports keys nobody took, with the nearest known one. Call last.
@@ -77,7 +99,6 @@ class MapReader {
 
  private:
   int choice_index(std::string_view key, std::span<const std::string_view> names, bool required);
-  [[nodiscard]] Provenance provenance(const SpecNode& value);
 
   const SpecNode& node_;
   std::string path_;

@@ -12,6 +12,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t longest_name = 100;
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
 bool has_data(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path / "systems", error);
@@ -54,6 +61,7 @@ std::vector<SystemName> system_names() {
 }
 
 std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names) {
+  if (wanted.size() > longest_name) return {};
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
     std::size_t distance = io::edit_distance(wanted, name);
@@ -96,43 +104,58 @@ bool is_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
 }
 
+namespace {
+
+SpecNode read_aliases(const fs::path& data) {
+  const fs::path file = data / "aliases.yaml";
+  return is_there(file) ? parse_spec(file) : SpecNode{};
+}
+
+}  // namespace
+
 SpecStore::SpecStore() : data_(data_directory()) {}
 
 fs::path SpecStore::find(std::string_view folder, const std::string& name) const {
-  const bool plain = !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < 100;
+  const bool plain = !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < longest_name;
   if (!plain) return {};
-  std::error_code error;
   const fs::path file = data_ / folder / (name + ".yaml");
-  if (fs::exists(file, error)) return file;
+  if (is_there(file)) return file;
   if (folder == "systems") return find("clusters", name);
   return {};
+}
+
+fs::path SpecStore::find_or_alias(std::string_view folder, const std::string& wanted) const {
+  fs::path file = find(folder, wanted);
+  if (!file.empty() || folder != "systems") return file;
+  std::string lower = wanted;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  file = find(folder, lower);
+  if (!file.empty()) return file;
+  const SpecNode aliases = read_aliases(data_);
+  const SpecNode* target = aliases.find(lower);
+  return target != nullptr ? find(folder, target->text) : fs::path{};
+}
+
+std::string SpecStore::unknown(std::string_view folder, const std::string& wanted) const {
+  std::vector<std::string> names = yaml_names(data_ / folder);
+  if (folder == "systems") {
+    for (std::string& cluster : yaml_names(data_ / "clusters")) names.push_back(std::move(cluster));
+    for (const SpecNode::Entry& alias : read_aliases(data_).entries) names.push_back(alias.key);
+  }
+  const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
+  const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
+  const auto near = near_names(wanted, names);
+  if (!near.empty()) return message + fmt::format("did you mean {}?", fmt::join(near, " or "));
+  return message + (folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file" : fmt::format("known: {}", fmt::join(names, " ")));
 }
 
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
   std::vector<fs::path> open;
   if (is_path(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
-  std::string wanted{name_or_path};
-  fs::path file = find(folder, wanted);
-  if (file.empty() && folder == "systems") {
-    std::string lower = wanted;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    file = find(folder, lower);
-    if (file.empty()) {
-      const SpecNode aliases = parse_spec(data_ / "aliases.yaml");
-      if (const SpecNode* target = aliases.find(lower)) file = find(folder, target->text);
-    }
-  }
-  if (!file.empty()) return resolve_file(folder, file, open, chain);
-  std::vector<std::string> names = yaml_names(data_ / folder);
-  if (folder == "systems") {
-    for (std::string& cluster : yaml_names(data_ / "clusters")) names.push_back(std::move(cluster));
-    for (const SpecNode::Entry& alias : parse_spec(data_ / "aliases.yaml").entries) names.push_back(alias.key);
-  }
-  std::string message = fmt::format("no {} named \"{}\"", folder == "systems" ? "system" : folder.substr(0, folder.size() - 1), wanted);
-  const auto near = near_names(wanted, names);
-  if (!near.empty()) message += fmt::format("; did you mean {}?", fmt::join(near, " or "));
-  else message += folder == "systems" ? "; `fabricost systems` lists them, or give the path of a YAML file" : fmt::format("; known: {}", fmt::join(names, " "));
-  throw RequestError(message);
+  const std::string wanted{name_or_path};
+  const fs::path file = find_or_alias(folder, wanted);
+  if (file.empty()) throw RequestError(unknown(folder, wanted));
+  return resolve_file(folder, file, open, chain);
 }
 
 SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open, std::vector<std::string>* chain) {
@@ -145,11 +168,10 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
   if (tree.kind == SpecNode::Kind::map && base != nullptr) {
     const auto refuse = [&](const std::string& message, const std::string& remedy) { return SpecError({issue_at(base->mark, "extends", message, remedy)}); };
     if (base->kind != SpecNode::Kind::scalar || base->text.empty()) throw refuse("is not the name of a spec", "write a name of data/ or a path relative to this file");
-    fs::path next = is_path(base->text) ? file.parent_path() / base->text : find(folder, base->text);
-    if (next.empty()) {
-      const auto near = near_names(base->text, yaml_names(data_ / folder));
-      throw refuse(fmt::format("no spec named \"{}\"", base->text), near.empty() ? "" : fmt::format("did you mean \"{}\"?", near.front()));
-    }
+    const bool by_path = is_path(base->text);
+    const fs::path next = by_path ? file.parent_path() / base->text : find_or_alias(folder, base->text);
+    if (next.empty()) throw refuse(unknown(folder, base->text), "");
+    if (by_path && !is_there(next)) throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
     const fs::path target = fs::weakly_canonical(next, error);
     if (std::find(open.begin(), open.end(), target) != open.end()) {
       std::string circle;
@@ -168,26 +190,29 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
   return result;
 }
 
-const Link* SpecStore::link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
-  if (const auto known = links_.find(name); known != links_.end()) return &known->second;
+template <class Part, class Read>
+const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  if (const auto found = known.find(name); found != known.end()) return &found->second;
+  if (is_path(name) && !is_there(name)) {
+    faults.add(issue_at(at.mark, path, fmt::format("no file \"{}\"", name), "a path is relative to the file that names it"));
+    return nullptr;
+  }
   try {
-    Link link = read_link(resolve("links", name), faults);
-    return &links_.emplace(name, std::move(link)).first->second;
+    Part part = read(resolve(folder, name), faults);
+    return &known.emplace(name, std::move(part)).first->second;
   } catch (const RequestError& error) {
     faults.add(issue_at(at.mark, path, error.what(), ""));
+  } catch (const SpecError& error) {
+    for (const Issue& issue : error.issues()) faults.add(issue);
   }
   return nullptr;
 }
 
+const Link* SpecStore::link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  return part(links_, "links", read_link, at, path, name, faults);
+}
 const SwitchSpec* SpecStore::switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
-  if (const auto known = switches_.find(name); known != switches_.end()) return &known->second;
-  try {
-    SwitchSpec spec = read_switch(resolve("switches", name), faults);
-    return &switches_.emplace(name, std::move(spec)).first->second;
-  } catch (const RequestError& error) {
-    faults.add(issue_at(at.mark, path, error.what(), ""));
-  }
-  return nullptr;
+  return part(switches_, "switches", read_switch, at, path, name, faults);
 }
 
 }  // namespace io

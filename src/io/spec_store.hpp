@@ -23,7 +23,7 @@ class SpecStore {
   /// The tree of a spec with everything it extends laid below it. `chain` receives the names from the first base to the last file.
   [[nodiscard]] SpecNode resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain = nullptr);
 
-  /// Parts named in a spec: a fault at `at` when they do not exist or do not load.
+  /// Parts named in a spec: a fault at `at` when they do not exist, their own faults when they do not load.
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
 
@@ -32,6 +32,12 @@ class SpecStore {
   [[nodiscard]] std::filesystem::path find(std::string_view folder, const std::string& name) const;
 
  private:
+  /// The same for whatever somebody may call a system: upper case, underscores, aliases.
+  [[nodiscard]] std::filesystem::path find_or_alias(std::string_view folder, const std::string& wanted) const;
+  /// What to say of a name that is nowhere.
+  [[nodiscard]] std::string unknown(std::string_view folder, const std::string& wanted) const;
+  template <class Part, class Read>
+  const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open, std::vector<std::string>* chain);
 
   std::filesystem::path data_;
@@ -45,6 +51,5 @@ class SpecStore {
 
 /// True for what names a file rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);
-
 
 }  // namespace fabricost::io

@@ -18,11 +18,29 @@ namespace {
 
 constexpr std::size_t largest_spec = 1U << 20U;
 constexpr std::size_t deepest = 24;
+constexpr std::size_t most_values = 10'000;
+
+/// False for a text that holds what only an escape such as "\0" or "\e" can bring in.
+bool is_printable(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
+}
+
+/// yaml-cpp takes an unclosed quote to run to the end of the file.
+bool is_closed(const std::string& text, std::size_t open) {
+  const char quote = text[open];
+  for (std::size_t i = open + 1; i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') ++i;
+    else if (text[i] == quote && quote == '\'' && i + 1 < text.size() && text[i + 1] == quote) ++i;
+    else if (text[i] == quote) return true;
+  }
+  return false;
+}
 
 /// Builds the tree from the parser's events; faults are collected, not thrown.
 class Builder : public YAML::EventHandler {
  public:
-  Builder(std::shared_ptr<const SpecFile> file, std::vector<Issue>& issues) : file_(std::move(file)), issues_(issues) {}
+  /// \param text what is parsed, for the quotes in it
+  Builder(std::shared_ptr<const SpecFile> file, const std::string& text, std::vector<Issue>& issues) : file_(std::move(file)), text_(text), issues_(issues) {}
 
   SpecNode root;
 
@@ -33,7 +51,11 @@ class Builder : public YAML::EventHandler {
     fault(mark, "aliases (*name) are not part of the format", "write the value again, or put it in a file and `extends:` that");
     place(leaf(mark, 0, SpecNode::Kind::null, {}));
   }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    check_tag(mark, tag);
+    if (!is_printable(value)) fault(mark, "holds characters that are no text", "leave the escapes (\\0, \\e, ...) out");
+    if (const auto first = static_cast<std::size_t>(mark.pos); first < text_.size() && (text_[first] == '"' || text_[first] == '\'') && !is_closed(text_, first))
+      throw SpecError({issue_at(at(mark), "", "not valid YAML: a quote that is never closed", fmt::format("close it with {}", text_[first]))});
     if (!stack_.empty() && stack_.back().node.kind == SpecNode::Kind::map && !stack_.back().has_key) {
       check_anchor(mark, anchor);
       Frame& frame = stack_.back();
@@ -45,11 +67,13 @@ class Builder : public YAML::EventHandler {
     }
     place(leaf(mark, anchor, SpecNode::Kind::scalar, value));
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     open(mark, anchor, SpecNode::Kind::list);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     open(mark, anchor, SpecNode::Kind::map);
   }
   void OnMapEnd() override { close(); }
@@ -70,8 +94,14 @@ class Builder : public YAML::EventHandler {
   void check_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor != 0) fault(mark, "anchors (&name) are not part of the format", "write the value out where it is needed");
   }
+  void check_tag(const YAML::Mark& mark, const std::string& tag) {
+    // "?" stands for a plain value, "!" for a quoted one
+    if (tag != "?" && tag != "!" && !tag.empty()) fault(mark, "tags (!name) are not part of the format", "leave it out");
+  }
   SpecNode leaf(const YAML::Mark& mark, YAML::anchor_t anchor, SpecNode::Kind kind, std::string text) {
     check_anchor(mark, anchor);
+    if (++values_ > most_values)
+      throw SpecError({issue_at(at(mark), "", fmt::format("more than {} values", most_values), "a spec needs some hundred")});
     SpecNode node;
     node.kind = kind;
     node.text = std::move(text);
@@ -104,13 +134,15 @@ class Builder : public YAML::EventHandler {
       frame.node.entries.push_back({frame.key, frame.key_mark, std::move(node)});
       frame.has_key = false;
     } else {  // a null key
-      fault(YAML::Mark::null_mark(), "a key is missing", "");
+      if (issues_.size() < 50) issues_.push_back(issue_at(node.mark, "", "a key is missing", "write `key: value`"));
     }
   }
 
   std::shared_ptr<const SpecFile> file_;
+  const std::string& text_;
   std::vector<Issue>& issues_;
   std::vector<Frame> stack_;
+  std::size_t values_ = 0;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -123,41 +155,75 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// Bytes of the UTF-8 character that starts at `i`; 0 when it is none.
+std::size_t character_at(const std::string& text, std::size_t i) {
+  const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
+  const auto follows = [&](std::size_t k) { return (byte(k) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(i);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first < 0xE0) return follows(i + 1) ? 2 : 0;
+  if (first >= 0xE0 && first < 0xF0) {
+    const bool fine = (first != 0xE0 || byte(i + 1) >= 0xA0) && (first != 0xED || byte(i + 1) < 0xA0);  // overlong forms, surrogates
+    return fine && follows(i + 1) && follows(i + 2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first < 0xF5) {
+    const bool fine = (first != 0xF0 || byte(i + 1) >= 0x90) && (first != 0xF4 || byte(i + 1) < 0x90);
+    return fine && follows(i + 1) && follows(i + 2) && follows(i + 3) ? 4 : 0;
+  }
+  return 0;
+}
+
 void check_text(const std::string& text, const std::string& name) {
   int line = 1;
   int column = 1;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t')
+    const std::size_t length = character_at(text, i);
+    if (length == 0 || (byte < 0x20 && c != '\n' && c != '\r' && c != '\t'))
       throw SpecError({{.file = name, .line = line, .column = column, .path = "", .message = fmt::format("byte 0x{:02x} is not text", byte),
-                        .remedy = "a spec is a YAML text file", .excerpt = ""}});
+                        .remedy = "a spec is a YAML file in UTF-8", .excerpt = ""}});
     if (c == '\n') {
       ++line;
       column = 1;
     } else {
-      ++column;
+      column += static_cast<int>(length);
     }
+    i += length;
   }
 }
 
-SpecNode parse_document(const std::string& text, const std::string& name) {
+/// What to do about the commonest of yaml-cpp's messages.
+std::string yaml_remedy(const std::string& message) {
+  if (message == YAML::ErrorMsg::MAP_VALUE) return "the line before lacks its colon or is indented otherwise, or a text with \": \" needs quotes";
+  if (message == YAML::ErrorMsg::TAB_IN_INDENTATION) return "indent with spaces";
+  if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return "a [ is not closed before here";
+  if (message == YAML::ErrorMsg::END_OF_MAP_FLOW) return "a { is not closed before here";
+  return "";
+}
+
+SpecNode parse_document(std::string text, const std::string& name) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark would shift the first line's columns
   check_text(text, name);
   auto file = std::make_shared<SpecFile>();
   file->name = name;
   file->lines = lines_of(text);
   std::vector<Issue> issues;
-  Builder builder(file, issues);
+  Builder builder(file, text, issues);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(builder)) builder.root.mark = {file, 1, 1};
-    std::vector<Issue> ignored;
-    Builder second(file, ignored);
-    if (issues.empty() && parser.HandleNextDocument(second) && second.root.kind != SpecNode::Kind::null)
-      issues.push_back(issue_at(second.root.mark, "", "a second document (---) in one file", "one file describes one thing"));
+    for (bool more = true; more && issues.empty();) {
+      std::vector<Issue> ignored;
+      Builder second(file, text, ignored);
+      more = parser.HandleNextDocument(second);
+      if (more && second.root.kind != SpecNode::Kind::null)
+        issues.push_back(issue_at(second.root.mark, "", "a second document (---) in one file", "one file describes one thing"));
+    }
   } catch (const YAML::Exception& error) {
     const Mark mark{file, error.mark.line + 1, error.mark.column + 1};
-    issues.push_back(issue_at(mark, "", "not valid YAML: " + error.msg, ""));
+    issues.push_back(issue_at(mark, "", "not valid YAML: " + error.msg, yaml_remedy(error.msg)));
   }
   if (!issues.empty()) throw SpecError(std::move(issues));
   if (builder.root.kind == SpecNode::Kind::map) {
@@ -189,13 +255,22 @@ const SpecNode* SpecNode::find(std::string_view key) const {
 }
 SpecNode* SpecNode::find(std::string_view key) { return const_cast<SpecNode*>(std::as_const(*this).find(key)); }
 
+std::string clipped(std::string text) {
+  constexpr std::size_t most = 300;
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
+  text.resize(end);
+  return text + "...";
+}
+
 Issue issue_at(const Mark& mark, std::string path, std::string message, std::string remedy) {
   Issue issue;
   issue.file = mark.file ? mark.file->name : "";
   issue.line = mark.line;
   issue.column = mark.column;
-  issue.path = std::move(path);
-  issue.message = std::move(message);
+  issue.path = clipped(std::move(path));
+  issue.message = clipped(std::move(message));
   issue.remedy = std::move(remedy);
   if (mark.file && mark.line > 0 && static_cast<std::size_t>(mark.line) <= mark.file->lines.size()) {
     std::string line = mark.file->lines[static_cast<std::size_t>(mark.line - 1)];

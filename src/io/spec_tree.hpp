@@ -1,8 +1,8 @@
 #pragma once
 /// \file spec_tree.hpp
 /// A YAML document as a tree in which every value still knows its file, line and column, also after one file was laid over
-/// another. Refused on the way in: anything but a regular file, more than 1 MiB, bytes that are no text, nesting beyond 24,
-/// duplicate keys, anchors and aliases, more than one document.
+/// another. Refused on the way in: anything but a regular file, more than 1 MiB or 10,000 values, bytes that are not UTF-8 text,
+/// nesting beyond 24, duplicate keys, anchors, aliases and tags, unclosed quotes, more than one document.
 
 #include <fabricost/error.hpp>
 
@@ -56,6 +56,9 @@ struct SpecNode::Entry {
 
 /// Lays `over` on `base`: maps merge key by key, `tiers` merge by name, all else is replaced (and remembered).
 void overlay(SpecNode& base, const SpecNode& over);
+
+/// At most some 300 bytes of a text, for messages.
+[[nodiscard]] std::string clipped(std::string text);
 
 /// An issue at a mark.
 [[nodiscard]] Issue issue_at(const Mark& mark, std::string path, std::string message, std::string remedy);

@@ -61,7 +61,7 @@ struct Points {
 
 /// What to take where a file says nothing itself. Zero and empty: unknown.
 struct PointSource {
-  std::string system;
+  std::string system{};
   int nodes = 0;
   int ranks = 0;
 };

@@ -93,6 +93,8 @@ std::vector<Collective> hinted(const std::filesystem::path& file) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
       continue;
     }
+    if (word != "a2a")
+      while (!word.empty() && std::isdigit(static_cast<unsigned char>(word.back())) != 0) word.pop_back();
     if (word == "ar") out.push_back(Collective::all_reduce);
     if (word == "ag") out.push_back(Collective::all_gather);
     if (word == "rs") out.push_back(Collective::reduce_scatter);
@@ -162,37 +164,32 @@ std::optional<Collective> operation_of(const Evidence& e, const std::filesystem:
   return std::nullopt;
 }
 
-/// Ranks whose factor busbw / algbw has: 0 when none or several would do.
-int ranks_by_ratio(Collective c, const Ratio& ratio) {
-  if (!ratio.known() || bus_factor(c, 2) == bus_factor(c, 3)) return 0;
-  int found = 0;
-  for (int n = 2; n <= 65536; ++n) {
-    if (!ratio.allows(bus_factor(c, n))) {
-      if (found > 0) break;
-      continue;
-    }
-    if (found > 0) return 0;
-    found = n;
-  }
-  return found;
+/// Numbers of ranks whose factor busbw / algbw has, multiples of `step` of them; empty when it says nothing.
+std::vector<int> ranks_by_ratio(Collective c, const Ratio& ratio, int step) {
+  std::vector<int> out;
+  if (!ratio.known() || bus_factor(c, 2) == bus_factor(c, 3)) return out;
+  for (int n = 2; n <= 65536 && bus_factor(c, n) <= ratio.high + 1e-9; ++n)
+    if (n % step == 0 && ratio.allows(bus_factor(c, n))) out.push_back(n);
+  return out;
 }
 
-/// What the list of devices says: ranks, and nodes where the list is whole.
+/// What the list of devices says. Logs lose lines: a list may be cut, never too long.
 struct Listed {
-  int ranks = 0, nodes = 0;
+  int ranks = 0;     ///< at least
+  int nodes = 0;     ///< of as many ranks; 0: unknown
+  int per_node = 0;  ///< ranks of the first node; 0: unknown
   bool whole = false, split = false;
 };
 Listed listed_in(const LogRun& run) {
   Listed out;
   const std::set<int> numbers(run.ranks_listed.begin(), run.ranks_listed.end());
-  if (numbers.empty()) {
-    out.ranks = run.devices_elsewhere;
-    return out;
-  }
+  if (numbers.empty()) return out;
   out.ranks = *numbers.rbegin() + 1;
   out.whole = static_cast<int>(numbers.size()) == out.ranks;
-  if (out.whole) out.nodes = static_cast<int>(std::set<std::string>(run.hosts.begin(), run.hosts.end()).size());
   out.split = std::set<int>(run.groups.begin(), run.groups.end()).size() > 1;
+  if (!out.whole) return out;
+  out.nodes = static_cast<int>(std::set<std::string>(run.hosts.begin(), run.hosts.end()).size());
+  if (out.nodes > 1) out.per_node = static_cast<int>(std::count(run.hosts.begin(), run.hosts.end(), run.hosts.front()));
   return out;
 }
 
@@ -217,7 +214,7 @@ class Conclusion {
   void add_to(Points& out) {
     for (const Skipped& s : run_.skipped) out.skip(s.reason, s.rows);
     if (run_.rows.empty()) return;
-    Listed listed = listed_in(run_);
+    const Listed listed = listed_in(run_);
     const int rows = sides();
     if (listed.split) {
       out.skip("several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links", rows);
@@ -228,14 +225,13 @@ class Conclusion {
       out.skip(fmt::format("operation not modelled: {}", run_.test), rows);
       return;
     }
-    const Evidence evidence = evidence_of(run_, listed.whole ? listed.ranks : 0);
+    const Evidence evidence = evidence_of(run_, listed.whole && listed.ranks > 1 ? listed.ranks : 0);
     const auto operation = named.modelled ? named.modelled : operation_of(evidence, file_);
     if (!operation)
       throw fault("the table does not say which operation it timed, and its numbers fit more than one",
                   "keep the line \"# Collective test starting: ...\", or put the name into the file's, as in all_gather.txt");
     system_ = !otherwise_.system.empty() ? otherwise_.system : described_.system;
     if (system_.empty()) throw fault("the log does not say which machine it ran on", "add --system NAME (`fabricost systems` lists them)");
-    if (listed.ranks > 0 && !fits(*operation, evidence, listed.ranks)) listed = {};  // a list that was cut
     const int ranks = ranks_of(*operation, evidence, listed);
     if (ranks < 2) {
       out.skip("one rank: nothing moves", rows);
@@ -259,39 +255,56 @@ class Conclusion {
     return SpecError({fault_in_line(file_.string(), run_.rows.front().line, 1, "", message, remedy)});
   }
 
-  /// True when busbw / algbw can be that of n ranks. Early versions printed an algorithm bandwidth that carries the factor already.
+  /// True when n ranks can have printed these numbers, 2 % allowed. Early versions printed an algorithm bandwidth that
+  /// carries the factor already.
   [[nodiscard]] static bool fits(Collective operation, const Evidence& e, int n) {
-    return n >= 1 && (e.ratio.allows(bus_factor(operation, n)) || (operation != Collective::all_reduce && e.ratio.allows(1)));
+    if (n < 1 || (e.parts > 1 && e.parts != n)) return false;
+    const double factor = bus_factor(operation, n);
+    if (!e.ratio.known() || (factor * 1.02 >= e.ratio.low && factor * 0.98 <= e.ratio.high)) return true;
+    return operation != Collective::all_reduce && e.ratio.allows(1);
   }
 
-  /// Ranks as listed, else as given, else as the run's own numbers have it, else all of the machine.
+  /// Ranks as given, as listed, else as the run's own numbers have it, else all of a machine of one node.
   [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
-    if (listed.whole) {
-      if (otherwise_.ranks > 0 && otherwise_.ranks != listed.ranks)
-        throw RequestError(fmt::format("{}: lists {} ranks, --ranks says {}", file_.string(), listed.ranks, otherwise_.ranks));
-      return listed.ranks;
-    }
     if (otherwise_.ranks > 0) {
+      if (otherwise_.ranks < listed.ranks)
+        throw RequestError(fmt::format("{}: lists {} ranks, --ranks says {}", file_.string(), listed.ranks, otherwise_.ranks));
+      if (e.parts > 1 && e.parts != otherwise_.ranks)
+        throw RequestError(fmt::format("{}: its sizes and counts are those of {} ranks, --ranks says {}", file_.string(), e.parts, otherwise_.ranks));
       if (!fits(operation, e, otherwise_.ranks))
         throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {})", file_.string(), 0.5 * (e.ratio.low + e.ratio.high),
                                        otherwise_.ranks, bus_factor(operation, otherwise_.ranks), otherwise_.ranks));
       return otherwise_.ranks;
     }
-    if (listed.ranks > 0 && fits(operation, e, listed.ranks)) return listed.ranks;
+    std::vector<int> possible = ranks_by_ratio(operation, e.ratio, 1);
+    const bool cut = e.parts > listed.ranks || (!possible.empty() && possible.front() > listed.ranks);
+    if (listed.ranks > 0 && !cut) return listed.ranks;
     if (const int told = described_.nodes * described_.gpus_per_node; told > 0 && fits(operation, e, told)) return told;
     if (e.parts > 1) return e.parts;
-    if (const int n = ranks_by_ratio(operation, e.ratio); n > 0) return n;
-    const int all = std::max(1, otherwise_.nodes) * gpus_per_node_of(system_);
-    if (fits(operation, e, all)) return all;
-    throw fault("the log does not say how many ranks took part", "add --ranks N (and --nodes N)");
+    const System machine = load_system(system_);
+    if (possible.size() > 1) {
+      // the one that fills its nodes, if there is only one
+      auto even = ranks_by_ratio(operation, e.ratio, listed.per_node > 0 ? listed.per_node : machine.gpus_per_node);
+      if (!even.empty()) possible = std::move(even);
+    }
+    if (possible.size() == 1) return possible.front();
+    const int all = std::max(1, otherwise_.nodes) * machine.gpus_per_node;
+    if ((otherwise_.nodes > 0 || machine.nodes == 1) && fits(operation, e, all)) return all;
+    throw fault(possible.empty() ? std::string{"the log does not say how many ranks took part"}
+                                 : fmt::format("the log does not say how many ranks took part: its bandwidths fit {} to {}", possible.front(), possible.back()),
+                "add --ranks N (and --nodes N)");
   }
 
+  /// Nodes as given (host names may be those of containers), as listed, else as few as hold the ranks.
   [[nodiscard]] int nodes_of(int ranks, const Listed& listed) const {
     if (otherwise_.nodes > 0) return otherwise_.nodes;
-    if (listed.nodes > 0) return listed.nodes;
+    if (listed.nodes > 0 && listed.ranks == ranks) return listed.nodes;
+    if (listed.per_node > 0 && ranks % listed.per_node == 0) return ranks / listed.per_node;
     if (described_.nodes > 0) return described_.nodes;
     const int per_node = gpus_per_node_of(system_);
-    return (ranks + per_node - 1) / per_node;
+    const int nodes = (ranks + per_node - 1) / per_node;
+    if (ranks % nodes != 0) throw fault(fmt::format("the log does not say on how many nodes its {} ranks ran", ranks), "add --nodes N");
+    return nodes;
   }
 
   void add(const LogRow& row, Collective operation, int ranks, int nodes, Points& out) const {
@@ -302,7 +315,7 @@ class Conclusion {
         out.skip(fmt::format("element type not modelled: {}", row.type));
       } else if (!(row.bytes > 0)) {
         out.skip("bytes is 0");
-      } else if (!(side.time > 0)) {
+      } else if (!(side.time * unit >= 1e-9)) {
         out.skip("time is 0 or N/A");
       } else {
         Point p;
@@ -334,11 +347,11 @@ class Conclusion {
 
 /// What a log without a table looks like, to say so.
 std::string resembles(const std::filesystem::path& file) {
-  static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth Version", "nvbandwidth"},
+  static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth", "nvbandwidth"},
                                                                         {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},
                                                                         {"# OSU MPI", "the OSU benchmarks"},
-                                                                        {"Bandwidth Test", "perftest"},
-                                                                        {"Latency Test", "perftest"},
+                                                                        {" BW Test", "perftest"},
+                                                                        {" Latency Test", "perftest"},
                                                                         {"Intel(R) MPI Benchmarks", "the Intel MPI benchmarks"},
                                                                         {"Legend:", "a topology matrix"},
                                                                         {"NCCL INFO", "NCCL's own messages"}}};

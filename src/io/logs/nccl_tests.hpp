@@ -36,7 +36,6 @@ struct LogRun {
   std::vector<int> ranks_listed;
   std::vector<std::string> hosts;  ///< of the ranks listed
   std::vector<int> groups;         ///< of the ranks listed
-  int devices_elsewhere = 0;       ///< number of ranks by other means (JSON); 0: unknown
   std::string library, version;
   std::optional<Algorithm> algorithm;
   std::optional<Protocol> protocol;

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace fabricost::io {
 
 namespace {
@@ -19,6 +22,8 @@ const std::string& text_of(const SpecNode* node) {
 }
 const std::string& text_of(const SpecNode& map, std::string_view key) { return text_of(map.find(key)); }
 double number_of(const SpecNode& map, std::string_view key) { return parse_number(text_of(map, key)).value_or(0); }
+/// A count or version, within what any machine has.
+int count_of(const SpecNode& map, std::string_view key) { return static_cast<int>(std::clamp(number_of(map, key), 0.0, 1e6)); }
 
 /// `./build/all_reduce_perf` -> all_reduce
 std::string test_of(const SpecNode* arguments) {
@@ -53,20 +58,20 @@ Points read_nccl_tests_json(const std::filesystem::path& file, const PointSource
   LogRun run;
   run.time_unit = 1e-6;
   run.test = test_of(root.find("args"));
-  if (const int code = static_cast<int>(number_of(root, "nccl_version")); code >= 20000)
+  if (const int code = count_of(root, "nccl_version"); code >= 20000)
     run.version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
   if (const SpecNode* config = root.find("config")) {
     const SpecNode* devices = config->find("devices");
     if (devices == nullptr) devices = root.find("devices");
     // every process lists one of its devices
-    const int each = std::max(1, static_cast<int>(number_of(*config, "nthreads")) * static_cast<int>(number_of(*config, "ngpus")));
+    const int each = static_cast<int>(std::clamp(number_of(*config, "nthreads") * number_of(*config, "ngpus"), 1.0, 1024.0));
     if (devices != nullptr) {
       int next = 0;
       for (const SpecNode& device : devices->items)
         for (int i = 0; i < each; ++i) {
           run.ranks_listed.push_back(next++);
           run.hosts.push_back(text_of(device, "hostname"));
-          run.groups.push_back(static_cast<int>(number_of(device, "group")));
+          run.groups.push_back(count_of(device, "group"));
         }
     }
   }
@@ -79,7 +84,7 @@ Points read_nccl_tests_json(const std::filesystem::path& file, const PointSource
     row.redop = text_of(result, "redop");
     std::string_view root_text = text_of(result, "root");
     while (root_text.starts_with(' ')) root_text.remove_prefix(1);
-    if (const auto number = parse_number(root_text)) row.root = static_cast<int>(*number);
+    if (const auto number = parse_number(root_text); number && std::fabs(*number) < 1e9) row.root = static_cast<int>(*number);
     for (const bool in_place : {false, true}) {
       const SpecNode* node = result.find(in_place ? "in_place" : "out_of_place");
       if (const auto side = side_of(node, in_place)) row.sides.push_back(*side);

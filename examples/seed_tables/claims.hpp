@@ -1,0 +1,24 @@
+#pragma once
+/// \file claims.hpp
+/// How many claims the texts make, and how they came out. The counts come from reading all five texts sentence by sentence, 310 claims; they are the
+/// one thing on the page that is not computed.
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace seed_tables {
+
+struct ClaimCount {
+  std::string_view topic;
+  int right = 0, misleading = 0, wrong = 0, unverifiable = 0;
+  std::string_view where{};  ///< section of the page
+
+  [[nodiscard]] constexpr int all() const { return right + misleading + wrong + unverifiable; }
+};
+
+[[nodiscard]] std::span<const ClaimCount> claims_by_topic();
+[[nodiscard]] std::span<const ClaimCount> claims_by_text();
+[[nodiscard]] ClaimCount sum(std::span<const ClaimCount> counts);
+
+}  // namespace seed_tables

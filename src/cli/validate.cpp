@@ -1,0 +1,136 @@
+/// \file validate.cpp
+/// fabricost validate: measured times beside predicted ones, and how far apart they are.
+
+#include "names.hpp"
+#include "report.hpp"
+#include "runner.hpp"
+#include "subcommands.hpp"
+#include "validation_text.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/validate.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <unistd.h>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
+
+/// As typed; empty where nothing was.
+struct ValidateOptions {
+  std::vector<std::string> files;
+  std::string system, nodes, ranks, choice, calibration, out;
+  bool raw = false, json = false;
+};
+
+/// A whole number of at least 1; 0 when nothing was given.
+[[nodiscard]] int count_of(const std::string& text, std::string_view option) {
+  if (text.empty()) return 0;
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
+  if ((fault == std::errc{} || fault == std::errc::result_out_of_range) && stopped == end && text.front() != '-' && (fault != std::errc{} || value > 10000000))
+    throw RequestError(fmt::format("{}: \"{}\" is too many", option, text));
+  if (fault != std::errc{} || stopped != end || value < 1) throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
+  return value;
+}
+
+/// The fields of the contract; without points the errors are null, not zero.
+[[nodiscard]] nlohmann::ordered_json to_json(const ErrorSummary& e) {
+  nlohmann::ordered_json out;
+  const auto number = [&](double value) { return e.points > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr); };
+  out["points"] = e.points;
+  out["median_ape"] = number(e.median_ape);
+  out["mape"] = number(e.mape);
+  out["p90_abs_log2"] = number(e.p90_abs_log2);
+  out["within_10pct"] = number(e.within_10pct);
+  out["within_25pct"] = number(e.within_25pct);
+  out["interval_coverage"] = number(e.interval_coverage);
+  return out;
+}
+
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<ErrorGroup>& groups) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const ErrorGroup& group : groups) out[group.name] = to_json(group.errors);
+  return out;
+}
+
+[[nodiscard]] nlohmann::ordered_json to_json(const ValidationReport& report) {
+  nlohmann::ordered_json out = to_json(report.total);
+  out["skipped"] = nlohmann::ordered_json::array();
+  for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  out["by_operation"] = to_json(report.by_operation);
+  out["by_system"] = to_json(report.by_system);
+  out["by_size"] = to_json(report.by_size);
+  out["by_library"] = to_json(report.by_library);
+  return out;
+}
+
+/// Writes beside the target and renames, so that no half of a file is ever seen there.
+void write_file(const std::string& target, const std::string& text) {
+  std::error_code error;
+  std::filesystem::path path = target;
+  if (std::filesystem::exists(path, error)) {
+    path = std::filesystem::canonical(path, error);  // a link stays one
+    if (error || !std::filesystem::is_regular_file(path)) throw RequestError(fmt::format("--out {}: is not a regular file", target));
+  }
+  const std::filesystem::path temporary = path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), getpid());
+  std::FILE* file = std::fopen(temporary.c_str(), "wbx");
+  if (file == nullptr) throw RequestError(fmt::format("--out {}: cannot be written there", target));
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed) std::filesystem::rename(temporary, path, error);
+  if (!written || !closed || error) {
+    std::filesystem::remove(temporary, error);
+    throw RequestError(fmt::format("--out {}: could not be written", target));
+  }
+}
+
+[[nodiscard]] ValidationReport compare(const ValidateOptions& options) {
+  if (options.files.empty()) throw RequestError("which measurements? Name point CSVs or nccl-tests logs");
+  ValidationOptions how{.calibration = options.calibration, .raw = options.raw};
+  if (!options.choice.empty()) {
+    const auto rule = detail::parse_enum<Choice::Rule>(options.choice, rule_names);
+    if (!rule) throw_unknown(options.choice, "a choice", listed(rule_names));
+    how.rule = *rule;
+  }
+  const PointSource otherwise{.system = options.system, .nodes = count_of(options.nodes, "--nodes"), .ranks = count_of(options.ranks, "--ranks")};
+  if (!options.system.empty()) (void)load_system(options.system, {}, options.calibration);  // a name that was typed must exist
+  Points points;
+  for (const std::string& file : options.files) points.append(read_points(file, otherwise));
+  return validate(points, how);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Runner& runner) {
+  const auto options = std::make_shared<ValidateOptions>();
+  CLI::App& sub = *app.add_subcommand("validate", "Measured times beside predicted ones");
+  sub.add_option("FILES", options->files, "Point CSVs and nccl-tests logs (text or JSON)")->option_text(" ");
+  sub.add_option("--system,-s", options->system, "The machine, where a file does not say it")->option_text("NAME");
+  sub.add_option("--nodes,-n", options->nodes, "Its nodes, where a file does not say")->option_text("N");
+  sub.add_option("--ranks,-r", options->ranks, "All ranks, where a file does not say")->option_text("R");
+  sub.add_option("--choice", options->choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");
+  sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
+  sub.add_flag("--raw", options->raw, "Keep repeats; default: their median");
+  sub.add_option("--out,-o", options->out, "Write every point with its prediction as CSV")->option_text("FILE");
+  sub.add_flag("--json", options->json, "Print JSON");
+  sub.footer("Example: fabricost validate all_reduce.log --system dgx-h100");
+  runner.add(sub, [options](const Terminal& terminal) {
+    const ValidationReport report = compare(*options);
+    std::string text = options->json ? printed(to_json(report)) : validation_text(report, terminal);
+    if (!options->out.empty()) write_file(options->out, per_point_csv(report));
+    return text;
+  });
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,181 @@
+/// \file validation_text.cpp
+/// Tables that line up, bars and a plot of at most 20 lines by 80 columns, in characters every terminal has.
+
+#include "validation_text.hpp"
+
+#include "../io/csv.hpp"
+#include "../io/text_table.hpp"
+
+#include <fabricost/io/quantity_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr auto right = TextTable::Align::right;
+constexpr std::size_t most_rows = 64;
+
+[[nodiscard]] double bus_rate(const ComparedPoint& p, double seconds) {
+  return p.point.bytes / seconds * bus_factor(p.point.collective, p.point.ranks()) / 1e9;
+}
+
+[[nodiscard]] bool same_run(const Point& a, const Point& b) {
+  return a.system == b.system && a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.collective == b.collective && a.dtype == b.dtype &&
+         a.library == b.library && a.algorithm == b.algorithm && a.protocol == b.protocol && a.gpu_direct == b.gpu_direct;
+}
+
+/// True for the points of one operation on one machine, few enough to be shown one by one.
+[[nodiscard]] bool one_run(const std::vector<ComparedPoint>& points) {
+  return !points.empty() && points.size() <= most_rows &&
+         std::all_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return same_run(p.point, points.front().point); });
+}
+
+[[nodiscard]] std::vector<const ComparedPoint*> by_bytes(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> out;
+  for (const ComparedPoint& p : points) out.push_back(&p);
+  std::stable_sort(out.begin(), out.end(), [](const ComparedPoint* a, const ComparedPoint* b) { return a->point.bytes < b->point.bytes; });
+  return out;
+}
+
+[[nodiscard]] std::string run_title(const Point& p) {
+  std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes, p.nodes == 1 ? "" : "s", p.system);
+  if (!p.library.empty()) out += ", " + p.library;
+  if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
+  if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));
+  return out;
+}
+
+[[nodiscard]] std::string beside(const std::vector<const ComparedPoint*>& points) {
+  TextTable rows{{{"size", right}, {"measured us", right}, {"predicted us", right}, {"error %", right}, {"runs"}, {"busbw GB/s measured", right}, {"predicted", right}}};
+  for (const ComparedPoint* p : points)
+    rows.row({size_text(Bytes::from_value(p->point.bytes)), fmt::format("{:.2f}", p->point.seconds * 1e6), fmt::format("{:.2f}", p->prediction.seconds * 1e6),
+              fmt::format("{:+.1f}", 100 * p->error()), fmt::format("{} {}", name(p->prediction.ran.algorithm), name(p->prediction.ran.protocol)),
+              fmt::format("{:.2f}", bus_rate(*p, p->point.seconds)), fmt::format("{:.2f}", bus_rate(*p, p->prediction.seconds))});
+  return rows.text(2);
+}
+
+/// Bus bandwidth against size, sizes by their logarithm: 17 lines of curve, an axis and its labels.
+[[nodiscard]] std::string plot(const std::vector<const ComparedPoint*>& points) {
+  constexpr int height = 16, width = 68, margin = 9;
+  const double first = std::log2(std::max(1.0, points.front()->point.bytes)), last = std::log2(std::max(1.0, points.back()->point.bytes));
+  double top = 0;
+  for (const ComparedPoint* p : points) top = std::max({top, bus_rate(*p, p->point.seconds), bus_rate(*p, p->prediction.seconds)});
+  if (!(top > 0) || !(last > first)) return "";
+  std::vector<std::string> grid(height, std::string(width, ' '));
+  const auto mark = [&](double bytes, double rate, char sign) {
+    const auto x = static_cast<std::size_t>(std::lround((std::log2(std::max(1.0, bytes)) - first) / (last - first) * (width - 1)));
+    const auto y = static_cast<std::size_t>(height - 1 - std::lround(rate / top * (height - 1)));
+    char& at = grid[y][x];
+    at = at == ' ' || at == sign ? sign : '*';
+  };
+  for (const ComparedPoint* p : points) {
+    mark(p->point.bytes, bus_rate(*p, p->point.seconds), 'o');
+    mark(p->point.bytes, bus_rate(*p, p->prediction.seconds), '+');
+  }
+  std::string out = "  busbw in GB/s against size: o measured, + predicted, * both\n";
+  for (int y = 0; y < height; ++y) {
+    std::string line = y % 5 == 0 ? fmt::format("{:>{}.4g} |", top * (height - 1 - y) / (height - 1), margin - 2) : std::string(margin - 1, ' ') + "|";
+    line += grid[static_cast<std::size_t>(y)];
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  out += std::string(margin - 1, ' ') + "+" + std::string(width, '-') + "\n";
+  const std::string low = size_text(Bytes::from_value(points.front()->point.bytes)), high = size_text(Bytes::from_value(points.back()->point.bytes));
+  const auto between = static_cast<int>(width) - static_cast<int>(low.size()) - static_cast<int>(high.size());
+  return out + std::string(margin, ' ') + low + std::string(static_cast<std::size_t>(std::max(1, between)), ' ') + high + "\n";
+}
+
+/// How many points are how far off, and to which side.
+[[nodiscard]] std::string histogram(const std::vector<ComparedPoint>& points) {
+  static constexpr std::array<double, 10> edges{-50, -25, -10, -5, -2, 2, 5, 10, 25, 50};
+  constexpr int longest = 40;
+  std::array<int, edges.size() + 1> counts{};
+  for (const ComparedPoint& p : points)
+    ++counts[static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), 100 * p.error()) - edges.begin())];
+  const int most = *std::max_element(counts.begin(), counts.end());
+  TextTable rows{{{"error %", right}, {"points", right}, {""}}};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::string label = i == 0                ? fmt::format("below {:+.0f}", edges.front())
+                              : i == edges.size()   ? fmt::format("above {:+.0f}", edges.back())
+                                                    : fmt::format("{:+.0f} to {:+.0f}", edges[i - 1], edges[i]);
+    const int bar = (counts[i] * longest + most - 1) / most;  // whatever is there shows
+    rows.row({label, std::to_string(counts[i]), std::string(static_cast<std::size_t>(bar), '#')});
+  }
+  return rows.text(2);
+}
+
+void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e) {
+  rows.row({label, std::to_string(e.points), fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape), fmt::format("{:.3f}", e.p90_abs_log2),
+            fmt::format("{:.0f} %", 100 * e.within_10pct), fmt::format("{:.0f} %", 100 * e.within_25pct), fmt::format("{:.0f} %", 100 * e.interval_coverage)});
+}
+
+/// All groups in one table, so that their columns line up; a grouping with one member says nothing new.
+[[nodiscard]] std::string error_tables(const ValidationReport& report) {
+  TextTable rows{{{""}, {"points", right}, {"median %", right}, {"mean %", right}, {"p90 |log2|", right}, {"within 10 %", right}, {"within 25 %", right}, {"in interval", right}}};
+  error_row(rows, "all", report.total);
+  const auto add = [&](const char* heading, const std::vector<ErrorGroup>& groups) {
+    if (groups.size() < 2) return;
+    rows.row({heading});
+    for (const ErrorGroup& group : groups) error_row(rows, "  " + group.name, group.errors);
+  };
+  add("by operation", report.by_operation);
+  add("by system", report.by_system);
+  add("by size", report.by_size);
+  add("by library", report.by_library);
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string whole_or_real(double value) {
+  return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string validation_text(const ValidationReport& report, const Terminal& terminal) {
+  std::string out;
+  int measured = 0, complaints = 0;
+  for (const ComparedPoint& p : report.points) {
+    measured += p.point.repeats;
+    if (p.point.health == "complaint") complaints += p.point.repeats;
+  }
+  if (one_run(report.points)) {
+    const auto points = by_bytes(report.points);
+    out += terminal.strong(run_title(report.points.front().point)) + "\n" + beside(points) + "\n" + plot(points) + "\n";
+  }
+  out += terminal.strong(fmt::format("{} measured times, {} point{}", measured, report.total.points, report.total.points == 1 ? "" : "s")) + "\n";
+  if (!report.points.empty()) {
+    out += error_tables(report);
+    if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
+    if (!one_run(report.points)) out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + histogram(report.points);
+  }
+  if (!report.skipped.empty()) {
+    out += "\n" + terminal.strong("Skipped") + "\n";
+    TextTable rows{{{"rows", right}, {"reason"}}};
+    for (const Skipped& s : report.skipped) rows.row({std::to_string(s.rows), s.reason});
+    out += rows.text(2);
+  }
+  return out;
+}
+
+std::string per_point_csv(const ValidationReport& report) {
+  std::string out =
+      "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
+      "predicted_us,low_us,high_us,predicted_algorithm,predicted_protocol,error_percent,basis,repeats\n";
+  for (const ComparedPoint& c : report.points) {
+    const Point& p = c.point;
+    const Prediction& q = c.prediction;
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes, p.gpus_per_node, name(p.collective),
+                       name(p.dtype), whole_or_real(p.bytes), p.seconds * 1e6, p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library),
+                       io::csv_quoted(p.library_version), p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol), 100 * c.error(),
+                       name(q.basis), p.repeats);
+  }
+  return out;
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,19 @@
+#pragma once
+/// \file validation_text.hpp
+/// A comparison of measurements with predictions for people: tables, a histogram of errors, and for one run a plot of its bandwidth.
+
+#include "runner.hpp"
+
+#include <fabricost/io/validate.hpp>
+
+#include <string>
+
+namespace fabricost::cli {
+
+/// Everything a terminal should see.
+[[nodiscard]] std::string validation_text(const ValidationReport& report, const Terminal& terminal);
+
+/// One line a point: the columns of a point CSV, then what was predicted.
+[[nodiscard]] std::string per_point_csv(const ValidationReport& report);
+
+}  // namespace fabricost::cli

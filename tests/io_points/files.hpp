@@ -1,0 +1,76 @@
+#pragma once
+/// \file files.hpp
+/// Files that live as long as a test.
+
+#include <fabricost/error.hpp>
+#include <fabricost/io/points.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+namespace fabricost::test {
+
+/// A folder of its own, gone at the end.
+class Folder {
+ public:
+  Folder() {
+    static std::atomic<int> next{0};
+    path_ = std::filesystem::temp_directory_path() / ("fabricost-points-" + std::to_string(getpid()) + "-" + std::to_string(next++));
+    std::filesystem::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Points of a file with that text.
+inline Points points_in(const std::string& text, const PointSource& otherwise = {}, const std::string& name = "file.txt") {
+  const Folder folder;
+  return read_points(folder.write(name, text), otherwise);
+}
+
+/// What reading a file with that text is refused with; empty when it is read.
+inline std::string refusal(const std::string& text, const PointSource& otherwise = {}, const std::string& name = "file.txt") {
+  const Folder folder;
+  try {
+    (void)read_points(folder.write(name, text), otherwise);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The first fault of a file with that text.
+inline Issue first_fault(const std::string& text, const PointSource& otherwise = {}) {
+  const Folder folder;
+  try {
+    (void)read_points(folder.write("file.csv", text), otherwise);
+  } catch (const SpecError& error) {
+    return error.issues().front();
+  }
+  return {};
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+inline int skipped_rows(const Points& points, const std::string& reason) {
+  for (const Skipped& s : points.skipped)
+    if (contains(s.reason, reason)) return s.rows;
+  return 0;
+}
+
+}  // namespace fabricost::test

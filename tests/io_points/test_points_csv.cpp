@@ -1,0 +1,201 @@
+#include "files.hpp"
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+const std::string header = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
+
+}  // namespace
+
+TEST_CASE("a point CSV gives back what its cells say") {
+  const Points read = points_in(header + "run,dgx-h100,2,8,all_gather,bfloat16,1048576,52.5,1,nccl,2.27.3,ring,LL128,a note\n");
+  REQUIRE(read.points.size() == 1);
+  const Point& p = read.points.front();
+  CHECK(p.source == "run");
+  CHECK(p.system == "dgx-h100");
+  CHECK(p.nodes == 2);
+  CHECK(p.ranks() == 16);
+  CHECK(p.collective == Collective::all_gather);
+  CHECK(p.dtype == DataType::bfloat16);
+  CHECK(p.bytes == 1048576);
+  CHECK(p.seconds == Approx(52.5e-6));
+  CHECK(p.in_place == true);
+  CHECK(p.library == "nccl");
+  CHECK(p.library_version == "2.27.3");
+  CHECK(p.algorithm == Algorithm::ring);
+  CHECK(p.protocol == Protocol::ll128);
+  CHECK(p.notes == "a note");
+  CHECK(read.skipped.empty());
+}
+
+TEST_CASE("columns come in any order, lines end either way, cells may be quoted, comments are passed over") {
+  const Points read = points_in("# made by hand\r\ntime_us,bytes,operation,system,notes,extra\r\n\r\n12,1e6, AllReduce ,dgx-h100,\"a, \"\"b\"\"\",x\r\n", {.ranks = 8});
+  REQUIRE(read.points.size() == 1);
+  CHECK(read.points[0].notes == "a, \"b\"");
+  CHECK(read.points[0].bytes == 1e6);
+  CHECK(read.points[0].ranks() == 8);
+  CHECK_FALSE(read.points[0].in_place.has_value());
+  CHECK_FALSE(read.points[0].algorithm.has_value());
+}
+
+TEST_CASE("a byte order mark is dropped") { CHECK(points_in("\xEF\xBB\xBFoperation,system,bytes,time_us\nreduce,dgx-h100,8,1\n").points.size() == 1); }
+
+TEST_CASE("a malformed cell is a fault with its line and column") {
+  struct Case {
+    std::string row, message;
+    int column;
+  };
+  for (const Case& c : {Case{"r,dgx-h100,1,8,all_reduce,half,8,fast,0,nccl,,,,", "time_us is \"fast\", not a number", 34},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,8,-1,0,nccl,,,,", "time_us is negative", 34},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,nan,1,0,nccl,,,,", "bytes is \"nan\", not a number", 32},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,8 KiB,1,0,nccl,,,,", "not a number", 32},
+                        Case{"r,dgx-h100,1,8,allreduse,half,8,1,0,nccl,,,,", "unknown operation \"allreduse\"", 16},
+                        Case{"r,dgx-h100,1,8,all_reduce,halve,8,1,0,nccl,,,,", "unknown dtype \"halve\"", 27},
+                        Case{"r,dgx-h100,1.5,8,all_reduce,half,8,1,0,nccl,,,,", "nodes is 1.5, not a whole number", 12},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,8,1,maybe,nccl,,,,", "in_place is \"maybe\"", 36},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,rings,,", "unknown algorithm \"rings\"", 44},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,LL64,", "unknown protocol \"LL64\"", 45}}) {
+    INFO(c.row);
+    const Issue fault = first_fault(header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n" + c.row + "\n");
+    CHECK(contains(fault.message, c.message));
+    CHECK(fault.line == 3);
+    CHECK(fault.column == c.column);
+    CHECK_FALSE(fault.remedy.empty());
+  }
+}
+
+TEST_CASE("a row with too few or too many cells or an open quote is a fault") {
+  CHECK(contains(first_fault(header + "r,dgx-h100,1,8\n").message, "ends after 4 of 14 cells"));
+  CHECK(contains(first_fault(header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,,\n").message, "has 15 cells, the header 14"));
+  CHECK(contains(first_fault(header + "\"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "the quote is not closed"));
+  CHECK(contains(first_fault(header + "\"r\"x,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "text after the closing quote"));
+}
+
+TEST_CASE("all faults of a file are reported together, twenty at most") {
+  std::string rows;
+  for (int i = 0; i < 100; ++i) rows += "r,dgx-h100,1,8,all_reduce,half,8,fast,0,nccl,,,,\n";
+  const Folder folder;
+  try {
+    (void)read_points(folder.write("file.csv", header + rows));
+    FAIL("not refused");
+  } catch (const SpecError& error) {
+    CHECK(error.issues().size() == 20);
+  }
+}
+
+TEST_CASE("a header without a necessary column, or with one twice, is refused") {
+  CHECK(contains(refusal("operation,system,bytes\nall_reduce,dgx-h100,8\n"), "column time_us is missing"));
+  CHECK(contains(refusal("operation,bytes,bytes,time_us\nall_reduce,8,8,1\n"), "column \"bytes\" is there twice"));
+}
+
+TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
+  const Points read = points_in(header +
+                                "r,dgx-h100,1,8,all_reduce,half,8,0,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,=G2*2,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,=2^10,1,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,gather,half,8,1,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,scatter,half,8,1,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,barrier,half,8,1,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,barrier,half,8,1,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,0,1,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n");
+  CHECK(read.points.size() == 1);
+  CHECK(skipped_rows(read, "time_us is 0") == 1);
+  CHECK(skipped_rows(read, "time_us is a formula") == 1);
+  CHECK(skipped_rows(read, "bytes is a formula") == 1);
+  CHECK(skipped_rows(read, "time_us is empty") == 1);
+  CHECK(skipped_rows(read, "not modelled: gather") == 1);
+  CHECK(skipped_rows(read, "not modelled: barrier") == 2);
+  CHECK(skipped_rows(read, "bytes is 0") == 1);
+}
+
+TEST_CASE("a row without machine needs one to be named") {
+  const std::string text = "operation,bytes,time_us,nodes,gpus_per_node\nall_reduce,8,1,1,8\n";
+  CHECK(contains(refusal(text), "--system"));
+  CHECK(points_in(text, {.system = "dgx-a100"}).points.front().system == "dgx-a100");
+}
+
+TEST_CASE("where the time is left out a bandwidth will do") {
+  const Points read = points_in("nodes,gpus_per_node,operation,dtype,bytes,time_us,busbw\n1,8,all_reduce,float,1000000000,,175\n", {.system = "dgx-h100"});
+  REQUIRE(read.points.size() == 1);
+  CHECK(read.points[0].seconds == Approx(0.01));
+}
+
+TEST_CASE("sources.csv beside a point file says how the runs were made") {
+  const Folder folder;
+  (void)folder.write("sources.csv",
+                     "id,url,gdr,sharp,nics_per_node,nic_gbps,algorithm_forced,protocol_forced,health,notes\n"
+                     "a,x,no,yes,4,200,tree,,complaint,\"two, words\"\nb,x,unknown,unknown,,,,,healthy,\n");
+  const Points read = read_points(folder.write("points.csv", header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\nb,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"
+                                                             "c,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\na,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,ring,ll,\n"));
+  REQUIRE(read.points.size() == 4);
+  CHECK(read.points[0].gpu_direct == false);
+  CHECK(read.points[0].sharp == true);
+  CHECK(read.points[0].nics_per_node == 4);
+  CHECK(read.points[0].nic_rate == units::Gbit_per_s(200));
+  CHECK(read.points[0].algorithm == Algorithm::tree);
+  CHECK(read.points[0].health == "complaint");
+  CHECK_FALSE(read.points[1].gpu_direct.has_value());
+  CHECK(read.points[1].health == "healthy");
+  CHECK(read.points[2].health.empty());
+  CHECK(read.points[3].algorithm == Algorithm::ring);  // the point's own cell wins
+  CHECK(read.points[3].protocol == Protocol::ll);
+}
+
+TEST_CASE("a faulty sources.csv is a fault of that file") {
+  const Folder folder;
+  (void)folder.write("sources.csv", "id,gdr\na,perhaps\n");
+  try {
+    (void)read_points(folder.write("points.csv", header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"));
+    FAIL("not refused");
+  } catch (const SpecError& error) {
+    CHECK(contains(error.what(), "sources.csv:2:3"));
+  }
+}
+
+TEST_CASE("only regular text files are read") {
+  const Folder folder;
+  const auto refused = [](const std::filesystem::path& path) -> std::string {
+    try {
+      (void)read_points(path);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(contains(refused(folder.path()), "is a directory"));
+  CHECK(contains(refused("/dev/null"), "is a device"));
+  CHECK(contains(refused(folder.path() / "absent"), "no such file"));
+  CHECK(contains(refused(folder.write("empty", "")), "is empty"));
+  CHECK(contains(refused(folder.write("blank", "\n\n")), "is empty"));
+  CHECK(contains(refused(folder.write("binary", std::string("ELF\0\1\2", 6))), "zero byte"));
+  CHECK(contains(refused(folder.write("utf16", std::string("\xFF\xFEo\0p\0", 6))), "UTF-16"));
+  CHECK(contains(refused(folder.write("long", std::string(3U << 20U, 'x'))), "longer than 1 MiB"));
+}
+
+TEST_CASE("repeats are merged by their median, whatever their version and place") {
+  Points read = points_in(header +
+                          "a,dgx-h100,1,8,all_reduce,half,8,10,0,nccl,2.1,,,\n"
+                          "b,dgx-h100,1,8,all_reduce,half,8,14,1,nccl,2.2,,,\n"
+                          "c,dgx-h100,1,8,all_reduce,half,8,90,1,nccl,2.2,,,\n"
+                          "c,dgx-h100,1,8,all_reduce,half,16,1,0,nccl,2.1,,,\n"
+                          "c,dgx-h100,1,8,all_reduce,half,16,3,0,nccl,2.1,,,\n"
+                          "a,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,2.1,ring,,\n"
+                          "a,dgx-h100,1,8,all_reduce,half,8,2,0,rccl,2.1,,,\n"
+                          "a,dgx-h100,1,4,all_reduce,half,8,3,0,nccl,2.1,,,\n");
+  read.points.push_back(read.points.front());
+  read.points.back().gpu_direct = false;
+  const std::vector<Point> merged = merge_repeats(read.points);
+  REQUIRE(merged.size() == 6);
+  CHECK(merged[0].seconds == Approx(14e-6));
+  CHECK(merged[0].repeats == 3);
+  CHECK_FALSE(merged[0].in_place.has_value());
+  CHECK(merged[1].seconds == Approx(2e-6));
+  CHECK(merged[1].repeats == 2);
+  CHECK(merged[5].gpu_direct == false);
+}

@@ -1,0 +1,151 @@
+#include "files.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/validate.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <catch.hpp>
+
+#include <cmath>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+Point point(const std::string& system, double bytes, double seconds, int nodes = 1, int gpus = 8) {
+  Point p;
+  p.system = system;
+  p.nodes = nodes;
+  p.gpus_per_node = gpus;
+  p.bytes = bytes;
+  p.seconds = seconds;
+  p.library = "nccl";
+  return p;
+}
+
+double predicted(const std::string& system, double bytes, const std::vector<std::string>& overrides = {}, int nodes = 1, Choice choice = {}) {
+  return predict(load_system(system, overrides), AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8 * nodes, .nodes = nodes}, choice).seconds;
+}
+
+}  // namespace
+
+TEST_CASE("errors are those of predicted over measured, by hand") {
+  const double t = predicted("dgx-h100", 1 << 20);
+  Points points;
+  points.points = {point("dgx-h100", 1 << 20, t), point("dgx-h100", 1 << 20, t / 1.2, 1, 8), point("dgx-h100", 1 << 20, t / 2), point("dgx-h100", 1 << 20, t * 2)};
+  const ValidationReport report = validate(points, {.raw = true});
+  REQUIRE(report.total.points == 4);
+  CHECK(report.total.mape == Approx((0 + 20 + 100 + 50) / 4.0));
+  CHECK(report.total.median_ape == Approx(35));
+  CHECK(report.total.p90_abs_log2 == Approx(1));
+  CHECK(report.total.within_10pct == Approx(0.25));
+  CHECK(report.total.within_25pct == Approx(0.5));
+  CHECK(report.total.interval_coverage < 1);
+}
+
+TEST_CASE("repeats are one point unless asked for raw") {
+  Points points;
+  points.points = {point("dgx-h100", 4096, 1e-5), point("dgx-h100", 4096, 2e-5), point("dgx-h100", 4096, 9e-5)};
+  CHECK(validate(points).total.points == 1);
+  CHECK(validate(points).points.front().point.seconds == 2e-5);
+  CHECK(validate(points, {.raw = true}).total.points == 3);
+}
+
+TEST_CASE("groups are by operation, system, size and library, and their points add up") {
+  Points points;
+  points.points = {point("dgx-h100", 1024, 1e-5), point("dgx-h100", 65536, 1e-5), point("dgx-a100", 1048576, 1e-5), point("dgx-a100", 64e6, 1e-3)};
+  points.points[1].collective = Collective::all_gather;
+  points.points[2].library = "";
+  const ValidationReport report = validate(points);
+  REQUIRE(report.by_size.size() == 3);
+  CHECK(report.by_size[0].name == "<=64 KiB");
+  CHECK(report.by_size[0].errors.points == 2);
+  CHECK(report.by_size[1].name == "<=1 MiB");
+  CHECK(report.by_size[2].name == "above");
+  CHECK(report.by_operation.front().name == "all_reduce");
+  CHECK(report.by_system.size() == 2);
+  CHECK(report.by_library.back().name == "unknown");
+}
+
+TEST_CASE("what cannot be priced is counted with its reason, repeats included") {
+  Points points;
+  points.skip("time_us is 0", 2);
+  points.points = {point("dgx-h100", 1024, 1e-5), point("no-such-machine", 1024, 1e-5), point("no-such-machine", 1024, 2e-5), point("dgx-h100", 1024, 1e-5, 1, 16),
+                   point("dgx-h100", 1024, 1e-5, 1, 1), point("dgx-h100", 2e18, 1)};
+  const ValidationReport report = validate(points);
+  CHECK(report.total.points == 1);
+  int rows = 0;
+  for (const Skipped& s : report.skipped) rows += s.rows;
+  CHECK(rows == 7);
+}
+
+TEST_CASE("without points there are no errors and no division by zero") {
+  const ValidationReport report = validate({});
+  CHECK(report.total.points == 0);
+  CHECK(report.total.mape == 0);
+  CHECK(report.by_system.empty());
+}
+
+TEST_CASE("an algorithm or protocol a point names is forced") {
+  Points points;
+  points.points = {point("dgx-h100", 64 << 20, 1e-3)};
+  points.points[0].algorithm = Algorithm::ring;
+  points.points[0].protocol = Protocol::ll;
+  const ValidationReport report = validate(points);
+  REQUIRE(report.total.points == 1);
+  CHECK(report.points[0].prediction.ran == Candidate{Algorithm::ring, Protocol::ll});
+  points.points[0].algorithm = Algorithm::collnet_chain;  // no network here reduces
+  CHECK(validate(points).skipped.size() == 1);
+}
+
+TEST_CASE("the fastest pair is never slower than NCCL's") {
+  Points points;
+  for (double bytes = 1024; bytes < 1e9; bytes *= 4) points.points.push_back(point("dgx-h100", bytes, 1e-3));
+  const ValidationReport picked = validate(points), fastest = validate(points, {.rule = Choice::Rule::fastest});
+  for (std::size_t i = 0; i < picked.points.size(); ++i) CHECK(fastest.points[i].prediction.seconds <= picked.points[i].prediction.seconds * (1 + 1e-9));
+}
+
+TEST_CASE("GPUDirect and NICs that a point knows override the machine's") {
+  Points points;
+  points.points = {point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4)};
+  points.points[1].gpu_direct = false;
+  points.points[2].nics_per_node = 4;
+  points.points[3].nics_per_node = 16;  // twice as many of half the rate: the same
+  points.points[3].nic_rate = units::Gbit_per_s(200);
+  const ValidationReport report = validate(points, {.raw = true});
+  REQUIRE(report.points.size() == 4);
+  const auto time = [&](std::size_t i) { return report.points[i].prediction.seconds; };
+  CHECK(time(0) == predicted("dgx-h100", 256e6, {}, 4));
+  CHECK(time(1) == predicted("dgx-h100", 256e6, {"nic.gdr=false"}, 4));
+  CHECK(time(1) > time(0));
+  CHECK(time(2) == predicted("dgx-h100", 256e6, {"nic.endpoints=4"}, 4));
+  CHECK(time(2) > time(0));
+  CHECK(time(3) == time(0));
+}
+
+TEST_CASE("a rate of its NICs that a point knows overrides the machine's") {
+  Points points;
+  points.points = {point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4)};
+  points.points[1].nic_rate = units::Gbit_per_s(100);
+  const ValidationReport report = validate(points, {.raw = true});
+  REQUIRE(report.skipped.empty());
+  CHECK(report.points[1].prediction.seconds > 2 * report.points[0].prediction.seconds);
+}
+
+TEST_CASE("a calibration that is not there is nobody's row to skip") {
+  Points points;
+  points.points = {point("dgx-h100", 1024, 1e-5)};
+  CHECK_THROWS_AS(validate(points, {.calibration = "no-such-calibration"}), Error);
+  CHECK(validate(points, {.calibration = "none"}).total.points == 1);
+}
+
+TEST_CASE("the log the project carries is read whole and predicted well") {
+  const auto file = std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "measurements" / "dgx-h100-all-reduce.txt";
+  const Points points = read_points(file, {.system = "dgx-h100"});
+  CHECK(points.points.size() == 64);
+  CHECK(points.skipped.empty());
+  const ValidationReport report = validate(points);
+  CHECK(report.total.points == 32);
+  CHECK(report.total.median_ape < 5);
+}

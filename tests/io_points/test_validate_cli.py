@@ -1,0 +1,119 @@
+"""fabricost validate as scripts see it: exit status, what is on which stream, the JSON's fields, the file of --out.
+
+    test_validate_cli.py FABRICOST SOURCE_DIR
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOL, SOURCE = sys.argv[1], sys.argv[2]
+LOG = os.path.join(SOURCE, "data", "measurements", "dgx-h100-all-reduce.txt")
+ERRORS = ["median_ape", "mape", "p90_abs_log2", "within_10pct", "within_25pct", "interval_coverage"]
+HEADER = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
+
+
+def run(*arguments):
+    return subprocess.run([TOOL, "validate", *arguments], capture_output=True, text=True, timeout=60)
+
+
+def works(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, (arguments, done.stderr)
+    assert done.stderr == "", done.stderr
+    return done.stdout
+
+
+def refused(*arguments, saying):
+    done = run(*arguments)
+    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
+    assert done.stdout == "", done.stdout
+    for part in saying:
+        assert part in done.stderr, (part, done.stderr)
+
+
+def for_people():
+    text = works(LOG, "--system", "dgx-h100")
+    lines = text.splitlines()
+    assert "dgx-h100" in lines[0] and "8 ranks on 1 node" in lines[0], lines[0]
+    start = next(i for i, line in enumerate(lines) if "o measured, + predicted" in line)
+    end = next(i for i, line in enumerate(lines) if i > start and "16 GiB" in line)
+    assert end - start < 20, (start, end)
+    assert all(len(line) <= 80 for line in lines[start:end + 1])
+    assert any("1 GiB" in line and "nvls simple" in line for line in lines)
+
+
+def for_scripts():
+    report = json.loads(works(LOG, "--system", "dgx-h100", "--json"))
+    assert report["points"] == 32 and report["skipped"] == [], report
+    for group in [report, *(g for key in ("by_operation", "by_system", "by_size", "by_library") for g in report[key].values())]:
+        for field in ["points", *ERRORS]:
+            assert field in group, field
+        assert 0 <= group["within_10pct"] <= group["within_25pct"] <= 1
+        assert 0 <= group["interval_coverage"] <= 1
+    for key in ("by_operation", "by_system", "by_size", "by_library"):
+        assert sum(g["points"] for g in report[key].values()) == 32, key
+    assert json.loads(works(LOG, "--system", "dgx-h100", "--json", "--raw"))["points"] == 64
+    assert json.loads(works(LOG, "-s", "dgx-h100", "--json", "--choice", "fastest"))["points"] == 32
+    assert json.loads(works(LOG, "-s", "dgx-h100", "--json", "--calibration", "none"))["median_ape"] > report["median_ape"]
+
+
+def rows_that_cannot_be_priced(folder):
+    path = os.path.join(folder, "points.csv")
+    with open(path, "w") as file:
+        file.write(HEADER + "a,dgx-h100,1,8,gather,half,8,1,,,,,,\na,nowhere,1,8,all_reduce,half,8,1,,,,,,\na,dgx-h100,1,8,all_reduce,half,8,0,,,,,,\n")
+    report = json.loads(works(path, "--json"))
+    assert report["points"] == 0 and all(report[field] is None for field in ERRORS), report
+    assert sorted(s["rows"] for s in report["skipped"]) == [1, 1, 1], report
+    assert "Skipped" in works(path)
+
+
+def refusals(folder):
+    refused(saying=["which measurements"])
+    refused(LOG, saying=["--system"])
+    refused(LOG, "--system", "dgx-h10", saying=["dgx-h100"])
+    refused(LOG, "--system", "dgx-h100", "--ranks", "4", saying=["lists 8 ranks"])
+    refused(LOG, "--system", "dgx-h100", "--ranks", "0", saying=["--ranks"])
+    refused(LOG, "--system", "dgx-h100", "--nodes", "-1", saying=["--nodes"])
+    refused(LOG, "--system", "dgx-h100", "--ranks", "99999999999999999999", saying=["too many"])
+    refused(LOG, "--system", "dgx-h100", "--choice", "best", saying=["nccl", "fastest"])
+    refused(LOG, "--system", "dgx-h100", "--calibration", "no-such", saying=["no-such"])
+    refused(folder, "--system", "dgx-h100", saying=["is a directory"])
+    refused(os.path.join(folder, "absent"), "--system", "dgx-h100", saying=["no such file"])
+    refused("/dev/null", "--system", "dgx-h100", saying=["is a device"])
+    path = os.path.join(folder, "bad.csv")
+    with open(path, "w") as file:
+        file.write(HEADER + "a,dgx-h100,1,8,all_reduce,half,8,slow,,,,,,\n")
+    refused(path, saying=[path + ":2:34", "not a number"])
+    refused(path, LOG, "--system", "dgx-h100", "--json", saying=["not a number"])
+
+
+def out_file(folder):
+    path = os.path.join(folder, "per_point.csv")
+    works(LOG, "--system", "dgx-h100", "--out", path, "--json")
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 32
+    for row in rows:
+        measured, predicted = float(row["time_us"]), float(row["predicted_us"])
+        assert abs(100 * (predicted / measured - 1) - float(row["error_percent"])) < 1e-9
+        assert float(row["low_us"]) < predicted < float(row["high_us"])
+    before = os.path.getmtime(path)
+    assert json.loads(works(path, "--json"))["points"] == 32  # what it wrote it reads again
+    assert os.path.getmtime(path) == before
+    refused(LOG, "--system", "dgx-h100", "--out", os.path.join(folder, "absent", "x.csv"), saying=["--out"])
+    refused(LOG, "--system", "dgx-h100", "--out", folder, saying=["--out"])
+    refused(LOG, "--system", "dgx-h100", "--out", "/dev/null", saying=["--out"])
+    assert sorted(os.listdir(folder)) == sorted(set(os.listdir(folder))) and not [f for f in os.listdir(folder) if f.endswith(".tmp")]
+
+
+for_people()
+for_scripts()
+with tempfile.TemporaryDirectory() as temporary:
+    rows_that_cannot_be_priced(temporary)
+    refusals(temporary)
+with tempfile.TemporaryDirectory() as temporary:
+    out_file(temporary)
+print("validate: ok")

@@ -1,0 +1,134 @@
+#pragma once
+/// \file files.hpp
+/// Spec files written for one test, and what became of loading them.
+
+#include <fabricost/error.hpp>
+#include <fabricost/io/load.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace specs {
+
+namespace fs = std::filesystem;
+
+/// A folder of its own that goes when the test ends.
+class Folder {
+ public:
+  Folder() {
+    static std::atomic<int> count{0};
+    path_ = fs::temp_directory_path() / ("fabricost-specs-" + std::to_string(getpid()) + "-" + std::to_string(count++));
+    fs::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] fs::path path(std::string_view name) const { return path_ / name; }
+  std::string write(std::string_view name, std::string_view text) const {
+    fs::create_directories(path(name).parent_path());
+    std::ofstream out(path(name), std::ios::binary);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    return path(name).string();
+  }
+
+ private:
+  fs::path path_;
+};
+
+enum class Document { gpu, link, switches, system };
+
+inline void load(Document kind, const std::string& name, const std::vector<std::string>& overrides = {}) {
+  if (kind == Document::gpu) (void)fabricost::load_gpu(name);
+  if (kind == Document::link) (void)fabricost::load_link(name);
+  if (kind == Document::switches) (void)fabricost::load_switch(name);
+  if (kind == Document::system) (void)fabricost::load_system(name, overrides);
+}
+
+struct Outcome {
+  enum class Kind { loaded, spec_error, request_error, something_else } kind = Kind::loaded;
+  std::string text;
+  std::vector<fabricost::Issue> issues;
+  double seconds = 0;
+
+  [[nodiscard]] bool refused() const { return kind == Kind::spec_error || kind == Kind::request_error; }
+  [[nodiscard]] bool says(std::string_view words) const { return text.find(words) != std::string::npos; }
+};
+
+/// What a call throws, and after how long.
+template <class Call>
+Outcome outcome_of(Call&& call) {
+  Outcome out;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    call();
+  } catch (const fabricost::SpecError& error) {
+    out = {Outcome::Kind::spec_error, error.what(), error.issues(), 0};
+  } catch (const fabricost::RequestError& error) {
+    out = {Outcome::Kind::request_error, error.what(), {}, 0};
+  } catch (const std::exception& error) {
+    out = {Outcome::Kind::something_else, error.what(), {}, 0};
+  }
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+/// `text` with `find`, which must be there, replaced once.
+inline std::string replaced(std::string text, std::string_view find, std::string_view by) {
+  const auto at = text.find(find);
+  if (at == std::string::npos) throw std::logic_error("the test looks for what is not there: " + std::string{find});
+  return text.replace(at, find.size(), by);
+}
+
+/// Small documents without a fault, to be broken one value at a time.
+inline const std::string good_gpu =
+    "name: card\ntitle: A card\nvendor: nvidia\ngeneration: hopper\nsource: a test\nconfidence: assumed\nmemory: 80 GB\n"
+    "hbm: {bandwidth: 3350 GB/s, latency: 560 ns}\nl2: {size: 50 MB, bandwidth: 5500 GB/s, latency: 150 ns}\n"
+    "compute: {fp16: 989 TFLOP/s}\nunits: 132\nclock: 1830 MHz\npower: 700 W\nprice: 2.95 USD/h\n"
+    "scale_up: {link: nvlink-4, links: 18}\nhost: {link: pcie-5, lanes: 16}\n";
+inline const std::string good_link =
+    "name: wire\ntitle: A wire\nfamily: nvlink\nsource: a test\nconfidence: assumed\nlanes: 2\nlane_rate: 100 Gbit/s per direction\n"
+    "encoding: 1\nbandwidth: 25 GB/s per direction\nusable: 20 GB/s per direction\npacket: {payload: 256 B, header: 24 B}\nlatency: 150 ns\n";
+inline const std::string good_switch =
+    "name: box\ntitle: A box\nsource: a test\nconfidence: assumed\nlink: nvlink-4\nports: 64\nlatency: 150 ns\nin_network: [reduction, multicast]\n";
+inline const std::string good_system =
+    "name: box\n"                       // 1
+    "title: A box\n"                    // 2
+    "source: a test\n"                  // 3
+    "confidence: assumed\n"             // 4
+    "gpu: h100-sxm\n"                   // 5
+    "gpus: 8\n"                         // 6
+    "tiers:\n"                          // 7
+    "  - name: nvlink\n"                // 8
+    "    role: scale_up\n"              // 9
+    "    kind: switch\n"                // 10
+    "    endpoints: 8\n"                // 11
+    "    link: nvlink-4\n"              // 12
+    "    links: 18\n"                   // 13
+    "    switch: nvswitch-3\n"          // 14
+    "    switches: 4\n"                 // 15
+    "  - name: nic\n"                   // 16
+    "    role: nic\n"                   // 17
+    "    kind: rails\n"                 // 18
+    "    endpoints: 8\n"                // 19
+    "    link: infiniband-ndr\n"        // 20
+    "    transport: infiniband\n"       // 21
+    "    path: pxb\n"                   // 22
+    "    gdr: true\n";                  // 23
+/// The same with `keys` instead of the scale-up tier's shape; they start in line 10.
+inline std::string shaped(std::string_view keys) {
+  return replaced(good_system, "    kind: switch\n    endpoints: 8\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: 4\n", keys);
+}
+
+}  // namespace specs

@@ -1,0 +1,191 @@
+// One value replaced by hand: what it changes, what it leaves, and what it does to the trust in the answer.
+#include "files.hpp"
+
+#include "catch.hpp"
+
+#include <fabricost/predict/predict.hpp>
+
+using namespace fabricost;
+using namespace specs;
+using units::GB_per_s;
+
+namespace {
+
+System with(std::vector<std::string> overrides, std::string_view name = "dgx-h100") { return load_system(name, overrides); }
+double rate(const System& s, std::string_view tier) { return in(s.tier(tier)->bandwidth.value, GB_per_s).value(); }
+double seconds(const System& s, double bytes, int ranks, int nodes = 0, Collective op = Collective::all_reduce) {
+  return predict(s, {.collective = op, .bytes = Bytes::from_value(bytes), .ranks = ranks, .nodes = nodes}).seconds;
+}
+
+}  // namespace
+
+TEST_CASE("a value is reached by tier name, by index and without `tiers`", "[specs]") {
+  for (const char* path : {"tiers.nvlink.bandwidth", "tiers[0].bandwidth", "nvlink.bandwidth", " nvlink.bandwidth "}) {
+    INFO(path);
+    const System s = with({std::string{path} + "=900 GB/s per direction"});
+    CHECK(rate(s, "nvlink") == Approx(900));
+    CHECK(s.tier("nvlink")->link_bandwidth.value() == Approx(50e9));  // its 18 links alike
+    CHECK(s.tier("nvlink")->bandwidth.provenance.source.find("--set") == 0);
+    CHECK(s.tier("nvlink")->bandwidth.provenance.confidence == Confidence::assumed);
+    CHECK(rate(s, "nic") == Approx(50));
+  }
+  CHECK(rate(with({"nvlink.bandwidth=900 GB/s both directions"}), "nvlink") == Approx(450));
+  CHECK(rate(with({"nvlink.bandwidth=3600 Gbit/s per direction"}), "nvlink") == Approx(450));
+  CHECK(rate(with({"nvlink.bandwidth={value: 400 GB/s per direction, source: me, confidence: measured}"}), "nvlink") == Approx(400));
+  CHECK(rate(with({"nvlink.bandwidth=1 GB/s per direction", "nvlink.bandwidth=2 GB/s per direction"}), "nvlink") == Approx(2));
+}
+
+TEST_CASE("flags, links and keys at the top can be overridden", "[specs]") {
+  CHECK(load_system("dgx-h100").tier("nic")->gpu_direct);
+  CHECK_FALSE(with({"nic.gdr=false"}).tier("nic")->gpu_direct);
+  CHECK(rate(with({"nvlink.links=9"}), "nvlink") == Approx(225));
+  CHECK(rate(with({"nvlink.link=nvlink-5"}), "nvlink") == Approx(900));
+  CHECK(with({"nodes=32"}).nodes == 32);
+  CHECK(with({"gpu=h200-sxm"}).gpu.name == "h200-sxm");
+  CHECK(with({"power=11 kW"}).power.value.value() == Approx(11000));
+  CHECK(with({"power.value=11 kW"}).power.value.value() == Approx(11000));
+  CHECK(with({"title=a: b"}, "dgx-a100").name == "dgx-a100");
+}
+
+TEST_CASE("memories are overridden on their GPU", "[specs]") {
+  for (const char* path : {"hbm.bandwidth", "gpu.hbm.bandwidth", "tiers.hbm.bandwidth"}) {
+    const System s = with({std::string{path} + "=4000 GB/s"});
+    CHECK(rate(s, "hbm") == Approx(4000));
+    CHECK(s.gpu.hbm_bandwidth.value == GB_per_s(4000));
+  }
+  CHECK(rate(with({"l2.bandwidth=7 TB/s"}), "l2") == Approx(7000));
+  CHECK(with({"gpu.memory=141 GB"}).memory() == units::GB(141));
+  CHECK(with({"gpu.compute.fp16=1 PFLOP/s"}).gpu.fp16.value.value() == Approx(1e15));
+}
+
+TEST_CASE("a machine altered by hand is no longer the one that was measured", "[specs]") {
+  CHECK(load_system("dgx-h100").constants.basis == Basis::calibrated);
+  for (const char* change : {"nvlink.bandwidth=400 GB/s per direction", "nvlink.links=12", "nvlink.latency=1 us", "nvlink.efficiency=0.9", "gpu=h200-sxm", "hbm.bandwidth=4000 GB/s"}) {
+    INFO(change);
+    CHECK(with({change}).constants.basis == Basis::sibling);
+  }
+  for (const char* change : {"nic.gdr=false", "nodes=4", "nvlink.notes=mine", "power=1 kW"}) {
+    INFO(change);
+    CHECK(with({change}).constants.basis == Basis::calibrated);
+  }
+  CHECK(load_system("dgx-a100-hdr").constants.transport_basis == Basis::calibrated);
+  CHECK(with({"nic.gdr=false"}, "dgx-a100-hdr").constants.transport_basis == Basis::sibling);
+  CHECK(with({"nic.bandwidth=12 GB/s per direction"}, "dgx-a100-hdr").constants.transport_basis == Basis::sibling);
+  // a file without a name of its own is that machine, altered
+  const Folder folder;
+  CHECK(load_system(folder.write("mine.yaml", "extends: dgx-h100\ntiers: [{name: nvlink, bandwidth: 400 GB/s per direction}]\n")).constants.basis == Basis::sibling);
+  CHECK(load_system(folder.write("mine.yaml", "name: mine\nextends: dgx-h100\n")).constants.basis == Basis::sibling);
+}
+
+TEST_CASE("a calibration can be left out or given", "[specs]") {
+  const System none = load_system("dgx-h100", {}, "none");
+  CHECK(none.constants.basis == Basis::datasheet);
+  CHECK(none.constants.name == "prior");
+  const System given = load_system("dgx-b200", {}, "scale-up-hopper");
+  CHECK(given.constants.basis == Basis::calibrated);
+  CHECK(given.constants.scale_up.launch == Approx(4.72e-6));
+  const Outcome outcome = outcome_of([] { (void)load_system("dgx-h100", {}, "scale-up-hoper"); });
+  CHECK(outcome.says("no calibration named \"scale-up-hoper\"; did you mean scale-up-hopper?"));
+}
+
+TEST_CASE("latency is felt where it is overridden, and the constants stay with the value they were fitted with", "[specs]") {
+  const System base = load_system("dgx-h100");
+  const double nominal = base.tier("nvlink")->latency.value.value();
+  double before = 0;
+  for (const double microseconds : {0.0, 0.2, nominal * 1e6, 1.0, 2.0, 10.0, 100.0}) {
+    const System s = with({"nvlink.latency=" + std::to_string(microseconds) + " us"});
+    INFO(microseconds);
+    CHECK(s.tier("nvlink")->nominal_latency.value() == Approx(nominal));
+    CHECK(s.tier("nvlink")->latency.value.value() == Approx(microseconds * 1e-6).margin(1e-12));
+    const double now = seconds(s, 1024, 8);
+    CHECK(now > before);
+    if (microseconds * 1e-6 < nominal * 0.99) CHECK(now < seconds(base, 1024, 8));
+    if (microseconds * 1e-6 > nominal * 1.01) CHECK(now > seconds(base, 1024, 8));
+    before = now;
+  }
+  // twice replaced: the first value counts
+  CHECK(with({"nvlink.latency=1 us", "nvlink.latency=2 us"}).tier("nvlink")->nominal_latency.value() == Approx(nominal));
+  // a value that the file itself gives, with a source, is the nominal one
+  const System deepseek = load_system("deepseek-v3-h800", std::vector<std::string>{"nic.latency=9 us"});
+  CHECK(deepseek.tier("nic")->nominal_latency.value() == Approx(2.8e-6));
+}
+
+TEST_CASE("latency and rate of the NICs are felt between nodes only", "[specs]") {
+  const System base = load_system("dgx-h100");
+  double before = 0;
+  for (const char* latency : {"1 us", "2.8 us", "5 us", "50 us"}) {
+    const System s = with({std::string{"nic.latency="} + latency});
+    CHECK(seconds(s, 1024, 32, 4) > before);
+    CHECK(seconds(s, 1024, 8) == seconds(base, 1024, 8));
+    before = seconds(s, 1024, 32, 4);
+  }
+  CHECK(seconds(with({"nic.bandwidth=25 GB/s per direction"}), 1e9, 32, 4) > 1.5 * seconds(base, 1e9, 32, 4));
+  CHECK(seconds(with({"nic.gdr=false"}), 1e9, 32, 4) > seconds(base, 1e9, 32, 4));
+}
+
+TEST_CASE("more bandwidth is never slower", "[specs]") {
+  double before = 1e9;
+  for (const int gigabytes : {100, 200, 400, 450, 600, 900, 2000}) {
+    const double now = seconds(with({"nvlink.bandwidth=" + std::to_string(gigabytes) + " GB/s per direction"}), 1e9, 8);
+    CHECK(now < before);
+    before = now;
+  }
+}
+
+TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
+  struct Case {
+    std::string override;
+    std::vector<std::string> says;
+  };
+  const std::vector<Case> table{
+      {"nvlink.bandwidth", {"--set nvlink.bandwidth", "write PATH=VALUE", "nic.gdr=false"}},
+      {"", {"write PATH=VALUE"}},
+      {"=900 GB/s", {"write PATH=VALUE"}},
+      {"  =1", {"--set", "the path is empty"}},
+      {"...=1", {"the path is empty"}},
+      {"nvlnk.bandwidth=900 GB/s per direction", {"--set nvlnk.bandwidth", "no tier \"nvlnk\"", "did you mean \"nvlink\"?", "tiers here: nvlink pcie nic"}},
+      {"tiers.zzz.bandwidth=1 GB/s per direction", {"no tier \"zzz\"", "tiers here: nvlink pcie nic"}},
+      {"tiers[9].bandwidth=1 GB/s per direction", {"no tier \"[9]\"", "tiers here:"}},
+      {"tiers[-1].bandwidth=1 GB/s per direction", {"no tier \"[-1]\""}},
+      {"tiers[0x].bandwidth=1 GB/s per direction", {"no tier \"[0x]\""}},
+      {"tiers[99999999999999999999].bandwidth=1 GB/s per direction", {"no tier"}},
+      {"tiers[0]=5", {"does not end at a key", "write TIER.KEY=VALUE"}},
+      {"nvlink.bandwith=900 GB/s per direction", {"--set nvlink.bandwith:1:1: tiers[0].bandwith: unknown key", "did you mean \"bandwidth\"?"}},
+      {"gdr=false", {"--set gdr:1:1: gdr: unknown key"}},
+      {"nvlink.bandwidth=", {"--set nvlink.bandwidth=", "has no value"}},
+      {"nvlink.bandwidth=   ", {"has no value"}},
+      {"nvlink.bandwidth=900 GB/s", {"--set nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "450 GB/s per direction"}},
+      {"nvlink.bandwidth=900 GB per direction", {"which is no rate"}},
+      {"nvlink.latency=5 GB", {"--set nvlink.latency:1:1", "\"GB\"", "us, ns"}},
+      {"nic.gdr=perhaps", {"neither true nor false"}},
+      {"name.first=x", {"\"name\" leads nowhere", "name a key of the file, or TIER.KEY"}},
+      {"nvlink.links.x.y=1", {"\"links\" leads nowhere"}},
+      {"nvlink.bandwidth.value=1 GB/s per direction", {"\"bandwidth\" leads nowhere"}},
+      {"hbm.bandwidth=4000 GB/s per direction", {"--set hbm.bandwidth:1:1: hbm.bandwidth", "a memory has no direction", "write \"4000 GB/s\""}},
+      {"hbm.bandwith=4000 GB/s", {"hbm.bandwith: unknown key", "did you mean \"bandwidth\"?"}},
+      {"hbm.x.y=1", {"leads nowhere"}},
+      {"gpu=h1000", {"--set gpu:1:1: gpu: no gpu named \"h1000\""}},
+      {"nvlink.links=[1, 2", {"--set nvlink.links", "not valid YAML"}},
+      {"nvlink.links=&a 18", {"anchors (&name)"}},
+      {"nvlink.links=\"18", {"a quote that is never closed"}},
+      {std::string{"title=a\0b", 9}, {"byte 0x00 is not text"}},
+      {"title=\xff", {"byte 0xff is not text"}},
+      {"endpoints=8", {"endpoints: unknown key"}},
+      {"nvlink.endpoints=4", {"--set nvlink.endpoints:1:1: tiers[0].endpoints", "joins 4 GPUs, but the domain has 8"}},
+      {"nvlink.switches=1", {"need 144 ports, 1 x nvswitch-3 has 64"}},
+      {"pcie.name=nic", {"a second tier \"nic\""}},
+      {"tiers=5", {"tiers: is not a list"}},
+  };
+  for (const Case& c : table) {
+    DYNAMIC_SECTION("--set " << c.override.c_str()) {
+      const Outcome outcome = outcome_of([&] { load(Document::system, "dgx-h100", {c.override}); });
+      INFO(outcome.text);
+      CHECK(outcome.refused());
+      CHECK(outcome.seconds < 1);
+      for (const std::string& words : c.says) {
+        INFO("expected: " << words);
+        CHECK(outcome.says(words));
+      }
+    }
+  }
+}
