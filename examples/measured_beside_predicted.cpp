@@ -21,10 +21,12 @@ int main(int argc, char** argv) {
 
     std::printf("%10s %12s %12s %8s  %s\n", "size", "measured", "predicted", "error", "runs");
     for (const ComparedPoint& p : report.points)
-      std::printf("%10s %12s %12s %+7.1f%%  %s %s\n", size_text(Bytes::from_value(p.point.bytes)).c_str(), time_text(Time::from_value(p.point.seconds)).c_str(),
-                  time_text(p.prediction.time()).c_str(), 100 * p.error(), p.prediction.algorithm.c_str(), p.prediction.protocol.c_str());
+      std::printf("%10s %12s %12s %+7.1f%%  %s %s\n", size_text(Bytes::from_value(p.point.bytes)).c_str(),
+                  time_text(Time::from_value(p.point.seconds)).c_str(), time_text(p.prediction.time()).c_str(), 100 * p.error(),
+                  p.prediction.algorithm.c_str(), p.prediction.protocol.c_str());
     for (const Skipped& s : report.skipped) std::printf("skipped %d rows: %s\n", s.rows, s.reason.c_str());
-    std::printf("median error %.1f %%, %.0f %% of the points within their interval\n", report.total.median_ape, 100 * report.total.interval_coverage);
+    std::printf("median error %.1f %%, %.0f %% of the points within their interval\n", report.total.median_ape,
+                100 * report.total.interval_coverage);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -28,7 +28,8 @@ constexpr ClaimCount topics[] = {{"tiers and their ratios", 7, 8, 5, 3, "1"},
                                  {"scaling and cost", 3, 9, 3, 3, "8"},
                                  {"`topo -m`", 3, 1, 1, 0, "9"}};
 
-constexpr ClaimCount texts[] = {{"000", 9, 8, 1, 1}, {"001", 65, 37, 45, 6}, {"002", 19, 10, 2, 6}, {"003", 31, 26, 20, 2}, {"004", 18, 3, 1, 0}};
+constexpr ClaimCount texts[] = {
+    {"000", 9, 8, 1, 1}, {"001", 65, 37, 45, 6}, {"002", 19, 10, 2, 6}, {"003", 31, 26, 20, 2}, {"004", 18, 3, 1, 0}};
 
 }  // namespace
 
@@ -49,11 +50,14 @@ ClaimCount sum(std::span<const ClaimCount> counts) {
 std::string claim_summary() {
   const ClaimCount all = sum(topics);
   std::string out = fmt::format(
-      "The five texts make {} claims that can be told apart. **{} are reproduced**; **{} are corrected**, of which {} needed a qualification (the figure means something else, or holds in part) and {} another figure; **{} cannot be "
-      "verified**. The tables above carry those with numbers.\n\n",
+      "The five texts make {} claims that can be told apart. **{} are reproduced**; **{} are corrected**, of which {} needed a "
+      "qualification (the figure means something else, or holds in part) and {} another figure; **{} cannot be "
+      "verified**. The tables above carry those with numbers. The counts come "
+      "from reading the texts sentence by sentence.\n\n",
       all.all(), all.right, all.misleading + all.wrong, all.misleading, all.wrong, all.unverifiable);
   const auto table = [&](std::string_view heading, std::span<const ClaimCount> counts, bool where) {
-    out += fmt::format("| {} | claims | reproduced | qualified | corrected | not checkable |{}\n|---|---|---|---|---|---|{}\n", heading, where ? " section |" : "", where ? "---|" : "");
+    out += fmt::format("| {} | claims | reproduced | qualified | corrected | not checkable |{}\n|---|---|---|---|---|---|{}\n", heading,
+                       where ? " section |" : "", where ? "---|" : "");
     const auto line = [&](const ClaimCount& c) {
       out += fmt::format("| {} | {} | {} | {} | {} | {} |", c.topic, c.all(), c.right, c.misleading, c.wrong, c.unverifiable);
       if (where) out += fmt::format(" {} |", c.where);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file claims.hpp
-/// How many claims the texts make, and how they came out. The counts come from reading all five texts sentence by sentence, 310 claims; they are the
-/// one thing on the page that is not computed.
+/// How many claims the texts make, and how they came out. The counts come from reading all five texts sentence by sentence, 310 claims;
+/// they are carried as they are.
 
 #include <array>
 #include <span>

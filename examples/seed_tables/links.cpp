@@ -13,7 +13,7 @@ namespace {
 
 struct Generation {
   const char *label, *gpu, *said;
-  double both_ways;    ///< GB/s per GPU, as the texts count; 0: not in them
+  double both_ways;  ///< GB/s per GPU, as the texts count; 0: not in them
   const char* said_lane;
   double lane;  ///< Gbit/s
 };
@@ -37,14 +37,19 @@ Table nvlink_generations() {
     const Link& one = link(card.scale_up_link);
     const double rate = GBps(one.bandwidth.value), ours = rate * card.scale_up_links;
     const bool announced = one.lane_rate.provenance.confidence == Confidence::announced;
-    out.rows.push_back({.label = g.label, .said = g.said, .beside = {{.value = rate, .unit = "GB/s"}}, .ours = {.value = ours, .unit = "GB/s"},
+    out.rows.push_back({.label = g.label,
+                        .said = g.said,
+                        .beside = {{.value = rate, .unit = "GB/s"}},
+                        .ours = {.value = ours, .unit = "GB/s"},
                         .verdict = g.both_ways > 0 ? judge(g.both_ways, g.both_ways, 2 * ours) : Verdict::added,
-                        .shown = fmt::format("{} links x {} lanes x {} Gbit/s / 8 = {}; both ways {}{}", card.scale_up_links, one.lanes, text(Gbps(one.lane_rate.value)),
-                                             text(ours), text(2 * ours), announced ? "; announced" : "")});
+                        .shown = fmt::format("{} links x {} lanes x {} Gbit/s / 8 = {}; both ways {}{}", card.scale_up_links, one.lanes,
+                                             text(Gbps(one.lane_rate.value)), text(ours), text(2 * ours), announced ? "; announced" : "")});
   }
   const double more = static_cast<double>(gpu("v100-sxm").scale_up_links) / gpu("p100-sxm").scale_up_links;
-  out.remark = fmt::format("Text 001 says NVLink 2 doubled the links and NVLink 4 sped them up: the count went from {} to {}, {} times, and a link of NVLink 2, 3 and 4 carries {} GB/s alike.",
-                           gpu("p100-sxm").scale_up_links, gpu("v100-sxm").scale_up_links, text(more), text(GBps(link("nvlink-4").bandwidth.value)));
+  out.remark = fmt::format(
+      "Text 001 says NVLink 2 doubled the links and NVLink 4 sped them up: the count went from {} to {}, {} times, and a link of NVLink 2, "
+      "3 and 4 carries {} GB/s alike.",
+      gpu("p100-sxm").scale_up_links, gpu("v100-sxm").scale_up_links, text(more), text(GBps(link("nvlink-4").bandwidth.value)));
   return out;
 }
 
@@ -58,9 +63,13 @@ Table nvlink_lanes() {
     if (g.lane == 0) continue;
     const Link& one = link(gpu(g.gpu).scale_up_link);
     const double lane = Gbps(one.lane_rate.value);
-    out.rows.push_back({.label = g.label, .said = g.said_lane,
-                        .beside = {{.value = static_cast<double>(one.lanes)}, {.value = g.lane * one.lanes / 8, .unit = "GB/s"}, {.value = GBps(one.bandwidth.value), .unit = "GB/s"}},
-                        .ours = {.value = lane, .unit = "Gbit/s"}, .verdict = judge(g.lane, g.lane, lane),
+    out.rows.push_back({.label = g.label,
+                        .said = g.said_lane,
+                        .beside = {{.value = static_cast<double>(one.lanes)},
+                                   {.value = g.lane * one.lanes / 8, .unit = "GB/s"},
+                                   {.value = GBps(one.bandwidth.value), .unit = "GB/s"}},
+                        .ours = {.value = lane, .unit = "Gbit/s"},
+                        .verdict = judge(g.lane, g.lane, lane),
                         .shown = fmt::format("{} x {} / 8 = {} GB/s", one.lanes, text(lane), text(raw_rate(one)))});
   }
   out.remark = "Where the text halves the lane rate, the link comes out at half of what the same text's other column needs.";
@@ -68,33 +77,49 @@ Table nvlink_lanes() {
 }
 
 Table pcie_generations() {
-  Table out{.title = "PCIe x16",
-            .about = "Texts 001 and 003 give raw rates. Encoding (128 of 130 bits; in PCIe 6 and 7 236 of 256 bytes) and packet headers come off.",
-            .beside = {"raw, one way", "payload in 256-byte packets"},
-            .ours = "after encoding, one way",
-            .rows = {}};
+  Table out{
+      .title = "PCIe x16",
+      .about =
+          "Texts 001 and 003 give raw rates. Encoding (128 of 130 bits; in PCIe 6 and 7 236 of 256 bytes) and packet headers come off.",
+      .beside = {"raw, one way", "payload in 256-byte packets"},
+      .ours = "after encoding, one way",
+      .rows = {}};
   struct Pcie {
     const char *label, *link, *said;
     double both_ways;
   };
-  for (const Pcie& p : {Pcie{"PCIe 3", "pcie-3", "32 GB/s both ways (001)", 32}, {"PCIe 4", "pcie-4", "64 GB/s both ways (001, 003)", 64},
-                        {"PCIe 5", "pcie-5", "128 GB/s both ways (001, 003, 004)", 128}, {"PCIe 6", "pcie-6", "256 GB/s both ways (001, 003)", 256}, {"PCIe 7", "pcie-7", "-", 0}}) {
+  for (const Pcie& p : {Pcie{"PCIe 3", "pcie-3", "32 GB/s both ways (001)", 32},
+                        {"PCIe 4", "pcie-4", "64 GB/s both ways (001, 003)", 64},
+                        {"PCIe 5", "pcie-5", "128 GB/s both ways (001, 003, 004)", 128},
+                        {"PCIe 6", "pcie-6", "256 GB/s both ways (001, 003)", 256},
+                        {"PCIe 7", "pcie-7", "-", 0}}) {
     const Link& one = link(p.link);
     const double raw = raw_rate(one), net = GBps(one.bandwidth.value);
-    out.rows.push_back({.label = p.label, .said = p.said,
+    out.rows.push_back({.label = p.label,
+                        .said = p.said,
                         .beside = {{.value = raw, .unit = "GB/s"}, {.value = net * one.efficiency(), .unit = "GB/s", .decimals = 1}},
                         .ours = {.value = net, .unit = "GB/s", .decimals = net < 50 ? 2 : 1},
                         .verdict = p.both_ways > 0 ? judge(p.both_ways, p.both_ways, 2 * raw) : Verdict::added,
-                        .shown = fmt::format("16 x {} Gbit/s / 8 = {}; x {} = {}; x {}/{} = {}", text(Gbps(one.lane_rate.value)), text(raw), text(one.encoding, 4), text(net, 2),
-                                             text(one.packet_payload.value()), text((one.packet_payload + one.packet_header).value()), text(net * one.efficiency(), 1))});
+                        .shown = fmt::format("16 x {} Gbit/s / 8 = {}; x {} = {}; x {}/{} = {}", text(Gbps(one.lane_rate.value)), text(raw),
+                                             text(one.encoding, 4), text(net, net < 50 ? 2 : 1), text(one.packet_payload.value()),
+                                             text((one.packet_payload + one.packet_header).value()), text(net * one.efficiency(), 1))});
   }
   const Link &four = link("pcie-4"), &five = link("pcie-5");
   const double net = GBps(five.bandwidth.value);
-  out.rows.push_back({.label = "PCIe 5, elsewhere in 001", .said = "64 GB/s both ways", .beside = {{.value = raw_rate(five), .unit = "GB/s"}, {.value = net * five.efficiency(), .unit = "GB/s", .decimals = 1}},
-                      .ours = {.value = net, .unit = "GB/s", .decimals = 1}, .verdict = judge(64, 64, 2 * net), .shown = fmt::format("64 is one way; both ways {}", text(2 * net, 1))});
-  out.rows.push_back({.label = "PCIe 5, in 002", .said = "32 GB/s", .beside = {{.value = raw_rate(five), .unit = "GB/s"}, {.value = net * five.efficiency(), .unit = "GB/s", .decimals = 1}},
-                      .ours = {.value = net, .unit = "GB/s", .decimals = 1}, .verdict = judge(32, 32, net),
-                      .shown = fmt::format("32 GT/s is the rate of one lane; {} GB/s is PCIe 4 x16", text(GBps(four.bandwidth.value)))});
+  out.rows.push_back(
+      {.label = "PCIe 5, elsewhere in 001",
+       .said = "64 GB/s both ways",
+       .beside = {{.value = raw_rate(five), .unit = "GB/s"}, {.value = net * five.efficiency(), .unit = "GB/s", .decimals = 1}},
+       .ours = {.value = net, .unit = "GB/s", .decimals = 1},
+       .verdict = judge(64, 64, 2 * net),
+       .shown = fmt::format("64 is one way; both ways {}", text(2 * net, 1))});
+  out.rows.push_back(
+      {.label = "PCIe 5, in 002",
+       .said = "32 GB/s",
+       .beside = {{.value = raw_rate(five), .unit = "GB/s"}, {.value = net * five.efficiency(), .unit = "GB/s", .decimals = 1}},
+       .ours = {.value = net, .unit = "GB/s", .decimals = 1},
+       .verdict = judge(32, 32, net),
+       .shown = fmt::format("32 GT/s is the rate of one lane; {} GB/s is PCIe 4 x16", text(GBps(four.bandwidth.value)))});
   return out;
 }
 
@@ -107,9 +132,12 @@ Table infiniband_ports() {
   struct Port {
     const char *label, *system, *said;
     double port, low, high;
+    const char* why = "";
   };
-  for (const Port& p : {Port{"EDR, DGX-1 (V100)", "dgx-1-v100", "port 25, GPU 25 GB/s", 25, 25, 25}, {"HDR, DGX A100", "dgx-a100", "port 25, GPU 25-50 GB/s", 25, 25, 50},
-                        {"NDR, DGX H100", "dgx-h100", "port 50, GPU 50 GB/s", 50, 50, 50}, {"DGX B200", "dgx-b200", "\"NDR 800G\": port 100, GPU 100 GB/s", 100, 100, 100},
+  for (const Port& p : {Port{"EDR, DGX-1 (V100)", "dgx-1-v100", "port 25, GPU 25 GB/s", 25, 25, 25},
+                        {"HDR, DGX A100", "dgx-a100", "port 25, GPU 25-50 GB/s", 25, 25, 50, "; one a GPU, never two"},
+                        {"NDR, DGX H100", "dgx-h100", "port 50, GPU 50 GB/s", 50, 50, 50},
+                        {"DGX B200", "dgx-b200", "\"NDR 800G\": port 100, GPU 100 GB/s", 100, 100, 100},
                         {"XDR, DGX B300", "dgx-b300", "-", 0, 0, 0}}) {
     const System& system = machine(p.system);
     const Tier& nic = tier(system, TierRole::nic);
@@ -117,10 +145,14 @@ Table infiniband_ports() {
     const double rate = GBps(nic.bandwidth.value), ours = rate * nic.endpoints / system.gpus_per_node;
     Verdict verdict = judge(p.low, p.high, ours);
     if (p.low < p.high && verdict == Verdict::reproduced) verdict = Verdict::qualified;  // only one end of the range exists
-    out.rows.push_back({.label = p.label, .said = p.said, .beside = {{.value = rate, .unit = "GB/s"}, {.note = fmt::format("{} : {}", nic.endpoints, system.gpus_per_node)}},
-                        .ours = {.value = ours, .unit = "GB/s"}, .verdict = p.port > 0 ? verdict : Verdict::added,
-                        .shown = fmt::format("{} lanes x {} Gbit/s / 8 = {} a port ({}); x {} / {} GPUs = {}", port.lanes, text(Gbps(port.lane_rate.value)), text(rate), port.title, nic.endpoints,
-                                             system.gpus_per_node, text(ours))});
+    out.rows.push_back({.label = p.label,
+                        .said = p.said,
+                        .beside = {{.value = rate, .unit = "GB/s"}, {.note = fmt::format("{} : {}", nic.endpoints, system.gpus_per_node)}},
+                        .ours = {.value = ours, .unit = "GB/s"},
+                        .verdict = p.port > 0 ? verdict : Verdict::added,
+                        .shown = fmt::format("{} lanes x {} Gbit/s / 8 = {} a port ({}); x {} / {} GPUs = {}{}", port.lanes,
+                                             text(Gbps(port.lane_rate.value)), text(rate), port.title, nic.endpoints, system.gpus_per_node,
+                                             text(ours), p.why)});
   }
   out.remark = "NDR means 400 Gbit/s; 800 Gbit/s is XDR, which came with the DGX B300. A DGX B200 has eight ports of 400.";
   return out;
@@ -133,15 +165,34 @@ Table ualink() {
   return {.title = "UALink 200G",
           .about = "Text 002. Announced figures: no silicon has been shown.",
           .ours = "here, one way",
-          .rows = {{.label = "one lane", .said = "200 Gbit/s", .ours = {.value = lane, .unit = "GB/s"}, .verdict = judge(200, 200, lane * 8), .shown = fmt::format("{} / 8", text(Gbps(port.lane_rate.value)))},
-                   {.label = "one port of 4 lanes", .said = "800 Gbit/s, both ways together", .ours = {.value = rate, .unit = "GB/s"},
+          .rows = {{.label = "one lane",
+                    .said = "200 Gbit/s",
+                    .ours = {.value = lane, .unit = "GB/s"},
+                    .verdict = judge(200, 200, lane * 8),
+                    .shown = fmt::format("{} / 8", text(Gbps(port.lane_rate.value)))},
+                   {.label = "one port of 4 lanes",
+                    .said = "800 Gbit/s, both ways together",
+                    .ours = {.value = rate, .unit = "GB/s"},
                     .verdict = judge(800, 800, 2 * 8 * rate) == Verdict::reproduced ? Verdict::reproduced : Verdict::qualified,
-                    .shown = fmt::format("{} lanes x {} Gbit/s / 8: 800 Gbit/s in each direction", port.lanes, text(Gbps(port.lane_rate.value)))},
-                   {.label = "payload of a port", .said = "-", .ours = {.value = rate * port.efficiency(), .unit = "GB/s"}, .verdict = Verdict::added,
-                    .shown = fmt::format("{} of {} bytes in a flit", text(port.packet_payload.value()), text((port.packet_payload + port.packet_header).value()))},
-                   {.label = "accelerators in a pod", .said = "1,024", .ours = {.value = static_cast<double>(pod.domain)}, .verdict = judge(1024, 1024, pod.domain), .shown = "the specification's limit"},
-                   {.label = "round trip of 64 bytes", .said = "under 1 us", .ours = {.note = "-"}, .verdict = Verdict::unverifiable,
-                    .shown = fmt::format("a goal; fabricost takes half of it, {} ns, as one way", text(1e3 * microseconds(tier(pod, TierRole::scale_up).latency.value)))}}};
+                    .shown = fmt::format("{} lanes x {} Gbit/s / 8: 800 Gbit/s in each direction", port.lanes,
+                                         text(Gbps(port.lane_rate.value)))},
+                   {.label = "payload of a port",
+                    .said = "-",
+                    .ours = {.value = rate * port.efficiency(), .unit = "GB/s"},
+                    .verdict = Verdict::added,
+                    .shown = fmt::format("{} of {} bytes in a flit", text(port.packet_payload.value()),
+                                         text((port.packet_payload + port.packet_header).value()))},
+                   {.label = "accelerators in a pod",
+                    .said = "1,024",
+                    .ours = {.value = static_cast<double>(pod.domain)},
+                    .verdict = judge(1024, 1024, pod.domain),
+                    .shown = "the specification's limit"},
+                   {.label = "round trip of 64 bytes",
+                    .said = "under 1 us",
+                    .ours = {.note = "-"},
+                    .verdict = Verdict::unverifiable,
+                    .shown = fmt::format("a goal; fabricost takes half of it, {} ns, as one way",
+                                         text(1e3 * microseconds(tier(pod, TierRole::scale_up).latency.value)))}}};
 }
 
 }  // namespace seed_tables

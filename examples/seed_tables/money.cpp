@@ -22,17 +22,37 @@ Table cost() {
   const Dollars upgrade = units::USD(10e6);
   const double payback = upgrade / month;
   const Sourced<DollarRate>& listed = machine("dgx-h100").gpu.price;
-  return {.title = "Money",
-          .about = "Text 003: 16,384 GPUs at 3 USD an hour.",
-          .rows = {{.label = "1 % of the GPUs", .said = "163", .ours = {.value = one, .unit = "GPUs", .decimals = 2}, .verdict = judge(163, 163, one), .shown = "0.01 x 16,384"},
-                   {.label = "1 % overhead, a day", .said = "$47K", .ours = {.value = dollars(day), .unit = "USD", .decimals = 0}, .verdict = judge(47000, 47000, dollars(day)),
-                    .shown = fmt::format("{} x 3 USD/h x 24 h; 47,000 USD is {} GPUs", text(one, 2), text(said_gpus, 0))},
-                   {.label = "5 % overhead, 30 days", .said = "$850K", .ours = {.value = dollars(month), .unit = "USD", .decimals = 0}, .verdict = judge(850e3, 850e3, dollars(month)),
-                    .shown = fmt::format("{} x 3 USD/h x 720 h; the text's own daily figure would give {} USD", text(five, 1), text(47000.0 * 5 * 30, 0))},
-                   {.label = "a 10M USD upgrade that saves 5 % is paid back in", .said = "\"many times over\"", .ours = {.value = payback, .unit = "months", .decimals = 2}, .verdict = Verdict::qualified,
-                    .shown = fmt::format("10,000,000 / {}; with the text's 850,000 a month {} months", text(dollars(month), 0), text(10e6 / 850e3, 1))},
-                   {.label = "5 % overhead, 30 days, at the price in our spec", .said = "-", .ours = {.value = dollars(five * listed.value * units::h(30 * 24)), .unit = "USD", .decimals = 0}, .verdict = Verdict::added,
-                    .shown = fmt::format("{} USD/h for an H100, {}; sellers differ threefold", text(in(listed.value, units::USD_per_h).value()), fabricost::name(listed.provenance.confidence))}}};
+  return {
+      .title = "Money",
+      .about = "Text 003: 16,384 GPUs at 3 USD an hour.",
+      .rows = {{.label = "1 % of the GPUs",
+                .said = "163",
+                .ours = {.value = one, .unit = "GPUs", .decimals = 2},
+                .verdict = judge(163, 163, one),
+                .shown = "0.01 x 16,384"},
+               {.label = "1 % overhead, a day",
+                .said = "$47K",
+                .ours = {.value = dollars(day), .unit = "USD", .decimals = 0},
+                .verdict = judge(47000, 47000, dollars(day)),
+                .shown = fmt::format("{} x 3 USD/h x 24 h; 47,000 USD is {} GPUs", text(one, 2), text(said_gpus, 0))},
+               {.label = "5 % overhead, 30 days",
+                .said = "$850K",
+                .ours = {.value = dollars(month), .unit = "USD", .decimals = 0},
+                .verdict = judge(850e3, 850e3, dollars(month)),
+                .shown = fmt::format("{} x 3 USD/h x 720 h; the text's own daily figure would give {} USD", text(five, 1),
+                                     text(47000.0 * 5 * 30, 0))},
+               {.label = "a 10M USD upgrade that saves 5 % is paid back in",
+                .said = "\"many times over\"",
+                .ours = {.value = payback, .unit = "months", .decimals = 2},
+                .verdict = Verdict::qualified,
+                .shown = fmt::format("10,000,000 / {}; with the text's 850,000 a month {} months", text(dollars(month), 0),
+                                     text(10e6 / 850e3, 1))},
+               {.label = "5 % overhead, 30 days, at the price in our spec",
+                .said = "-",
+                .ours = {.value = dollars(five * listed.value * units::h(30 * 24)), .unit = "USD", .decimals = 0},
+                .verdict = Verdict::added,
+                .shown = fmt::format("{} USD/h for an H100, {}; sellers differ threefold", text(in(listed.value, units::USD_per_h).value()),
+                                     fabricost::name(listed.provenance.confidence))}}};
 }
 
 Table scaling_efficiency() {
@@ -40,17 +60,26 @@ Table scaling_efficiency() {
   const auto row = [](std::string label, std::string said, Figure ours, Verdict verdict, std::string shown) {
     return Row{.label = std::move(label), .said = std::move(said), .ours = std::move(ours), .verdict = verdict, .shown = std::move(shown)};
   };
-  const auto range = [&](double low, double high) { return Figure{.value = percent(0.5 * (low + high), 8), .unit = "%", .low = percent(low, 8), .high = percent(high, 8)}; };
+  const auto range = [&](double low, double high) {
+    return Figure{
+        .low = percent(low, 8), .high = percent(high, 8), .note = fmt::format("{} to {} %", text(percent(low, 8)), text(percent(high, 8)))};
+  };
   const double network = percent(35, 419);
   return {.title = "Scaling efficiency",
           .about = "Text 003's percentages from its own numbers.",
-          .rows = {row("8 GPUs 6-7 times as fast", "80-90 %", range(6, 7), judge(80, 90, percent(6, 8)) == Verdict::reproduced ? Verdict::reproduced : Verdict::qualified, "6 / 8 to 7 / 8"),
-                   row("8 GPUs 3-4 times as fast", "40-50 %", range(3, 4), judge(40, 50, percent(3, 8)) == Verdict::reproduced ? Verdict::reproduced : Verdict::qualified, "3 / 8 to 4 / 8"),
-                   row("compute 85, communication 12, overhead 3", "87 %", {.value = percent(85, 97), .unit = "%", .decimals = 1}, judge(87, 87, percent(85, 97)), "85 / (85 + 12): overhead left out"),
-                   row("compute 45, communication 50, overhead 5", "45 %", {.value = percent(45, 95), .unit = "%", .decimals = 1}, judge(45, 45, percent(45, 95)), "45 / (45 + 50) by the rule of the row above; 45 / 100 is another rule"),
-                   row("all-reduce from 10 % to 25 % of a step", "InfiniBand to Ethernet", {.value = 0.25 / 0.75 / (0.1 / 0.9), .unit = "x"}, Verdict::unverifiable,
+          .rows = {row("8 GPUs 6-7 times as fast", "80-90 %", range(6, 7),
+                       judge(80, 90, percent(6, 8)) == Verdict::reproduced ? Verdict::reproduced : Verdict::qualified, "6 / 8 to 7 / 8"),
+                   row("8 GPUs 3-4 times as fast", "40-50 %", range(3, 4),
+                       judge(40, 50, percent(3, 8)) == Verdict::reproduced ? Verdict::reproduced : Verdict::qualified, "3 / 8 to 4 / 8"),
+                   row("compute 85, communication 12, overhead 3", "87 %", {.value = percent(85, 97), .unit = "%", .decimals = 1},
+                       judge(87, 87, percent(85, 97)), "85 / (85 + 12): overhead left out"),
+                   row("compute 45, communication 50, overhead 5", "45 %", {.value = percent(45, 95), .unit = "%", .decimals = 1},
+                       judge(45, 45, percent(45, 95)), "45 / (45 + 50) by the rule of the row above; 45 / 100 is another rule"),
+                   row("all-reduce from 10 % to 25 % of a step", "InfiniBand to Ethernet",
+                       {.value = 0.25 / 0.75 / (0.1 / 0.9), .unit = "x", .decimals = 1}, Verdict::unverifiable,
                        "takes a transfer 3 times as long; text 004 reports two equal clusters, one of each"),
-                   row("network share of Llama 3's failures", "10.7 %", {.value = network, .unit = "%", .decimals = 1}, judge(10.7, 10.7, network), "35 of 419 interruptions were switches and cables")}};
+                   row("network share of Llama 3's failures", "10.7 %", {.value = network, .unit = "%", .decimals = 1},
+                       judge(10.7, 10.7, network), "35 of 419 interruptions were switches and cables")}};
 }
 
 }  // namespace seed_tables

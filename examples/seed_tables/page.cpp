@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <stdexcept>
 
 namespace seed_tables {
@@ -16,9 +15,12 @@ namespace {
 std::string anchor(std::string_view title) {
   std::string out;
   for (const char c : title) {
-    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
-    else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-') out += c;
-    else if (c == ' ') out += '-';
+    if (c >= 'A' && c <= 'Z')
+      out += static_cast<char>(c - 'A' + 'a');
+    else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-')
+      out += c;
+    else if (c == ' ')
+      out += '-';
   }
   return out;
 }
@@ -34,7 +36,8 @@ std::string cell(std::string_view content) {
 
 constexpr std::string_view introduction = R"(# The source texts' tables, recomputed
 
-This page is printed by `examples/seed_tables` (`build/examples/seed_tables > docs/seed-tables.md`); a test keeps it fresh, so do not edit it.
+This page is printed by `examples/seed_tables` (`build/examples/seed_tables > docs/seed-tables.md`); a test keeps it fresh, so do not
+edit it.
 
 fabricost grew out of five public texts about GPU interconnects. They are widely repeated, and they disagree with each other
 and with the hardware. Here each of their tables stands beside what fabricost computes from its specs (`data/`) and its
@@ -53,13 +56,15 @@ How to read the tables:
 - **One way.** A bandwidth is payload in one direction unless a cell says otherwise. A datasheet's "900 GB/s" for NVLink counts both
   directions; 450 GB/s is what a transfer can use. GB is 10^9 bytes, MiB 2^20. "Reproduced" figures that count both ways are met by
   twice ours.
+- **The last column** puts the numbers in. In it x is "times".
 - **naive** divides the bytes a ring all-reduce sends, 2(n-1)/n of the buffer, by the slowest link's one-way rate: no latency, no protocol.
-- **predicted** is fabricost's own answer, what NCCL takes: the time it adds up from launch, serial steps and wire. In brackets the interval in which
-  nine of ten measurements should fall. *calibrated*: fitted on this very machine; *sibling*: on one built like it; *datasheet*: on
-  neither, and the interval is wide because of it.
-- **Verdicts.** *reproduced*: the figure follows, counted as the text counts. *qualified*: the figure exists but means something else, or holds
-  only in part; the row says what. *corrected*: it does not follow; ours stands beside it. *not checkable*: nobody has published what it
-  would take. Where a row compares numbers the verdict is computed: within 3 % of the text's figure or range is reproduced.
+- **predicted** is fabricost's own answer, what NCCL takes: the time it adds up from launch, serial steps and wire. In brackets the
+  interval in which nine of ten measurements should fall. *calibrated*: fitted on this very machine; *sibling*: on one built like it;
+  *datasheet*: on neither, and the interval is wide because of it.
+- **Verdicts.** *reproduced*: the figure follows, counted as the text counts. *qualified*: the figure exists but means something else,
+  or holds only in part; the row says what. *corrected*: it does not follow; ours stands beside it. *not checkable*: nobody has
+  published what it would take. Where a row compares numbers the verdict is computed: within 3 % of the text's figure or range is
+  reproduced.
 
 )";
 
@@ -82,7 +87,7 @@ std::string markdown(const Table& table) {
     std::vector<std::string> cells{row.label, row.said};
     for (const Figure& figure : row.beside) cells.push_back(figure.text());
     const std::string verdict = row.verdict == Verdict::corrected ? "**corrected**" : std::string{name(row.verdict)};
-    cells.insert(cells.end(), {std::isnan(row.ours.value) ? row.ours.text() : fmt::format("**{}**", row.ours.text()), verdict, row.shown});
+    cells.insert(cells.end(), {row.ours.text() == "-" ? row.ours.text() : fmt::format("**{}**", row.ours.text()), verdict, row.shown});
     line(cells);
   }
   if (!table.remark.empty()) out += fmt::format("\n{}\n", table.remark);

@@ -68,8 +68,10 @@ std::string text(double value, int decimals) {
   if (std::isnan(value)) return "-";
   if (decimals < 0) {
     const double size = std::fabs(value);
-    if (size < 1e15 && std::fabs(value - std::round(value)) < 1e-9 * std::fmax(1, size)) decimals = 0;
-    else decimals = size == 0 ? 0 : std::max(0, 2 - static_cast<int>(std::floor(std::log10(size) + 1e-12)));
+    if (size < 1e15 && std::fabs(value - std::round(value)) < 1e-9 * std::fmax(1, size))
+      decimals = 0;
+    else
+      decimals = size == 0 ? 0 : std::max(0, 2 - static_cast<int>(std::floor(std::log10(size) + 1e-12)));
   }
   return grouped(fmt::format("{:.{}f}", value, decimals));
 }
@@ -79,10 +81,12 @@ std::string sum_text(const Prediction& prediction, double unit, std::string_view
   double rest = 0;
   for (const Term& term : prediction.terms) {
     const double seconds = term.time.value();
-    if (seconds < 1e-3 * prediction.seconds) rest += seconds;
-    else out += fmt::format("{}{} {}", out.empty() ? "" : " + ", term.name.view(), text(seconds / unit));
+    if (seconds < 1e-3 * prediction.seconds)
+      rest += seconds;
+    else
+      out += fmt::format("{}{} {}", out.empty() ? "" : " + ", term.name.view(), text(seconds / unit));
   }
-  return fmt::format("{}{} {}", out, rest > 0 ? " + rest under 0.1 %" : "", unit_name);
+  return fmt::format("{} {}{}", out, unit_name, rest > 0 ? ", the rest under 0.1 %" : "");
 }
 
 std::string ran_text(const Prediction& prediction) {
@@ -99,7 +103,11 @@ Figure time_figure(const Prediction& prediction, double unit, std::string unit_n
 // Grattafiori et al., The Llama 3 Herd of Models, 2024, table 3. One layer of the 70B: q and o 2 x 8192^2, k and v 2 x 8192 x 1024,
 // MLP 3 x 8192 x 28672.
 const Model& llama_70b() {
-  static const Model model{.parameters = 70e9, .layers = 80, .hidden = 8192, .kv_heads = 8, .head_size = 128,
+  static const Model model{.parameters = 70e9,
+                           .layers = 80,
+                           .hidden = 8192,
+                           .kv_heads = 8,
+                           .head_size = 128,
                            .layer_parameters = 2.0 * 8192 * 8192 + 2.0 * 8192 * 1024 + 3.0 * 8192 * 28672};
   return model;
 }

@@ -37,6 +37,8 @@ namespace seed_tables {
 [[nodiscard]] std::string sum_text(const fabricost::Prediction& prediction, double unit, std::string_view unit_name);
 /// "ring under LL, calibrated"
 [[nodiscard]] std::string ran_text(const fabricost::Prediction& prediction);
+/// Percent of the time that is neither wire nor local copies. (all_reduce.cpp)
+[[nodiscard]] double latency_share(const fabricost::Prediction& prediction);
 /// The time as a figure with its interval.
 [[nodiscard]] Figure time_figure(const fabricost::Prediction& prediction, double unit, std::string unit_name);
 

@@ -32,7 +32,7 @@ Verdict judge(double said_low, double said_high, double ours, double tolerance) 
 std::string Figure::text() const {
   if (std::isnan(value)) return note.empty() ? "-" : note;
   std::string out = seed_tables::text(value, decimals);
-  if (!unit.empty()) out += fmt::format(" {}", unit);
+  if (!unit.empty()) out += unit == "x" ? unit : fmt::format(" {}", unit);
   if (low < high) out += fmt::format(" ({} to {})", seed_tables::text(low, decimals), seed_tables::text(high, decimals));
   if (!note.empty()) out += fmt::format(" ({})", note);
   return out;

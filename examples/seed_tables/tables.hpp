@@ -28,9 +28,9 @@ enum class Verdict : unsigned char {
 struct Figure {
   double value = std::numeric_limits<double>::quiet_NaN();  ///< NaN: there is none
   std::string unit{};
-  int decimals = -1;                ///< -1: three significant digits, all digits of a whole number
+  int decimals = -1;                 ///< -1: three significant digits, all digits of a whole number
   double low = value, high = value;  ///< nine in ten measurements; equal when the number is no prediction
-  std::string note{};               ///< printed after it, in brackets
+  std::string note{};                ///< printed after it, in brackets
 
   /// "450 GB/s", "17.0 us (16.2 to 17.8)"; a dash when there is no number.
   [[nodiscard]] std::string text() const;
@@ -108,8 +108,8 @@ struct Table {
 /// Small-message and bandwidth constants of an earlier additive fit, kept because the reference figures in the tests were
 /// computed with them: t = start + step x 2(n-1) + 2(n-1)/n S / rate. The library prices with constants of its own.
 struct AdditiveRing {
-  double start = 0, step = 0;      ///< seconds
-  double bytes_per_second = 0;     ///< one way
+  double start = 0, step = 0;   ///< seconds
+  double bytes_per_second = 0;  ///< one way
   /// Seconds of one all-reduce of `bytes` over `ranks`.
   [[nodiscard]] double operator()(double bytes, int ranks) const;
 };

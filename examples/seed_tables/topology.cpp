@@ -4,8 +4,8 @@
 /// Each symbol names the nearest common point of two GPUs in the tree of PCIe switches, host bridges and sockets. Distances in a
 /// tree are ultrametric: of any three GPUs the two largest distances are equal. Reading real matrices is `fabricost topo`.
 
-#include "page.hpp"
 #include "topology.hpp"
+#include "page.hpp"
 
 #include "specs.hpp"
 
@@ -45,7 +45,8 @@ Matrix matrix_of_the_text() {
 
 std::string topology_example() {
   const Matrix matrix = matrix_of_the_text();
-  std::string out = "### A `topo -m` matrix that cannot exist\n\nText 001 shows this for four GPUs without NVLink (two rows of four):\n\n|  |";
+  std::string out =
+      "### A `topo -m` matrix that cannot exist\n\nText 001 shows this for four GPUs without NVLink (two rows of four):\n\n|  |";
   for (std::size_t i = 0; i < matrix.size(); ++i) out += fmt::format(" GPU{} |", i);
   out += "\n|---|---|---|---|---|\n";
   for (std::size_t i = 0; i < 2; ++i) {
@@ -55,12 +56,18 @@ std::string topology_example() {
   }
   if (const auto found = contradiction(matrix))
     out += fmt::format(
-        "\n**corrected**: GPU{} and GPU{} meet at {}, the same PCIe switch, so everything else is equally far from both. Yet GPU{} is {} from GPU{} and {} from GPU{}. Among any three GPUs the two largest distances must be "
-        "equal; here they are {} and {}. The text also leaves out PXB (several PCIe switches, no host bridge) and NODE (several host bridges of one socket); its PHB means a common host bridge. `fabricost topo` will read and check "
+        "\n**corrected**: GPU{} and GPU{} meet at {}, the same PCIe switch, so everything else is equally far from both. Yet GPU{} is {} "
+        "from GPU{} and {} from GPU{}. Among any three GPUs the two largest distances must be "
+        "equal; here they are {} and {}. The text also leaves out PXB (several PCIe switches, no host bridge) and NODE (several host "
+        "bridges of one socket); its PHB means a common host bridge. `fabricost topo` will read and check "
         "such matrices.\n",
-        found->a, found->b, name(found->ab), found->c, name(found->ac), found->a, name(found->bc), found->b, name(found->ac), name(found->bc));
+        found->a, found->b, name(found->ab), found->c, name(found->ac), found->a, name(found->bc), found->b, name(found->ac),
+        name(found->bc));
   const int links = tier(machine("dgx-h100"), fabricost::TierRole::scale_up).links;
-  out += fmt::format("\nThe matrix of a DGX H100 in the same text, NV{} everywhere, is **reproduced**: each GPU has {} links in all, to the switches. It does not have {} to each of 7 peers.\n", links, links, links);
+  out += fmt::format(
+      "\nThe matrix of a DGX H100 in the same text, NV{} everywhere, is **reproduced**: each GPU has {} links in all, to the switches. It "
+      "does not have {} to each of 7 peers.\n",
+      links, links, links);
   return out;
 }
 

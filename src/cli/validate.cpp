@@ -13,12 +13,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <unistd.h>
 
 namespace fabricost::cli {
 namespace {
@@ -38,9 +38,11 @@ struct ValidateOptions {
   int value = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, fault] = std::from_chars(text.data(), end, value);
-  if ((fault == std::errc{} || fault == std::errc::result_out_of_range) && stopped == end && text.front() != '-' && (fault != std::errc{} || value > 10000000))
+  if ((fault == std::errc{} || fault == std::errc::result_out_of_range) && stopped == end && text.front() != '-' &&
+      (fault != std::errc{} || value > 10000000))
     throw RequestError(fmt::format("{}: \"{}\" is too many", option, text));
-  if (fault != std::errc{} || stopped != end || value < 1) throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
+  if (fault != std::errc{} || stopped != end || value < 1)
+    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
   return value;
 }
 
@@ -103,7 +105,8 @@ void write_file(const std::string& target, const std::string& text) {
     if (!rule) throw_unknown(options.choice, "a choice", listed(rule_names));
     how.rule = *rule;
   }
-  const PointSource otherwise{.system = options.system, .nodes = count_of(options.nodes, "--nodes"), .ranks = count_of(options.ranks, "--ranks")};
+  const PointSource otherwise{
+      .system = options.system, .nodes = count_of(options.nodes, "--nodes"), .ranks = count_of(options.ranks, "--ranks")};
   if (!options.system.empty()) (void)load_system(options.system, {}, options.calibration);  // a name that was typed must exist
   Points points;
   for (const std::string& file : options.files) points.append(read_points(file, otherwise));

@@ -25,8 +25,9 @@ constexpr std::size_t most_rows = 64;
 }
 
 [[nodiscard]] bool same_run(const Point& a, const Point& b) {
-  return a.system == b.system && a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.collective == b.collective && a.dtype == b.dtype &&
-         a.library == b.library && a.algorithm == b.algorithm && a.protocol == b.protocol && a.gpu_direct == b.gpu_direct;
+  return a.system == b.system && a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.collective == b.collective &&
+         a.dtype == b.dtype && a.library == b.library && a.algorithm == b.algorithm && a.protocol == b.protocol &&
+         a.gpu_direct == b.gpu_direct;
 }
 
 /// True for the points of one operation on one machine, few enough to be shown one by one.
@@ -43,7 +44,8 @@ constexpr std::size_t most_rows = 64;
 }
 
 [[nodiscard]] std::string run_title(const Point& p) {
-  std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes, p.nodes == 1 ? "" : "s", p.system);
+  std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes,
+                                p.nodes == 1 ? "" : "s", p.system);
   if (!p.library.empty()) out += ", " + p.library;
   if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
   if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));
@@ -51,10 +53,17 @@ constexpr std::size_t most_rows = 64;
 }
 
 [[nodiscard]] std::string beside(const std::vector<const ComparedPoint*>& points) {
-  TextTable rows{{{"size", right}, {"measured us", right}, {"predicted us", right}, {"error %", right}, {"runs"}, {"busbw GB/s measured", right}, {"predicted", right}}};
+  TextTable rows{{{"size", right},
+                  {"measured us", right},
+                  {"predicted us", right},
+                  {"error %", right},
+                  {"runs"},
+                  {"busbw GB/s measured", right},
+                  {"predicted", right}}};
   for (const ComparedPoint* p : points)
-    rows.row({size_text(Bytes::from_value(p->point.bytes)), fmt::format("{:.2f}", p->point.seconds * 1e6), fmt::format("{:.2f}", p->prediction.seconds * 1e6),
-              fmt::format("{:+.1f}", 100 * p->error()), fmt::format("{} {}", name(p->prediction.ran.algorithm), name(p->prediction.ran.protocol)),
+    rows.row({size_text(Bytes::from_value(p->point.bytes)), fmt::format("{:.2f}", p->point.seconds * 1e6),
+              fmt::format("{:.2f}", p->prediction.seconds * 1e6), fmt::format("{:+.1f}", 100 * p->error()),
+              fmt::format("{} {}", name(p->prediction.ran.algorithm), name(p->prediction.ran.protocol)),
               fmt::format("{:.2f}", bus_rate(*p, p->point.seconds)), fmt::format("{:.2f}", bus_rate(*p, p->prediction.seconds))});
   return rows.text(2);
 }
@@ -79,13 +88,15 @@ constexpr std::size_t most_rows = 64;
   }
   std::string out = "  busbw in GB/s against size: o measured, + predicted, * both\n";
   for (int y = 0; y < height; ++y) {
-    std::string line = y % 5 == 0 ? fmt::format("{:>{}.4g} |", top * (height - 1 - y) / (height - 1), margin - 2) : std::string(margin - 1, ' ') + "|";
+    std::string line =
+        y % 5 == 0 ? fmt::format("{:>{}.4g} |", top * (height - 1 - y) / (height - 1), margin - 2) : std::string(margin - 1, ' ') + "|";
     line += grid[static_cast<std::size_t>(y)];
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
   out += std::string(margin - 1, ' ') + "+" + std::string(width, '-') + "\n";
-  const std::string low = size_text(Bytes::from_value(points.front()->point.bytes)), high = size_text(Bytes::from_value(points.back()->point.bytes));
+  const std::string low = size_text(Bytes::from_value(points.front()->point.bytes)),
+                    high = size_text(Bytes::from_value(points.back()->point.bytes));
   const auto between = static_cast<int>(width) - static_cast<int>(low.size()) - static_cast<int>(high.size());
   return out + std::string(margin, ' ') + low + std::string(static_cast<std::size_t>(std::max(1, between)), ' ') + high + "\n";
 }
@@ -100,9 +111,9 @@ constexpr std::size_t most_rows = 64;
   const int most = *std::max_element(counts.begin(), counts.end());
   TextTable rows{{{"error %", right}, {"points", right}, {""}}};
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::string label = i == 0                ? fmt::format("below {:+.0f}", edges.front())
-                              : i == edges.size()   ? fmt::format("above {:+.0f}", edges.back())
-                                                    : fmt::format("{:+.0f} to {:+.0f}", edges[i - 1], edges[i]);
+    const std::string label = i == 0              ? fmt::format("below {:+.0f}", edges.front())
+                              : i == edges.size() ? fmt::format("above {:+.0f}", edges.back())
+                                                  : fmt::format("{:+.0f} to {:+.0f}", edges[i - 1], edges[i]);
     const int bar = (counts[i] * longest + most - 1) / most;  // whatever is there shows
     rows.row({label, std::to_string(counts[i]), std::string(static_cast<std::size_t>(bar), '#')});
   }
@@ -110,13 +121,21 @@ constexpr std::size_t most_rows = 64;
 }
 
 void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e) {
-  rows.row({label, std::to_string(e.points), fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape), fmt::format("{:.3f}", e.p90_abs_log2),
-            fmt::format("{:.0f} %", 100 * e.within_10pct), fmt::format("{:.0f} %", 100 * e.within_25pct), fmt::format("{:.0f} %", 100 * e.interval_coverage)});
+  rows.row({label, std::to_string(e.points), fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape),
+            fmt::format("{:.3f}", e.p90_abs_log2), fmt::format("{:.0f} %", 100 * e.within_10pct),
+            fmt::format("{:.0f} %", 100 * e.within_25pct), fmt::format("{:.0f} %", 100 * e.interval_coverage)});
 }
 
 /// All groups in one table, so that their columns line up; a grouping with one member says nothing new.
 [[nodiscard]] std::string error_tables(const ValidationReport& report) {
-  TextTable rows{{{""}, {"points", right}, {"median %", right}, {"mean %", right}, {"p90 |log2|", right}, {"within 10 %", right}, {"within 25 %", right}, {"in interval", right}}};
+  TextTable rows{{{""},
+                  {"points", right},
+                  {"median %", right},
+                  {"mean %", right},
+                  {"p90 |log2|", right},
+                  {"within 10 %", right},
+                  {"within 25 %", right},
+                  {"in interval", right}}};
   error_row(rows, "all", report.total);
   const auto add = [&](const char* heading, const std::vector<ErrorGroup>& groups) {
     if (groups.size() < 2) return;
@@ -147,7 +166,8 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
     const auto points = by_bytes(report.points);
     out += terminal.strong(run_title(report.points.front().point)) + "\n" + beside(points) + "\n" + plot(points) + "\n";
   }
-  out += terminal.strong(fmt::format("{} measured times, {} point{}", measured, report.total.points, report.total.points == 1 ? "" : "s")) + "\n";
+  out += terminal.strong(fmt::format("{} measured times, {} point{}", measured, report.total.points, report.total.points == 1 ? "" : "s")) +
+         "\n";
   if (!report.points.empty()) {
     out += error_tables(report);
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
@@ -169,11 +189,12 @@ std::string per_point_csv(const ValidationReport& report) {
   for (const ComparedPoint& c : report.points) {
     const Point& p = c.point;
     const Prediction& q = c.prediction;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes, p.gpus_per_node, name(p.collective),
-                       name(p.dtype), whole_or_real(p.bytes), p.seconds * 1e6, p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library),
-                       io::csv_quoted(p.library_version), p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
-    out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol), 100 * c.error(),
-                       name(q.basis), p.repeats);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes,
+                       p.gpus_per_node, name(p.collective), name(p.dtype), whole_or_real(p.bytes), p.seconds * 1e6,
+                       p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library), io::csv_quoted(p.library_version),
+                       p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol),
+                       100 * c.error(), name(q.basis), p.repeats);
   }
   return out;
 }

@@ -25,7 +25,8 @@ std::optional<CsvFault> split_csv(std::string_view line, std::vector<CsvCell>& c
       const std::size_t open = at++;
       for (;; ++at) {
         if (at >= line.size())
-          return CsvFault{static_cast<int>(open) + 1, "the quote is not closed on this line", "close it; a quote inside a cell is written twice: \"\""};
+          return CsvFault{static_cast<int>(open) + 1, "the quote is not closed on this line",
+                          "close it; a quote inside a cell is written twice: \"\""};
         if (line[at] == '"') {
           if (at + 1 >= line.size() || line[at + 1] != '"') break;
           ++at;
@@ -35,7 +36,8 @@ std::optional<CsvFault> split_csv(std::string_view line, std::vector<CsvCell>& c
       ++at;
       while (at < line.size() && blank(line[at])) ++at;
       if (at < line.size() && line[at] != ',')
-        return CsvFault{static_cast<int>(at) + 1, "there is text after the closing quote", "put the whole cell in quotes; a quote inside it is written twice: \"\""};
+        return CsvFault{static_cast<int>(at) + 1, "there is text after the closing quote",
+                        "put the whole cell in quotes; a quote inside it is written twice: \"\""};
     } else {
       const std::size_t end = std::min(line.find(',', at), line.size());
       std::size_t last = end;
@@ -65,7 +67,8 @@ CsvTable::CsvTable(const std::filesystem::path& file) : reader_(file) {
     finish();
   }
   for (const CsvCell& cell : cells_) {
-    if (!cell.text.empty() && column(cell.text) >= 0) fault_at(cell.column, fmt::format("the column \"{}\" is there twice", cell.text), "keep one of them");
+    if (!cell.text.empty() && column(cell.text) >= 0)
+      fault_at(cell.column, fmt::format("the column \"{}\" is there twice", cell.text), "keep one of them");
     header_.push_back(cell.text);
   }
   finish();

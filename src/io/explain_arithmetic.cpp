@@ -9,8 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace fabricost::detail {
 namespace {
+
+constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
 
 [[nodiscard]] std::string megabytes(double bytes) { return fmt::format("{:.7g} MB", bytes / 1e6); }
 [[nodiscard]] std::string kind_name(TermKind kind) { return name(kind); }
@@ -30,7 +34,7 @@ class Sum {
   }
   /// count x S over the rate that one byte's seconds are the inverse of; what would print as nothing is left out.
   void rate(const Part& p) {
-    if (p.value() * story_.bytes() < 0.5e-9) return;
+    if (p.value() * story_.bytes() < nothing) return;
     const std::string formula = parallel(story_) ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12)
                                                  : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each);
     row(p.kind, p.level, formula + links_used(p), p.value() * story_.bytes());
@@ -88,8 +92,8 @@ class Sum {
 void add_volume_extras(Sum& sum, const Story& story) {
   const Line& line = story.line;
   const double S = story.bytes();
-  if (line.early_rate != 0) {
-    const double first = std::min(S, line.early);
+  const double first = std::min(S, line.early);
+  if (std::fabs(line.early_rate * first) >= nothing) {
     sum.row(line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
             fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12, line.early_rate < 0 ? " (still in cache)" : " (first touched)"),
             line.early_rate * first);
@@ -122,7 +126,7 @@ std::string tell_arithmetic(const Story& story) {
                                               story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
                                                   ? ""
                                                   : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
-  const double a = latency.seconds(), b = volume.seconds();
+  const double a = latency.seconds(), b = line.volume(S);
   if (outside.rows() > 0) {
     outside.total("c");
     out += "  c: paid whatever the transfer does\n" + outside.text();

@@ -35,11 +35,18 @@ Issue fault_in_line(const std::string& file, int number, int column, const std::
     for (char& c : excerpt)  // what a terminal would act on is not repeated to it
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   }
-  return {.file = file, .line = number, .column = column, .path = "", .message = std::move(message), .remedy = std::move(remedy), .excerpt = std::move(excerpt)};
+  return {.file = file,
+          .line = number,
+          .column = column,
+          .path = "",
+          .message = std::move(message),
+          .remedy = std::move(remedy),
+          .excerpt = std::move(excerpt)};
 }
 
 SpecError fault_of_file(const std::string& file, std::string message, std::string remedy) {
-  return SpecError({{.file = file, .line = 0, .column = 0, .path = "", .message = std::move(message), .remedy = std::move(remedy), .excerpt = ""}});
+  return SpecError(
+      {{.file = file, .line = 0, .column = 0, .path = "", .message = std::move(message), .remedy = std::move(remedy), .excerpt = ""}});
 }
 
 LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
@@ -47,7 +54,8 @@ LineReader::LineReader(const std::filesystem::path& file) : name_(file.string())
   const auto status = std::filesystem::status(file, error);
   if (status.type() == std::filesystem::file_type::not_found) throw fault_of_file(name_, "there is no such file", "");
   if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "");
-  if (!std::filesystem::is_regular_file(status)) throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");
+  if (!std::filesystem::is_regular_file(status))
+    throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");
   const auto size = std::filesystem::file_size(file, error);
   if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "");
   if (size > largest_file) throw fault_of_file(name_, "is larger than 2 GiB", "keep the lines with measurements, for example with grep");
@@ -90,7 +98,8 @@ bool LineReader::next(std::string& line) {
     if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
   }
   if (const auto zero = line.find('\0'); zero != std::string::npos)
-    throw SpecError({fault_in_line(name_, number_, static_cast<int>(zero) + 1, "", "there is a zero byte: the file is not text", "unpack or export it first")});
+    throw SpecError({fault_in_line(name_, number_, static_cast<int>(zero) + 1, "", "there is a zero byte: the file is not text",
+                                   "unpack or export it first")});
   return true;
 }
 

@@ -42,7 +42,8 @@ class LineReader {
 };
 
 /// A fault at a place of a file that the reader shows with its line. \param column 0: of the whole line
-[[nodiscard]] Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message, std::string remedy);
+[[nodiscard]] Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message,
+                                  std::string remedy);
 
 /// A fault of a whole file.
 [[nodiscard]] SpecError fault_of_file(const std::string& file, std::string message, std::string remedy);

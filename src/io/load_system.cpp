@@ -241,6 +241,7 @@ Library collectives_of(const Gpu& gpu) {
 
 /// The tree of the GPU a system names, with overrides of the form gpu.KEY applied.
 Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
+  if (is_missing_file(at, "gpu", name, faults)) return {};
   try {
     SpecNode tree = library.resolve("gpus", name);
     for (const auto& [path, value] : overrides) {

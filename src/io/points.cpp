@@ -30,7 +30,9 @@ Format format_of(const std::filesystem::path& file) {
     if (line[first] == '{' || (line[first] == '[' && (second == std::string::npos || line[second] == '{'))) return Format::json;
     std::vector<io::CsvCell> cells;
     if (line.find(',') == std::string::npos || io::split_csv(line, cells)) return Format::text;
-    const auto has = [&](std::string_view name) { return std::any_of(cells.begin(), cells.end(), [&](const io::CsvCell& c) { return c.text == name; }); };
+    const auto has = [&](std::string_view name) {
+      return std::any_of(cells.begin(), cells.end(), [&](const io::CsvCell& c) { return c.text == name; });
+    };
     if (has("phase") && has("tokens_per_rank")) return Format::moe;
     if (has("operation") || (has("bytes") && has("time_us"))) return Format::points;
     if (has("id") && has("group") && has("source")) return Format::workload;
@@ -62,7 +64,8 @@ Points read_points(const std::filesystem::path& file, const PointSource& otherwi
       throw io::fault_of_file(file.string(), "is a table of MoE dispatch and combine, not of collectives",
                               "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
     case Format::workload:
-      throw io::fault_of_file(file.string(), "is a table of workloads, not of collectives", "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
+      throw io::fault_of_file(file.string(), "is a table of workloads, not of collectives",
+                              "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
     default: break;
   }
   const io::RunDescriptions runs = io::read_sources(file);
@@ -71,7 +74,8 @@ Points read_points(const std::filesystem::path& file, const PointSource& otherwi
 }
 
 std::vector<Point> merge_repeats(const std::vector<Point>& points) {
-  using Key = std::tuple<std::string, int, int, Collective, DataType, double, std::string, std::optional<bool>, std::optional<Algorithm>, std::optional<Protocol>>;
+  using Key = std::tuple<std::string, int, int, Collective, DataType, double, std::string, std::optional<bool>, std::optional<Algorithm>,
+                         std::optional<Protocol>>;
   std::map<Key, std::size_t> index;
   std::vector<Point> out;
   std::vector<std::vector<double>> times;

@@ -55,7 +55,8 @@ int count_in(CsvTable& table, int column, std::string_view name) {
   const NumberCell cell = number_in(table, column, name);
   if (cell.kind == NumberCell::Kind::empty || cell.kind == NumberCell::Kind::fault) return 0;
   if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > most_counted || cell.value != std::floor(cell.value)) {
-    table.fault(column, fmt::format("{} is {}, not a whole number from 1 to {}", name, table.cell(column), most_counted), "write a count, or leave the cell empty");
+    table.fault(column, fmt::format("{} is {}, not a whole number from 1 to {}", name, table.cell(column), most_counted),
+                "write a count, or leave the cell empty");
     return 0;
   }
   return static_cast<int>(cell.value);
@@ -80,13 +81,25 @@ std::optional<Enum> name_in(CsvTable& table, int column, std::string_view what, 
 }
 
 struct Columns {
-  int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes, algbw, busbw;
+  int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes,
+      algbw, busbw;
 
   explicit Columns(const CsvTable& t)
-      : source(t.column("source")), system(t.column("system")), nodes(t.column("nodes")), gpus_per_node(t.column("gpus_per_node")),
-        operation(t.column("operation")), dtype(t.column("dtype")), bytes(t.column("bytes")), time(t.column("time_us")),
-        in_place(t.column("in_place")), library(t.column("library")), library_version(t.column("library_version")),
-        algorithm(t.column("algorithm")), protocol(t.column("protocol")), notes(t.column("notes")), algbw(t.column("algbw")),
+      : source(t.column("source")),
+        system(t.column("system")),
+        nodes(t.column("nodes")),
+        gpus_per_node(t.column("gpus_per_node")),
+        operation(t.column("operation")),
+        dtype(t.column("dtype")),
+        bytes(t.column("bytes")),
+        time(t.column("time_us")),
+        in_place(t.column("in_place")),
+        library(t.column("library")),
+        library_version(t.column("library_version")),
+        algorithm(t.column("algorithm")),
+        protocol(t.column("protocol")),
+        notes(t.column("notes")),
+        algbw(t.column("algbw")),
         busbw(t.column("busbw")) {}
 };
 
@@ -96,8 +109,10 @@ void require(CsvTable& table, const Columns& at) {
   if (at.bytes < 0) missing.emplace_back("bytes");
   if (at.time < 0 && at.busbw < 0 && at.algbw < 0) missing.emplace_back("time_us");
   if (missing.empty()) return;
-  table.fault(-1, fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
-              "columns: source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes");
+  table.fault(
+      -1,
+      fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
+      "columns: source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes");
   table.finish();
 }
 
@@ -129,12 +144,14 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
 }  // namespace
 
 NamedOperation operation_named(std::string_view text) {
-  static constexpr std::array<std::string_view, 14> others{"gather",     "scatter",   "barrier",  "all_to_all_v", "all_gather_v", "gather_v",   "scatter_v",
-                                                           "hypercube", "scan",      "exscan",   "reduce_local", "put",          "multicast", "all_reduce_bias"};
+  static constexpr std::array<std::string_view, 14> others{"gather",       "scatter",   "barrier",   "all_to_all_v",   "all_gather_v",
+                                                           "gather_v",     "scatter_v", "hypercube", "scan",           "exscan",
+                                                           "reduce_local", "put",       "multicast", "all_reduce_bias"};
   const auto modelled = parse_collective(text);
   if (modelled) return {modelled, true};
   const std::string folded = fabricost::detail::folded(text);
-  return {std::nullopt, std::any_of(others.begin(), others.end(), [&](std::string_view o) { return fabricost::detail::folded(o) == folded; })};
+  return {std::nullopt,
+          std::any_of(others.begin(), others.end(), [&](std::string_view o) { return fabricost::detail::folded(o) == folded; })};
 }
 
 int gpus_per_node_of(const std::string& system) { return load_system(system).gpus_per_node; }
@@ -160,7 +177,8 @@ Points read_point_csv(const std::filesystem::path& file, const PointSource& othe
     } else if (table.cell(at.operation).empty()) {
       because("operation is empty");
     } else {
-      table.fault(at.operation, fmt::format("unknown operation \"{}\"", table.cell(at.operation)), near_or_all(table.cell(at.operation), collective_names));
+      table.fault(at.operation, fmt::format("unknown operation \"{}\"", table.cell(at.operation)),
+                  near_or_all(table.cell(at.operation), collective_names));
     }
     point.dtype = name_in<DataType>(table, at.dtype, "dtype", data_type_names, parse_data_type).value_or(DataType::half);
     point.algorithm = name_in<Algorithm>(table, at.algorithm, "algorithm", algorithm_names, parse_algorithm);
@@ -186,7 +204,8 @@ Points read_point_csv(const std::filesystem::path& file, const PointSource& othe
     if (point.nodes == 0) point.nodes = otherwise.nodes > 0 ? otherwise.nodes : 1;
     if (point.gpus_per_node == 0 && otherwise.ranks > 0) {
       if (otherwise.ranks % point.nodes != 0)
-        throw RequestError(fmt::format("{}:{}: {} ranks do not spread evenly over {} nodes", table.name(), table.line(), otherwise.ranks, point.nodes));
+        throw RequestError(
+            fmt::format("{}:{}: {} ranks do not spread evenly over {} nodes", table.name(), table.line(), otherwise.ranks, point.nodes));
       point.gpus_per_node = otherwise.ranks / point.nodes;
     }
     if (static_cast<double>(point.nodes) * point.gpus_per_node > 1e8) {
@@ -212,9 +231,10 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
   CsvTable table(file);
   const int id = table.column("id");
   if (id < 0) return {};  // somebody else's file of that name
-  const int system = table.column("system"), nodes = table.column("nodes"), gpus = table.column("gpus_per_node"), nics = table.column("nics_per_node"),
-            rate = table.column("nic_gbps"), direct = table.column("gdr"), sharp = table.column("sharp"), algorithm = table.column("algorithm_forced"),
-            protocol = table.column("protocol_forced"), health = table.column("health");
+  const int system = table.column("system"), nodes = table.column("nodes"), gpus = table.column("gpus_per_node"),
+            nics = table.column("nics_per_node"), rate = table.column("nic_gbps"), direct = table.column("gdr"),
+            sharp = table.column("sharp"), algorithm = table.column("algorithm_forced"), protocol = table.column("protocol_forced"),
+            health = table.column("health");
   RunDescriptions out;
   while (table.next()) {
     if (table.cell(id).empty()) continue;

@@ -66,7 +66,7 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   for (const std::string& name : names) {
     std::size_t distance = io::edit_distance(wanted, name);
     // a part of the name is nearer than its missing letters say
-    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos)) distance = std::min<std::size_t>(distance, 2);
+    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos)) distance = std::min<std::size_t>(distance, 1);
     if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
@@ -102,6 +102,12 @@ namespace io {
 
 bool is_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  if (!is_path(name) || is_there(name)) return false;
+  faults.add(issue_at(at.mark, path, fmt::format("no file \"{}\"", clipped(name)), "a path is relative to the file that names it"));
+  return true;
 }
 
 namespace {
@@ -180,6 +186,7 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
     }
     if (open.size() > 8) throw refuse("more than 8 files extend each other", "flatten the chain");
     result = resolve_file(folder, next, open, chain);
+    if (result.kind != SpecNode::Kind::map) throw refuse(fmt::format("\"{}\" is not a map of keys and values", next.string()), "extend a spec");
     overlay(result, tree);
   } else {
     result = std::move(tree);
@@ -193,10 +200,7 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
 template <class Part, class Read>
 const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
   if (const auto found = known.find(name); found != known.end()) return &found->second;
-  if (is_path(name) && !is_there(name)) {
-    faults.add(issue_at(at.mark, path, fmt::format("no file \"{}\"", name), "a path is relative to the file that names it"));
-    return nullptr;
-  }
+  if (is_missing_file(at, path, name, faults)) return nullptr;
   try {
     Part part = read(resolve(folder, name), faults);
     return &known.emplace(name, std::move(part)).first->second;

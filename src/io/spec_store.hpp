@@ -51,5 +51,7 @@ class SpecStore {
 
 /// True for what names a file rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);
+/// True, and a fault at `at`, for the path of a file that is not there.
+[[nodiscard]] bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
 
 }  // namespace fabricost::io

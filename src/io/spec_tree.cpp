@@ -112,7 +112,7 @@ class Builder : public YAML::EventHandler {
     if (stack_.size() >= deepest)
       throw SpecError({issue_at(at(mark), "", fmt::format("nested more than {} deep", deepest), "a spec needs four levels")});
     if (!stack_.empty() && stack_.back().node.kind == SpecNode::Kind::map && !stack_.back().has_key)
-      throw SpecError({issue_at(at(mark), "", "a key must be plain text, not a list or map", "")});
+      throw SpecError({issue_at(at(mark), "", "a key must be plain text, not a list or map", "close the [ or { that starts here, or quote the key")});
     Frame frame;
     frame.node = leaf(mark, anchor, kind, {});
     stack_.push_back(std::move(frame));
@@ -131,6 +131,7 @@ class Builder : public YAML::EventHandler {
     if (frame.node.kind == SpecNode::Kind::list) {
       frame.node.items.push_back(std::move(node));
     } else if (frame.has_key) {
+      if (node.kind == SpecNode::Kind::null) node.mark = frame.key_mark;  // the parser points to whatever comes next
       frame.node.entries.push_back({frame.key, frame.key_mark, std::move(node)});
       frame.has_key = false;
     } else {  // a null key

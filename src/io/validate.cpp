@@ -82,7 +82,9 @@ class Machines {
     std::vector<std::string> out;
     const Tier* nic = system.tier(TierRole::nic);
     if (nic == nullptr) return out;
-    const auto set = [&](std::string_view key, std::string_view value) { out.push_back(fmt::format("tiers.{}.{}={}", nic->name.view(), key, value)); };
+    const auto set = [&](std::string_view key, std::string_view value) {
+      out.push_back(fmt::format("tiers.{}.{}={}", nic->name.view(), key, value));
+    };
     if (point.gpu_direct && *point.gpu_direct != nic->gpu_direct) set("gdr", *point.gpu_direct ? "true" : "false");
     if (point.sharp && *point.sharp != nic->sharp) set("sharp", *point.sharp ? "true" : "false");
     const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions say what of it is payload
@@ -103,9 +105,14 @@ class Machines {
 
 /// The question a point answers. nccl-tests' send_recv goes round all ranks, so between nodes when there are several.
 Operation question_of(const Point& point, const System& system) {
-  Operation op{.collective = point.collective, .bytes = Bytes::from_value(point.bytes), .ranks = point.ranks(), .nodes = point.nodes, .dtype = point.dtype};
+  Operation op{.collective = point.collective,
+               .bytes = Bytes::from_value(point.bytes),
+               .ranks = point.ranks(),
+               .nodes = point.nodes,
+               .dtype = point.dtype};
   if (point.collective == Collective::send_recv) {
-    const bool one_domain = point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
+    const bool one_domain =
+        point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
     op.path = one_domain ? Path::gpu_gpu : Path::nic;
     op.ranks = 2;
     if (one_domain) op.nodes = 1;
@@ -197,10 +204,14 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
   out.total = summarise(all);
   static constexpr std::array<std::string_view, 0> by_name{};
   static constexpr std::array<std::string_view, 4> sizes{"<=64 KiB", "<=1 MiB", "<=32 MiB", "above"};
-  out.by_operation = grouped(out.points, [](const ComparedPoint& p) { return name(p.point.collective); }, collective_names);
-  out.by_system = grouped(out.points, [](const ComparedPoint& p) { return p.point.system; }, by_name);
-  out.by_size = grouped(out.points, [](const ComparedPoint& p) { return size_group(p.point.bytes); }, sizes);
-  out.by_library = grouped(out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library; }, by_name);
+  out.by_operation = grouped(
+      out.points, [](const ComparedPoint& p) { return name(p.point.collective); }, collective_names);
+  out.by_system = grouped(
+      out.points, [](const ComparedPoint& p) { return p.point.system; }, by_name);
+  out.by_size = grouped(
+      out.points, [](const ComparedPoint& p) { return size_group(p.point.bytes); }, sizes);
+  out.by_library = grouped(
+      out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library; }, by_name);
   return out;
 }
 

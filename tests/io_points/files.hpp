@@ -5,11 +5,11 @@
 #include <fabricost/error.hpp>
 #include <fabricost/io/points.hpp>
 
+#include <unistd.h>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <unistd.h>
 
 namespace fabricost::test {
 

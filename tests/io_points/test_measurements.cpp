@@ -18,7 +18,8 @@ namespace {
 /// The measurements beside the source tree; empty, with the reason printed, when they are not there.
 std::filesystem::path measurements() {
   const char* given = std::getenv("FABRICOST_MEASUREMENTS");
-  const std::filesystem::path path = given != nullptr ? std::filesystem::path(given) : std::filesystem::path(FABRICOST_SOURCE_DIR) / ".." / "shared" / "measurements";
+  const std::filesystem::path path =
+      given != nullptr ? std::filesystem::path(given) : std::filesystem::path(FABRICOST_SOURCE_DIR) / ".." / "shared" / "measurements";
   if (std::filesystem::is_directory(path)) return path;
   WARN("skipped: no measurements at " << path.string() << "; set FABRICOST_MEASUREMENTS to their folder");
   return {};
@@ -73,14 +74,17 @@ TEST_CASE("every log gives the points that were taken from it", "[measurements]"
     for (const Point& p : read.points) {
       const Key key{source, p.collective, p.dtype, p.bytes};
       // the collection keeps six digits
-      const auto same = std::find_if(expected.begin(), expected.end(), [&](const auto& e) { return e.first == key && std::fabs(e.second / p.seconds - 1) < 1e-5; });
+      const auto same = std::find_if(expected.begin(), expected.end(),
+                                     [&](const auto& e) { return e.first == key && std::fabs(e.second / p.seconds - 1) < 1e-5; });
       if (same != expected.end()) expected.erase(same);
     }
     ++files;
     all += static_cast<int>(count);
     matched += static_cast<int>(count - expected.size());
-    if (expected.empty() && read.points.size() == count) ++identical;
-    else UNSCOPED_INFO(source << ": " << expected.size() << " of " << count << " points missing");
+    if (expected.empty() && read.points.size() == count)
+      ++identical;
+    else
+      UNSCOPED_INFO(source << ": " << expected.size() << " of " << count << " points missing");
   }
   CHECK(files > 200);
   CHECK(identical >= files - 1);  // one of the collection has a row shifted

@@ -14,7 +14,8 @@ const PointSource h100{.system = "dgx-h100"};
 std::string devices(int ranks, int per_host) {
   std::string out = "# Using devices\n";
   for (int i = 0; i < ranks; ++i)
-    out += fmt::format("#  Rank {:2d} Group  0 Pid  61241 on      host{} device  {} [0x07] NVIDIA H100 80GB HBM3\n", i, i / per_host, i % per_host);
+    out += fmt::format("#  Rank {:2d} Group  0 Pid  61241 on      host{} device  {} [0x07] NVIDIA H100 80GB HBM3\n", i, i / per_host,
+                       i % per_host);
   return out;
 }
 
@@ -22,15 +23,17 @@ const std::string header =
     "#                                                              out-of-place                       in-place          \n"
     "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n";
-const std::string row_1m = "     1048576        262144     float     sum      -1    27.37   38.31   67.04      0    26.93   38.94   68.14      0\n";
-const std::string row_1g = "  1073741824     268435456     float     sum      -1   4029.4  266.48  466.33      0   4016.4  267.34  467.85      0\n";
+const std::string row_1m =
+    "     1048576        262144     float     sum      -1    27.37   38.31   67.04      0    26.93   38.94   68.14      0\n";
+const std::string row_1g =
+    "  1073741824     268435456     float     sum      -1   4029.4  266.48  466.33      0   4016.4  267.34  467.85      0\n";
 const std::string started = "# Collective test starting: all_reduce_perf\n";
 
 }  // namespace
 
 TEST_CASE("a log of today: both halves of a row are points, ranks and nodes are those of the device lines") {
-  const Points read = points_in("# nccl-tests version 2.19.6 nccl-headers=22501 nccl-library=22501\n" + started + devices(16, 8) + header + row_1m +
-                                    "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 159.151\n",
+  const Points read = points_in("# nccl-tests version 2.19.6 nccl-headers=22501 nccl-library=22501\n" + started + devices(16, 8) + header +
+                                    row_1m + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 159.151\n",
                                 h100, "a_run.log");
   REQUIRE(read.points.size() == 2);
   const Point& p = read.points[0];
@@ -51,10 +54,11 @@ TEST_CASE("a log of today: both halves of a row are points, ranks and nodes are 
 }
 
 TEST_CASE("older columns: no root, or neither operation nor root, and the largest error instead of a count") {
-  const Points with_op = points_in("#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
-                                   "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
-                                   "     1048576        262144   float     sum    307.5    3.41    6.39  5e-07    225.1    4.66    8.74  5e-07\n",
-                                   {.system = "dgx-1v", .nodes = 2, .ranks = 16});
+  const Points with_op = points_in(
+      "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
+      "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
+      "     1048576        262144   float     sum    307.5    3.41    6.39  5e-07    225.1    4.66    8.74  5e-07\n",
+      {.system = "dgx-1v", .nodes = 2, .ranks = 16});
   REQUIRE(with_op.points.size() == 2);
   CHECK(with_op.points[1].seconds == Approx(225.1e-6));
   CHECK(with_op.points[1].ranks() == 16);
@@ -70,10 +74,12 @@ TEST_CASE("older columns: no root, or neither operation nor root, and the larges
 }
 
 TEST_CASE("version 1 printed milliseconds, which its bandwidths give away") {
-  const Points read = points_in("# NCCL Tests compiled with NCCL 2.4\n# Rank 0 on one device 0 [0x00] Tesla V100-SXM2-16GB\n# out-of-place in-place\n"
-                                "# bytes N type op time algbw busbw res time algbw busbw res\n# Rank 1 on other device 0 [0x00] Tesla V100-SXM2-16GB\n"
-                                "1048576 262144 float sum 2.059 0.51 0.51 N/A 3.314 0.32 0.32 N/A\n4194304 1048576 float sum 5.074 0.83 0.83 N/A 5.525 0.76 0.76 N/A\n",
-                                {.system = "gcp-v100-tcp"});
+  const Points read = points_in(
+      "# NCCL Tests compiled with NCCL 2.4\n# Rank 0 on one device 0 [0x00] Tesla V100-SXM2-16GB\n# out-of-place in-place\n"
+      "# bytes N type op time algbw busbw res time algbw busbw res\n# Rank 1 on other device 0 [0x00] Tesla V100-SXM2-16GB\n"
+      "1048576 262144 float sum 2.059 0.51 0.51 N/A 3.314 0.32 0.32 N/A\n4194304 1048576 float sum 5.074 0.83 0.83 N/A 5.525 0.76 0.76 "
+      "N/A\n",
+      {.system = "gcp-v100-tcp"});
   REQUIRE(read.points.size() == 4);
   CHECK(read.points[0].seconds == Approx(2.059e-3));
   CHECK(read.points[0].nodes == 2);
@@ -90,8 +96,9 @@ TEST_CASE("what launchers and collectors put before and between the cells does n
     }
     return out;
   };
-  for (const std::string prefix : {"[1,0]<stdout>:", "   [1,0]<stdout>:", "[prterun-host-77@1,0]<stdout>: ", "0: ", "node-7: ", "2024-05-01T12:00:00.123Z ",
-                                    "[2024-05-01 12:00:00] ", "May  1 12:00:00 host ", "\x1B[0m\x1B[32m", "> "}) {
+  for (const std::string prefix :
+       {"[1,0]<stdout>:", "   [1,0]<stdout>:", "[prterun-host-77@1,0]<stdout>: ", "0: ", "node-7: ", "2024-05-01T12:00:00.123Z ",
+        "[2024-05-01 12:00:00] ", "May  1 12:00:00 host ", "\x1B[0m\x1B[32m", "> "}) {
     INFO(prefix);
     const Points read = points_in(prefixed(prefix), h100);
     REQUIRE(read.points.size() == 4);
@@ -100,18 +107,24 @@ TEST_CASE("what launchers and collectors put before and between the cells does n
     CHECK(read.points[3].bytes == 1073741824);
   }
   // in the middle of a row, and glued to the size
-  CHECK(points_in(started + devices(8, 8) + header + "[1,0]<stdout>:     1048576        262144     float     sum      -1[1,0]<stdout>:    27.37   38.31   67.04      0"
-                                                     "[1,0]<stdout>:    26.93   38.94   68.14      0\n",
+  CHECK(points_in(started + devices(8, 8) + header +
+                      "[1,0]<stdout>:     1048576        262144     float     sum      -1[1,0]<stdout>:    27.37   38.31   67.04      0"
+                      "[1,0]<stdout>:    26.93   38.94   68.14      0\n",
                   h100)
             .points.size() == 2);
-  CHECK(points_in(started + devices(8, 8) + header + "[STAT]:1048576        262144     float     sum      -1    27.37   38.31   67.04      0    26.93   38.94   68.14      0\n", h100)
+  CHECK(points_in(
+            started + devices(8, 8) + header +
+                "[STAT]:1048576        262144     float     sum      -1    27.37   38.31   67.04      0    26.93   38.94   68.14      0\n",
+            h100)
             .points.at(0)
             .bytes == 1048576);
 }
 
 TEST_CASE("lines of NCCL and line ends of Windows in between are passed over") {
-  std::string text = started + devices(8, 8) + "node0:61241:61300 [0] NCCL INFO Connected all rings\nnode0:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n" + header +
-                     "node0:61241:61300 [0] NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p channels\n" + row_1m + "# Out of bounds values : 0 OK\n";
+  std::string text = started + devices(8, 8) +
+                     "node0:61241:61300 [0] NCCL INFO Connected all rings\nnode0:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n" +
+                     header + "node0:61241:61300 [0] NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p channels\n" + row_1m +
+                     "# Out of bounds values : 0 OK\n";
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.replace(at, 1, "\r\n");
   const Points read = points_in(text, h100);
   REQUIRE(read.points.size() == 2);
@@ -136,17 +149,20 @@ TEST_CASE("a log may end anywhere: what is whole counts, what is cut is counted 
 }
 
 TEST_CASE("a row that other output broke is counted, not read as numbers") {
-  const Points read = points_in(started + devices(8, 8) + header + row_1m + "     2097152        524288     float     sum      -1 node0:1:2 [0] NCCL INFO hello world 1 2 3\n", h100);
+  const Points read = points_in(started + devices(8, 8) + header + row_1m +
+                                    "     2097152        524288     float     sum      -1 node0:1:2 [0] NCCL INFO hello world 1 2 3\n",
+                                h100);
   CHECK(read.points.size() == 2);
   CHECK(skipped_rows(read, "broken by other output") >= 1);
 }
 
 TEST_CASE("cells without a time are no points") {
-  const Points read = points_in(started + devices(8, 8) + header + row_1m +
-                                    "           0             0     float     sum      -1     0.34    0.00    0.00      0     0.34    0.00    0.00      0\n"
-                                    "        2048           512     float     sum      -1      N/A     N/A     N/A    N/A    16.43    0.12    0.22    N/A\n"
-                                    "        4096          1024     float     sum      -1       -1       -       -    N/A     0.00    0.00    0.00    N/A\n",
-                                h100);
+  const Points read = points_in(
+      started + devices(8, 8) + header + row_1m +
+          "           0             0     float     sum      -1     0.34    0.00    0.00      0     0.34    0.00    0.00      0\n"
+          "        2048           512     float     sum      -1      N/A     N/A     N/A    N/A    16.43    0.12    0.22    N/A\n"
+          "        4096          1024     float     sum      -1       -1       -       -    N/A     0.00    0.00    0.00    N/A\n",
+      h100);
   CHECK(read.points.size() == 3);
   CHECK(skipped_rows(read, "bytes is 0") == 2);
   CHECK(skipped_rows(read, "time is 0 or N/A") == 3);
@@ -162,9 +178,11 @@ TEST_CASE("CPU time is not the time of the operation") {
 
 TEST_CASE("extra columns of newer versions do not shift the others") {
   const Points read = points_in(started + devices(8, 8) +
-                                    "#       size         count      type   redop    root     time   algbw   busbw  #wrong    i_min   i_max   i_p99   i_cv%     time   algbw   busbw  #wrong    "
+                                    "#       size         count      type   redop    root     time   algbw   busbw  #wrong    i_min   "
+                                    "i_max   i_p99   i_cv%     time   algbw   busbw  #wrong    "
                                     "i_min   i_max   i_p99   i_cv%           timestamp\n"
-                                    "     1048576        262144     float     sum      -1    27.37   38.31   67.04       0     26.1    29.0    28.9     1.2    26.93   38.94   68.14       0     "
+                                    "     1048576        262144     float     sum      -1    27.37   38.31   67.04       0     26.1    "
+                                    "29.0    28.9     1.2    26.93   38.94   68.14       0     "
                                     "26.1    29.0    28.9     1.2  2025-01-01 10:00:00\n",
                                 h100);
   REQUIRE(read.points.size() == 2);
@@ -173,8 +191,10 @@ TEST_CASE("extra columns of newer versions do not shift the others") {
 }
 
 TEST_CASE("several runs in one file keep their own operation and ranks") {
-  const std::string gather = "    33554432       1048576     float    none      -1   109.62  306.10  267.83      0   107.36  312.55  273.48      0\n";
-  const Points read = points_in(started + devices(8, 8) + header + row_1m + "# Collective test concluded: all_reduce_perf\n# Collective test starting: all_gather_perf\n" +
+  const std::string gather =
+      "    33554432       1048576     float    none      -1   109.62  306.10  267.83      0   107.36  312.55  273.48      0\n";
+  const Points read = points_in(started + devices(8, 8) + header + row_1m +
+                                    "# Collective test concluded: all_reduce_perf\n# Collective test starting: all_gather_perf\n" +
                                     devices(8, 4) + header + gather,
                                 h100);
   REQUIRE(read.points.size() == 4);
@@ -198,18 +218,22 @@ TEST_CASE("without a name the numbers say which operation on how many ranks it w
   CHECK(reduce.points[0].ranks() == 8);
   CHECK(reduce.points[0].nodes == 1);
   // count x 4 bytes is an eighth of the size: reduce_scatter, since values are summed
-  const std::string scatter = "      524288         16384     float     sum      -1    62.66    8.37    7.32      0    61.61    8.51    7.45      0\n";
+  const std::string scatter =
+      "      524288         16384     float     sum      -1    62.66    8.37    7.32      0    61.61    8.51    7.45      0\n";
   CHECK(points_in(scatter, h100).points.at(0).collective == Collective::reduce_scatter);
   // nothing is summed: all_gather or all_to_all, which only the file's name tells
-  const std::string moved = "      524288         16384     float    none      -1    62.66    8.37    7.32      0    61.61    8.51    7.45      0\n";
+  const std::string moved =
+      "      524288         16384     float    none      -1    62.66    8.37    7.32      0    61.61    8.51    7.45      0\n";
   CHECK(contains(refusal(header + moved, h100), "fit more than one"));
   CHECK(points_in(header + moved, h100, "alltoall_8.log").points.at(0).collective == Collective::all_to_all);
   CHECK(points_in(header + moved, h100, "run_ag_8.log").points.at(0).collective == Collective::all_gather);
   // all-to-all is not checked in place
-  const std::string exchanged = "      524288         16384     float    none      -1    62.66    8.37    7.32      0    61.61    8.51    7.45    N/A\n";
+  const std::string exchanged =
+      "      524288         16384     float    none      -1    62.66    8.37    7.32      0    61.61    8.51    7.45    N/A\n";
   CHECK(points_in(header + exchanged, h100).points.at(0).collective == Collective::all_to_all);
   // a root: broadcast
-  const std::string rooted = "      524288        131072     float    none       0    62.66    8.37    8.37      0    61.61    8.51    8.51      0\n";
+  const std::string rooted =
+      "      524288        131072     float    none       0    62.66    8.37    8.37      0    61.61    8.51    8.51      0\n";
   CHECK(points_in(header + rooted, h100).points.at(0).collective == Collective::broadcast);
 }
 
@@ -228,7 +252,8 @@ TEST_CASE("ranks by hand must not contradict the log, nodes by hand are believed
 
 TEST_CASE("a list of devices that was cut is a lower bound") {
   // 8 of 32 ranks are listed, all on the first node; the bandwidths are those of 30 to 33
-  const std::string rows = "     1048576        262144     float     sum      -1    27.37   38.31   74.23      0    26.93   38.94   75.45      0\n";
+  const std::string rows =
+      "     1048576        262144     float     sum      -1    27.37   38.31   74.23      0    26.93   38.94   75.45      0\n";
   const Points read = points_in(started + devices(12, 4) + header + rows, {.system = "polaris-a100"});
   CHECK(read.points.at(0).ranks() == 32);
   CHECK(read.points.at(0).nodes == 8);
@@ -236,22 +261,26 @@ TEST_CASE("a list of devices that was cut is a lower bound") {
 
 TEST_CASE("a log of unknown machine or size names the option that helps") {
   CHECK(contains(refusal(started + devices(8, 8) + header + row_1m), "--system"));
-  const std::string tiny = "           8             2     float     sum      -1    50.58    0.00    0.00      0    54.46    0.00    0.00      0\n";
+  const std::string tiny =
+      "           8             2     float     sum      -1    50.58    0.00    0.00      0    54.46    0.00    0.00      0\n";
   CHECK(contains(refusal(header + tiny, {.system = "polaris-a100"}), "--ranks"));
   CHECK(points_in(header + tiny, h100).points.at(0).ranks() == 8);  // one node: all of it
 }
 
 TEST_CASE("settings forced by the environment are forced in the points") {
-  const Points read = points_in(started + devices(8, 8) + "node0:1:2 [0] NCCL INFO NCCL_ALGO set by environment to Tree\nnode0:1:2 [0] NCCL INFO NCCL_PROTO set by environment to LL128\n" +
-                                    header + row_1m,
-                                h100);
+  const Points read = points_in(
+      started + devices(8, 8) +
+          "node0:1:2 [0] NCCL INFO NCCL_ALGO set by environment to Tree\nnode0:1:2 [0] NCCL INFO NCCL_PROTO set by environment to LL128\n" +
+          header + row_1m,
+      h100);
   CHECK(read.points.at(0).algorithm == Algorithm::tree);
   CHECK(read.points.at(0).protocol == Protocol::ll128);
 }
 
 TEST_CASE("groups of ranks that run at once share links and are not priced") {
   std::string two = devices(8, 8);
-  for (std::size_t at = two.find("Rank  4"); at < two.size() && at != std::string::npos; at = two.find("Rank", at + 1)) two.replace(two.find("Group  0", at), 8, "Group  1");
+  for (std::size_t at = two.find("Rank  4"); at < two.size() && at != std::string::npos; at = two.find("Rank", at + 1))
+    two.replace(two.find("Group  0", at), 8, "Group  1");
   const Points read = points_in(started + two + header + row_1m, h100);
   CHECK(read.points.empty());
   CHECK(skipped_rows(read, "several groups") == 2);
@@ -264,7 +293,8 @@ TEST_CASE("rccl-tests print the same table") {
 TEST_CASE("the JSON of nccl-tests is the same run with more digits") {
   const std::string json = R"({"version":2,"args":[".\/build\/all_reduce_perf","-b","1M"],"env":["A=b\"c"],"nccl_version":22703,
 "config":{"nthreads":1,"ngpus":1,"devices":[{"rank":0,"group":0,"hostname":"a","device":0},{"rank":1,"group":0,"hostname":"b","device":0}]},
-"results":[{"size":1048576,"count":262144,"type":"float","redop":"sum","root":"    -1","out_of_place":{"time":27.371234,"alg_bw":38.310001,"bus_bw":38.310001,"nwrong":0.000000},
+"results":[{"size":1048576,"count":262144,"type":"float","redop":"sum","root":"    -1",
+"out_of_place":{"time":27.371234,"alg_bw":38.310001,"bus_bw":38.310001,"nwrong":0.000000},
 "in_place":{"time":26.931234,"alg_bw":38.940001,"bus_bw":38.940001,"nwrong":null}}],"end_time":"x"})";
   const Points read = points_in(json, h100, "run.json");
   REQUIRE(read.points.size() == 2);

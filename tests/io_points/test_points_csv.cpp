@@ -7,7 +7,8 @@ using namespace fabricost::test;
 
 namespace {
 
-const std::string header = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
+const std::string header =
+    "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
 
 }  // namespace
 
@@ -33,7 +34,9 @@ TEST_CASE("a point CSV gives back what its cells say") {
 }
 
 TEST_CASE("columns come in any order, lines end either way, cells may be quoted, comments are passed over") {
-  const Points read = points_in("# made by hand\r\ntime_us,bytes,operation,system,notes,extra\r\n\r\n12,1e6, AllReduce ,dgx-h100,\"a, \"\"b\"\"\",x\r\n", {.ranks = 8});
+  const Points read =
+      points_in("# made by hand\r\ntime_us,bytes,operation,system,notes,extra\r\n\r\n12,1e6, AllReduce ,dgx-h100,\"a, \"\"b\"\"\",x\r\n",
+                {.ranks = 8});
   REQUIRE(read.points.size() == 1);
   CHECK(read.points[0].notes == "a, \"b\"");
   CHECK(read.points[0].bytes == 1e6);
@@ -42,7 +45,9 @@ TEST_CASE("columns come in any order, lines end either way, cells may be quoted,
   CHECK_FALSE(read.points[0].algorithm.has_value());
 }
 
-TEST_CASE("a byte order mark is dropped") { CHECK(points_in("\xEF\xBB\xBFoperation,system,bytes,time_us\nreduce,dgx-h100,8,1\n").points.size() == 1); }
+TEST_CASE("a byte order mark is dropped") {
+  CHECK(points_in("\xEF\xBB\xBFoperation,system,bytes,time_us\nreduce,dgx-h100,8,1\n").points.size() == 1);
+}
 
 TEST_CASE("a malformed cell is a fault with its line and column") {
   struct Case {
@@ -121,7 +126,8 @@ TEST_CASE("a row without machine needs one to be named") {
 }
 
 TEST_CASE("where the time is left out a bandwidth will do") {
-  const Points read = points_in("nodes,gpus_per_node,operation,dtype,bytes,time_us,busbw\n1,8,all_reduce,float,1000000000,,175\n", {.system = "dgx-h100"});
+  const Points read =
+      points_in("nodes,gpus_per_node,operation,dtype,bytes,time_us,busbw\n1,8,all_reduce,float,1000000000,,175\n", {.system = "dgx-h100"});
   REQUIRE(read.points.size() == 1);
   CHECK(read.points[0].seconds == Approx(0.01));
 }
@@ -131,8 +137,9 @@ TEST_CASE("sources.csv beside a point file says how the runs were made") {
   (void)folder.write("sources.csv",
                      "id,url,gdr,sharp,nics_per_node,nic_gbps,algorithm_forced,protocol_forced,health,notes\n"
                      "a,x,no,yes,4,200,tree,,complaint,\"two, words\"\nb,x,unknown,unknown,,,,,healthy,\n");
-  const Points read = read_points(folder.write("points.csv", header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\nb,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"
-                                                             "c,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\na,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,ring,ll,\n"));
+  const Points read = read_points(folder.write(
+      "points.csv", header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\nb,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"
+                             "c,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\na,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,ring,ll,\n"));
   REQUIRE(read.points.size() == 4);
   CHECK(read.points[0].gpu_direct == false);
   CHECK(read.points[0].sharp == true);

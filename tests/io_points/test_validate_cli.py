@@ -63,7 +63,9 @@ def for_scripts():
 def rows_that_cannot_be_priced(folder):
     path = os.path.join(folder, "points.csv")
     with open(path, "w") as file:
-        file.write(HEADER + "a,dgx-h100,1,8,gather,half,8,1,,,,,,\na,nowhere,1,8,all_reduce,half,8,1,,,,,,\na,dgx-h100,1,8,all_reduce,half,8,0,,,,,,\n")
+        file.write(HEADER + "a,dgx-h100,1,8,gather,half,8,1,,,,,,\n")
+        file.write("a,nowhere,1,8,all_reduce,half,8,1,,,,,,\n")
+        file.write("a,dgx-h100,1,8,all_reduce,half,8,0,,,,,,\n")
     report = json.loads(works(path, "--json"))
     assert report["points"] == 0 and all(report[field] is None for field in ERRORS), report
     assert sorted(s["rows"] for s in report["skipped"]) == [1, 1, 1], report

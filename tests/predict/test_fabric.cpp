@@ -1,6 +1,7 @@
 #include <fabricost/fabricost.hpp>
 
 #include "../catch.hpp"
+#include "../support/message_of.hpp"
 #include "../support/systems.hpp"
 
 #include <limits>
@@ -65,10 +66,14 @@ TEST_CASE("ranks that do not fit are refused with numbers", "[predict]") {
   CHECK_THROWS_AS(levels_of(box, -1, 1), RequestError);
   CHECK_THROWS_AS(levels_of(box, 8, -1), RequestError);
   CHECK_THROWS_AS(levels_of(systems::rack(), 4 * 19 + 1, 20), RequestError);
-  using Catch::Matchers::Contains;
-  CHECK_THROWS_WITH(levels_of(box, 17, 2), Contains("17 ranks") && Contains("2 nodes of 8"));
-  CHECK_THROWS_WITH(levels_of(box, 13, 2), Contains("13 ranks") && Contains("multiple of 2"));
-  CHECK_THROWS_WITH(levels_of(box, 13, 0), Contains("13 ranks"));
+  const auto says = [&](int ranks, int nodes, std::string_view piece) {
+    return support::contains(support::message_of([&] { return levels_of(box, ranks, nodes); }), piece);
+  };
+  CHECK(says(17, 2, "17 ranks"));
+  CHECK(says(17, 2, "2 nodes of 8"));
+  CHECK(says(13, 2, "13 ranks"));
+  CHECK(says(13, 2, "multiple of 2"));
+  CHECK(says(13, 0, "13 ranks"));
 }
 
 TEST_CASE("absurd counts are refused, not overflowed", "[predict]") {
@@ -93,8 +98,7 @@ TEST_CASE("a machine without NICs stays inside its domain", "[predict]") {
   System s = systems::hopper_box();
   s.tiers.erase(s.tiers.begin() + 1);
   CHECK_NOTHROW(predict(s, AllReduce{.bytes = units::MiB(1)}));
-  CHECK_THROWS_AS(predict(s, AllReduce{.bytes = units::MiB(1), .nodes = 2}), RequestError);
-  CHECK_THROWS_WITH(predict(s, AllReduce{.bytes = units::MiB(1), .nodes = 2}), Catch::Matchers::Contains("nic"));
+  CHECK(support::contains(support::message_of([&] { return predict(s, AllReduce{.bytes = units::MiB(1), .nodes = 2}); }), "nic"));
   CHECK_THROWS_AS(predict(s, SendRecv{.bytes = units::MiB(1), .path = Path::nic}), RequestError);
 }
 

@@ -9,7 +9,7 @@ using namespace fabricost;
 
 namespace {
 
-constexpr int cases = 600;
+constexpr int cases = 500;
 
 using support::Report;
 
@@ -75,7 +75,7 @@ TEST_CASE("time never falls with size", "[predict][property]") {
 
 namespace {
 
-/// \param recount also where NCCL would open another number of channels
+/// \param recount the cases in which NCCL opens another number of channels (but not LL), or all others
 void more_bandwidth(Report& report, bool recount) {
   for_each_pair([&](const support::Case& c, Candidate pair) {
     const Curve before = compile(c.system, c.operation, support::forced(pair));
@@ -84,6 +84,7 @@ void more_bandwidth(Report& report, bool recount) {
       support::scale_bandwidth(faster.tiers[tier], 1.1);
       const Curve after = compile(faster, c.operation, support::forced(pair));
       if ((after.fabric().channels.count != before.fabric().channels.count) != recount) continue;
+      if (recount && pair.protocol == Protocol::ll) continue;
       for (const double bytes : support::random_sizes(c.number))
         report.expect(after(bytes) <= before(bytes) * (1 + 1e-12), c, pair, bytes, [&] {
           return std::string{faster.tiers[tier].name.c_str()}.append(" x 1.1 takes ").append(std::to_string(after(bytes) / before(bytes))).append(" of the time,");
@@ -98,14 +99,15 @@ TEST_CASE("more bandwidth of any tier never costs time", "[predict][property]") 
   Report report{"bandwidth costs time"};
   more_bandwidth(report, false);
   check(report);
-  CHECK(report.checked() > 500000);
+  CHECK(report.checked() > 300000);
 }
 
 // NCCL's search may open fewer channels on faster links (4 x 60 GB/s where 7 x 30 fitted before), and LL pays by the channel.
-TEST_CASE("more bandwidth never costs time where NCCL counts its channels anew", "[predict][property][!mayfail]") {
+TEST_CASE("where NCCL counts its channels anew, more bandwidth costs time under LL at most", "[predict][property]") {
   Report report{"bandwidth costs time"};
   more_bandwidth(report, true);
   check(report);
+  CHECK(report.checked() > 100000);
 }
 
 TEST_CASE("less taper of the network never costs time", "[predict][property]") {
@@ -153,6 +155,22 @@ TEST_CASE("the fastest pair is never slower than any forced one", "[predict][pro
         const double t = curves[static_cast<std::size_t>(pair)](bytes);
         report.expect(least <= t * (1 + 1e-8), c, pairs.items[static_cast<std::size_t>(pair)], bytes, [&] { return std::to_string(least / t).append(" times slower than"); });
       }
+    }
+  }
+  check(report);
+}
+
+TEST_CASE("what NCCL picks can run", "[predict][property]") {
+  Report report{"picked but impossible"};
+  for (int i = 0; i < 1500; ++i) {
+    const support::Case c = support::random_case(i);
+    const Candidates pairs = support::pairs_of(c);
+    if (pairs.count == 0) continue;
+    const Curve curve = compile(c.system, c.operation);
+    for (const double bytes : support::random_sizes(i)) {
+      bool possible = false;
+      for (const Candidate pair : pairs) possible = possible || pair == curve.ran(bytes);
+      report.expect(possible, c, curve.ran(bytes), bytes);
     }
   }
   check(report);

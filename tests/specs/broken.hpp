@@ -41,20 +41,19 @@ inline Marked marked(std::string text) {
 inline void check(const std::vector<Broken>& table) {
   const Folder folder;
   for (const Broken& broken : table) {
-    DYNAMIC_SECTION(broken.title) {
-      const Marked document = marked(broken.text);
-      const std::string file = folder.write("broken.yaml", document.text);
-      const Outcome outcome = outcome_of([&] { load(broken.kind, file); });
-      INFO(outcome.text.substr(0, 2000));
-      CHECK(outcome.refused());
-      CHECK(outcome.seconds < 1);
-      CHECK(outcome.text.size() < 100'000);
-      CHECK(outcome.says(file));
-      if (document.place) CHECK(outcome.says(file + ":" + std::to_string(document.place->first) + ":" + std::to_string(document.place->second) + ": "));
-      for (const std::string& words : broken.says) {
-        INFO("expected: " << words);
-        CHECK(outcome.says(words));
-      }
+    INFO(broken.title);
+    const Marked document = marked(broken.text);
+    const std::string file = folder.write("broken.yaml", document.text);
+    const Outcome outcome = outcome_of([&] { load(broken.kind, file); });
+    INFO(outcome.text.substr(0, 2000));
+    CHECK(outcome.refused());
+    CHECK(outcome.seconds < 1);
+    CHECK(outcome.text.size() < 100'000);
+    CHECK(outcome.says(file));
+    if (document.place) CHECK(outcome.says(file + ":" + std::to_string(document.place->first) + ":" + std::to_string(document.place->second) + ": "));
+    for (const std::string& words : broken.says) {
+      INFO("expected: " << words);
+      CHECK(outcome.says(words));
     }
   }
 }

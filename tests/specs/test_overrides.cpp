@@ -44,7 +44,7 @@ TEST_CASE("flags, links and keys at the top can be overridden", "[specs]") {
   CHECK(with({"gpu=h200-sxm"}).gpu.name == "h200-sxm");
   CHECK(with({"power=11 kW"}).power.value.value() == Approx(11000));
   CHECK(with({"power.value=11 kW"}).power.value.value() == Approx(11000));
-  CHECK(with({"title=a: b"}, "dgx-a100").name == "dgx-a100");
+  CHECK(with({"title='a: b'"}).title == "a: b");
 }
 
 TEST_CASE("memories are overridden on their GPU", "[specs]") {
@@ -85,7 +85,7 @@ TEST_CASE("a calibration can be left out or given", "[specs]") {
   CHECK(given.constants.basis == Basis::calibrated);
   CHECK(given.constants.scale_up.launch == Approx(4.72e-6));
   const Outcome outcome = outcome_of([] { (void)load_system("dgx-h100", {}, "scale-up-hoper"); });
-  CHECK(outcome.says("no calibration named \"scale-up-hoper\"; did you mean scale-up-hopper?"));
+  CHECK(outcome.says("no calibration named \"scale-up-hoper\"; did you mean scale-up-hopper"));
 }
 
 TEST_CASE("latency is felt where it is overridden, and the constants stay with the value they were fitted with", "[specs]") {
@@ -165,9 +165,11 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
       {"hbm.bandwith=4000 GB/s", {"hbm.bandwith: unknown key", "did you mean \"bandwidth\"?"}},
       {"hbm.x.y=1", {"leads nowhere"}},
       {"gpu=h1000", {"--set gpu:1:1: gpu: no gpu named \"h1000\""}},
-      {"nvlink.links=[1, 2", {"--set nvlink.links", "not valid YAML"}},
+      {"nvlink.links=[1, 2", {"--set nvlink.links:1:1", "close the [ or {"}},
+      {"nvlink.links=[1, 2]", {"--set nvlink.links:1:1: tiers[0].links: is not a value"}},
+      {"title=a: b", {"title: is a map, not plain text"}},
       {"nvlink.links=&a 18", {"anchors (&name)"}},
-      {"nvlink.links=\"18", {"a quote that is never closed"}},
+      {"nvlink.links=\"18", {"--set nvlink.links:1:", "not valid YAML"}},
       {std::string{"title=a\0b", 9}, {"byte 0x00 is not text"}},
       {"title=\xff", {"byte 0xff is not text"}},
       {"endpoints=8", {"endpoints: unknown key"}},
@@ -177,15 +179,14 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
       {"tiers=5", {"tiers: is not a list"}},
   };
   for (const Case& c : table) {
-    DYNAMIC_SECTION("--set " << c.override.c_str()) {
-      const Outcome outcome = outcome_of([&] { load(Document::system, "dgx-h100", {c.override}); });
-      INFO(outcome.text);
-      CHECK(outcome.refused());
-      CHECK(outcome.seconds < 1);
-      for (const std::string& words : c.says) {
-        INFO("expected: " << words);
-        CHECK(outcome.says(words));
-      }
+    INFO("--set " << c.override.c_str());
+    const Outcome outcome = outcome_of([&] { load(Document::system, "dgx-h100", {c.override}); });
+    INFO(outcome.text);
+    CHECK(outcome.refused());
+    CHECK(outcome.seconds < 1);
+    for (const std::string& words : c.says) {
+      INFO("expected: " << words);
+      CHECK(outcome.says(words));
     }
   }
 }

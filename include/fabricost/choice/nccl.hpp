@@ -103,7 +103,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
   const double ratio = n / steps;
   const Channels& inside = f.channels;
-  const double count = inside.count;
+  const double count = N > 1 ? std::clamp(f.nics, 2.0, 32.0) : inside.count;  // between nodes a channel per NIC
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), f.outer_rate) : f.outer_rate) : inside.total();
   const double tree_bus = 0.92 * (N > 2 || g <= 1 ? ring_bus : inside.total());
   const double post = f.cpu == Cpu::amd ? 2 : 1;

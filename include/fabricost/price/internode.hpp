@@ -65,7 +65,6 @@ struct Crossing {
   const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
-  const double drain = up.simple.drain * at.message;
   const double kilobyte = 1e3 * fabric.nics / at.message;  // u = 1 at this S
 
   Line line;
@@ -91,7 +90,6 @@ struct Crossing {
     line.overlap = 1.3;
   }
   line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
-  line.rate_part(TermKind::copy, level, drain, 1 / rate);
   return line;
 }
 

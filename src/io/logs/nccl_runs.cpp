@@ -136,8 +136,10 @@ Evidence evidence_of(const LogRun& run, int ranks) {
   e.unchecked_in_place = only_out_of_place_checked(run);
   e.ranks = ranks;
   for (const LogRow& row : run.rows) {
-    if (row.redop == "none") e.copies = true;
-    else if (!row.redop.empty()) e.sums = true;
+    if (row.redop == "none")
+      e.copies = true;
+    else if (!row.redop.empty())
+      e.sums = true;
     if (row.root && *row.root >= 0) e.rooted = true;
   }
   return e;
@@ -270,10 +272,12 @@ class Conclusion {
       if (otherwise_.ranks < listed.ranks)
         throw RequestError(fmt::format("{}: lists {} ranks, --ranks says {}", file_.string(), listed.ranks, otherwise_.ranks));
       if (e.parts > 1 && e.parts != otherwise_.ranks)
-        throw RequestError(fmt::format("{}: its sizes and counts are those of {} ranks, --ranks says {}", file_.string(), e.parts, otherwise_.ranks));
+        throw RequestError(
+            fmt::format("{}: its sizes and counts are those of {} ranks, --ranks says {}", file_.string(), e.parts, otherwise_.ranks));
       if (!fits(operation, e, otherwise_.ranks))
-        throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {})", file_.string(), 0.5 * (e.ratio.low + e.ratio.high),
-                                       otherwise_.ranks, bus_factor(operation, otherwise_.ranks), otherwise_.ranks));
+        throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {})", file_.string(),
+                                       0.5 * (e.ratio.low + e.ratio.high), otherwise_.ranks, bus_factor(operation, otherwise_.ranks),
+                                       otherwise_.ranks));
       return otherwise_.ranks;
     }
     std::vector<int> possible = ranks_by_ratio(operation, e.ratio, 1);
@@ -291,7 +295,8 @@ class Conclusion {
     const int all = std::max(1, otherwise_.nodes) * machine.gpus_per_node;
     if ((otherwise_.nodes > 0 || machine.nodes == 1) && fits(operation, e, all)) return all;
     throw fault(possible.empty() ? std::string{"the log does not say how many ranks took part"}
-                                 : fmt::format("the log does not say how many ranks took part: its bandwidths fit {} to {}", possible.front(), possible.back()),
+                                 : fmt::format("the log does not say how many ranks took part: its bandwidths fit {} to {}",
+                                               possible.front(), possible.back()),
                 "add --ranks N (and --nodes N)");
   }
 
@@ -348,13 +353,13 @@ class Conclusion {
 /// What a log without a table looks like, to say so.
 std::string resembles(const std::filesystem::path& file) {
   static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth", "nvbandwidth"},
-                                                                        {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},
-                                                                        {"# OSU MPI", "the OSU benchmarks"},
-                                                                        {" BW Test", "perftest"},
-                                                                        {" Latency Test", "perftest"},
-                                                                        {"Intel(R) MPI Benchmarks", "the Intel MPI benchmarks"},
-                                                                        {"Legend:", "a topology matrix"},
-                                                                        {"NCCL INFO", "NCCL's own messages"}}};
+                                                                         {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},
+                                                                         {"# OSU MPI", "the OSU benchmarks"},
+                                                                         {" BW Test", "perftest"},
+                                                                         {" Latency Test", "perftest"},
+                                                                         {"Intel(R) MPI Benchmarks", "the Intel MPI benchmarks"},
+                                                                         {"Legend:", "a topology matrix"},
+                                                                         {"NCCL INFO", "NCCL's own messages"}}};
   LineReader reader(file);
   std::string line;
   while (reader.next(line) && reader.number() < 2000)
@@ -365,7 +370,8 @@ std::string resembles(const std::filesystem::path& file) {
 
 }  // namespace
 
-Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described) {
+Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise,
+                 const RunDescriptions& described) {
   Points out;
   const auto found = described.find(file.stem().string());
   const RunDescription none;
@@ -380,11 +386,12 @@ Points read_nccl_tests(const std::filesystem::path& file, const PointSource& oth
     const std::string looks = resembles(file);
     LineReader reader(file);
     std::string line;
-    while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {
-    }
+    while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
     throw SpecError({fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
-                                   looks.empty() ? "no measurement was recognised in this file" : fmt::format("this is output of {}, without a table of nccl-tests", looks),
-                                   "expected a point CSV (header source,system,nodes,...) or nccl-tests output (rows below \"# size count type ... time algbw busbw\")")});
+                                   looks.empty() ? "no measurement was recognised in this file"
+                                                 : fmt::format("this is output of {}, without a table of nccl-tests", looks),
+                                   "expected a point CSV (header source,system,nodes,...) or nccl-tests output (rows below \"# size count "
+                                   "type ... time algbw busbw\")")});
   }
   return points_of(found, file, otherwise, runs);
 }

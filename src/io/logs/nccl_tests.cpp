@@ -185,7 +185,8 @@ class Reader {
     }
     const bool starting = line.find("Collective test starting:") != std::string::npos;
     if (starting || line.find("nccl-tests version") != std::string::npos) begin();
-    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && run_.rows.empty() && (starting || !named_)) {
+    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && run_.rows.empty() &&
+        (starting || !named_)) {
       for (const std::string_view token : tokens)
         if (std::string test = test_in(token); !test.empty()) run_.test = std::move(test);
       named_ = starting;
@@ -197,14 +198,17 @@ class Reader {
         const std::size_t at = tokens[i + 2] == ":" ? i + 3 : i + 2;
         if (at < tokens.size() && is_digit(tokens[at].front())) run_.version = std::string{tokens[at]};
       }
-      if (tokens[i] == "NCCL" && i + 1 < tokens.size() && tokens[i + 1].starts_with("2.") && line.find("compiled with NCCL") != std::string::npos)
+      if (tokens[i] == "NCCL" && i + 1 < tokens.size() && tokens[i + 1].starts_with("2.") &&
+          line.find("compiled with NCCL") != std::string::npos)
         run_.version = std::string{tokens[i + 1]};
       forced(tokens, i);
     }
   }
   void forced(const Tokens& tokens, std::size_t i) {
     // NCCL INFO NCCL_ALGO set by environment to Ring
-    if ((tokens[i] != "NCCL_ALGO" && tokens[i] != "NCCL_PROTO") || i + 5 >= tokens.size() || tokens[i + 1] != "set" || tokens[i + 3] != "environment") return;
+    if ((tokens[i] != "NCCL_ALGO" && tokens[i] != "NCCL_PROTO") || i + 5 >= tokens.size() || tokens[i + 1] != "set" ||
+        tokens[i + 3] != "environment")
+      return;
     std::string_view value = tokens[i + 5];
     while (!value.empty() && (value.back() == '.' || value.back() == ',')) value.remove_suffix(1);
     if (tokens[i] == "NCCL_ALGO")
@@ -217,7 +221,8 @@ class Reader {
     if (!all_digits(code) || code.size() < 4 || code.size() > 6) return "";
     const int n = static_cast<int>(*parse_number(code));
     // 2.9.0 and later write 20900, before 2 was worth 1000
-    return n >= 10000 ? fmt::format("{}.{}.{}", n / 10000, n / 100 % 100, n % 100) : fmt::format("{}.{}.{}", n / 1000, n / 100 % 10, n % 100);
+    return n >= 10000 ? fmt::format("{}.{}.{}", n / 10000, n / 100 % 100, n % 100)
+                      : fmt::format("{}.{}.{}", n / 1000, n / 100 % 10, n % 100);
   }
 
   /// `/opt/nccl-tests/build/all_reduce_perf_mpi` -> all_reduce
@@ -248,7 +253,8 @@ class Reader {
       if (!run_.rows.empty()) begin();
       int group = 0;
       for (std::size_t j = i + 2; j + 1 < on; ++j)
-        if (tokens[j] == "Group" && all_digits(tokens[j + 1]) && tokens[j + 1].size() < 9) group = static_cast<int>(*parse_number(tokens[j + 1]));
+        if (tokens[j] == "Group" && all_digits(tokens[j + 1]) && tokens[j + 1].size() < 9)
+          group = static_cast<int>(*parse_number(tokens[j + 1]));
       run_.ranks_listed.push_back(static_cast<int>(*parse_number(tokens[i + 1])));
       run_.hosts.emplace_back(tokens[on + 1]);
       run_.groups.push_back(group);
@@ -316,7 +322,8 @@ class Reader {
       return std::nullopt;
     }
     LogSide side;
-    const Cell time = read_cell(cells[first], side.time), alg = read_cell(cells[first + 1], side.algbw), bus = read_cell(cells[first + 2], side.busbw);
+    const Cell time = read_cell(cells[first], side.time), alg = read_cell(cells[first + 1], side.algbw),
+               bus = read_cell(cells[first + 2], side.busbw);
     if (time == Cell::broken || alg == Cell::broken || bus == Cell::broken) {
       count_skipped(run_.skipped, std::string{broken_row});
       return std::nullopt;
@@ -367,9 +374,9 @@ class Reader {
   LogRun run_;
   std::vector<LogRun> runs_;
   std::vector<Column> columns_;
-  std::array<bool, 2> places_{};         ///< out-of-place, in-place: named by the line before the header
+  std::array<bool, 2> places_{};  ///< out-of-place, in-place: named by the line before the header
   std::array<bool, 2> header_places_{};
-  bool named_ = false;                   ///< the run said itself which test it is
+  bool named_ = false;  ///< the run said itself which test it is
 };
 
 }  // namespace

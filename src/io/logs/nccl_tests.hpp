@@ -32,7 +32,7 @@ struct LogRow {
 
 /// One table with what was printed around it.
 struct LogRun {
-  std::string test;       ///< all_reduce, alltoall, ...: from the line of the test or of its command; empty when neither was there
+  std::string test;  ///< all_reduce, alltoall, ...: from the line of the test or of its command; empty when neither was there
   std::vector<int> ranks_listed;
   std::vector<std::string> hosts;  ///< of the ranks listed
   std::vector<int> groups;         ///< of the ranks listed
@@ -49,6 +49,7 @@ struct LogRun {
 [[nodiscard]] std::vector<LogRun> read_nccl_runs(const std::filesystem::path& file);
 
 /// Points of the runs: which operation, how many ranks and nodes, on which machine. \throws SpecError, RequestError
-[[nodiscard]] Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described);
+[[nodiscard]] Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise,
+                               const RunDescriptions& described);
 
 }  // namespace fabricost::io

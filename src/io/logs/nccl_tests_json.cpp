@@ -87,7 +87,8 @@ Points read_nccl_tests_json(const std::filesystem::path& file, const PointSource
     if (const auto number = parse_number(root_text); number && std::fabs(*number) < 1e9) row.root = static_cast<int>(*number);
     for (const bool in_place : {false, true}) {
       const SpecNode* node = result.find(in_place ? "in_place" : "out_of_place");
-      if (const auto side = side_of(node, in_place)) row.sides.push_back(*side);
+      if (const auto side = side_of(node, in_place))
+        row.sides.push_back(*side);
       else if (node != nullptr && node->kind == SpecNode::Kind::map)
         count_skipped(run.skipped, "nccl-tests printed CPU time (-C 1): how long the call took, not the operation");
     }

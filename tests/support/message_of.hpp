@@ -1,0 +1,24 @@
+#pragma once
+/// \file message_of.hpp
+/// What a refused request says. (The two versions of Catch2 name their text matchers differently.)
+
+#include <fabricost/error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace support {
+
+/// Text of the RequestError that a call throws; empty when it throws none.
+template <class Call>
+std::string message_of(Call&& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const fabricost::RequestError& e) {
+    return e.what();
+  }
+  return "";
+}
+inline bool contains(std::string_view text, std::string_view piece) { return text.find(piece) != std::string_view::npos; }
+
+}  // namespace support
