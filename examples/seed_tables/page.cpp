@@ -36,7 +36,7 @@ std::string cell(std::string_view content) {
 
 constexpr std::string_view introduction = R"(# The source texts' tables, recomputed
 
-This page is printed by `examples/seed_tables` (`build/examples/seed_tables > docs/seed-tables.md`); a test keeps it fresh, so do not
+This page is printed by `examples/seed_tables` (`build/bin/seed_tables > docs/seed-tables.md`); a test keeps it fresh, so do not
 edit it.
 
 fabricost grew out of five public texts about GPU interconnects. They are widely repeated, and they disagree with each other

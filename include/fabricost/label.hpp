@@ -9,10 +9,10 @@
 
 namespace fabricost {
 
-/// Up to 15 characters, always terminated. Longer text is cut; loaders refuse names that would be.
+/// Up to 23 characters, always terminated. Longer text is cut; every name of the library fits (a test says so), loaders refuse longer ones.
 class Label {
  public:
-  static constexpr std::size_t capacity = 15;
+  static constexpr std::size_t capacity = 23;
 
   constexpr Label() = default;
   constexpr Label(std::string_view text) {  // NOLINT(google-explicit-constructor): a name is a name

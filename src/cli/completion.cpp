@@ -51,12 +51,16 @@ struct Values {
     command.name = sub->get_name();
     command.description = sub->get_description();
     for (const CLI::Option* option : sub->get_options()) {
-      for (const std::string& name : option->get_lnames()) (option->get_expected_max() == 0 ? command.flags : command.valued).push_back("--" + name);
+      for (const std::string& name : option->get_lnames())
+        (option->get_expected_max() == 0 ? command.flags : command.valued).push_back("--" + name);
       const std::string positional = option->get_name(true, false);
       if (!option->get_positional()) continue;
-      if (positional == "OP") command.words = joined(listed(collective_names), " ");
-      else if (positional == "SHELL") command.words = joined(listed(shells), " ");
-      else if (positional == "SYSTEM") command.words = systems;
+      if (positional == "OP")
+        command.words = joined(listed(collective_names), " ");
+      else if (positional == "SHELL")
+        command.words = joined(listed(shells), " ");
+      else if (positional == "SYSTEM")
+        command.words = systems;
       command.files = positional != "OP" && positional != "SHELL";
     }
     out.push_back(std::move(command));
@@ -98,10 +102,12 @@ struct Values {
       "  if (( COMP_CWORD == 1 )); then\n";
   out += fmt::format("    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\"))\n    return\n  fi\n", names_of(commands));
   out += "  case \"$previous\" in\n";
-  for (const Values& value : values) out += fmt::format("    {}) words=\"{}\"{} ;;\n", value.option, value.words, value.files ? "; files=yes" : "");
+  for (const Values& value : values)
+    out += fmt::format("    {}) words=\"{}\"{} ;;\n", value.option, value.words, value.files ? "; files=yes" : "");
   out += "    *) case \"${COMP_WORDS[1]}\" in\n";
   for (const Command& command : commands)
-    out += fmt::format("      {}) options=\"{}\"; words=\"{}\"{} ;;\n", command.name, command.options(), command.words, command.files ? "; files=yes" : "");
+    out += fmt::format("      {}) options=\"{}\"; words=\"{}\"{} ;;\n", command.name, command.options(), command.words,
+                       command.files ? "; files=yes" : "");
   out +=
       "      esac\n"
       "      [[ \"$current\" == -* ]] && { words=\"$options\"; files=\"\"; } ;;\n"
@@ -132,7 +138,8 @@ struct Values {
       "    return\n"
       "  fi\n"
       "  case \"$previous\" in\n";
-  for (const Values& value : values) out += fmt::format("    {}) compadd -- {}{}; return ;;\n", value.option, value.words, value.files ? "; _files" : "");
+  for (const Values& value : values)
+    out += fmt::format("    {}) compadd -- {}{}; return ;;\n", value.option, value.words, value.files ? "; _files" : "");
   out += "  esac\n  case \"${words[2]}\" in\n";
   for (const Command& command : commands) {
     const std::string words = command.words.empty() ? ":" : "compadd -- " + command.words;

@@ -1,6 +1,7 @@
 /// \file predict.cpp
 /// fabricost predict: how long one operation takes, as a small table or JSON.
 
+#include "../io/text_table.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"
@@ -30,7 +31,7 @@ void add_predict(CLI::App& app, Runner& runner) {
     const Prediction prediction = predict(asked.system, asked.operation, asked.choice);
     if (options->json) return printed(to_json(asked.system, prediction));
     std::string out = terminal.strong(title(asked, prediction.ranks, prediction.nodes, true)) + "\n" + explain(prediction);
-    for (const std::string& one : assumed(asked.system, prediction)) out += "  Assumed: " + one + ".\n";
+    for (const std::string& one : assumed(asked.system, prediction)) out += wrapped("  ", "Assumed: " + one + ".");
     return out;
   });
 }

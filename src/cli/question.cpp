@@ -8,8 +8,8 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <array>
 #include <charconv>
@@ -24,8 +24,7 @@ constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_comb
   if (text.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
   if (const auto found = parse_collective(text)) return *found;
   for (const std::string_view name : not_modelled)
-    if (detail::folded(text) == detail::folded(name))
-      throw RequestError(fmt::format("{} is not modelled yet", name));
+    if (detail::folded(text) == detail::folded(name)) throw RequestError(fmt::format("{} is not modelled yet", name));
   throw_unknown(text, "an operation", operation_names());
 }
 
@@ -77,8 +76,10 @@ int count_of(const std::string& text, std::string_view option) {
   const char* end = text.data() + text.size();
   const auto [stopped, fault] = std::from_chars(text.data(), end, value);
   const bool whole = stopped == end && text.front() != '-';
-  if (whole && (fault == std::errc::result_out_of_range || value > most)) throw RequestError(fmt::format("{}: {} is too many", option, text));
-  if (!whole || fault != std::errc{} || value < 1) throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
+  if (whole && (fault == std::errc::result_out_of_range || value > most))
+    throw RequestError(fmt::format("{}: {} is too many", option, text));
+  if (!whole || fault != std::errc{} || value < 1)
+    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
   return value;
 }
 
@@ -95,7 +96,8 @@ void add_question(CLI::App& sub, Question& q) {
                  "Force one: ring tree nvls nvls_tree collnet_direct\n"
                  "collnet_chain (= sharp) pat halving_doubling\n"
                  "rabenseifner bruck pairwise direct torus_bucket\n"
-                 "one_shot two_shot hierarchical")->option_text("A");
+                 "one_shot two_shot hierarchical")
+      ->option_text("A");
   sub.add_option("--protocol", q.protocol, "Force one: ll ll128 simple")->option_text("P");
   sub.add_option("--choice", q.choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");
   sub.add_option("--calibration", q.calibration, "none or a file; default the shipped one")->option_text("FILE");
@@ -140,8 +142,10 @@ std::string title(const Asked& asked, int ranks, int nodes, bool sized) {
   std::string out{name(op.collective)};
   if (sized) out += " of " + size_text(op.bytes);
   out += fmt::format(" ({})", name(op.dtype));
-  if (op.collective == Collective::send_recv && (op.path != Path::gpu_gpu || nodes <= 1)) out += fmt::format(", {}", name(op.path));
-  else out += fmt::format(", {} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+  if (op.collective == Collective::send_recv && (op.path != Path::gpu_gpu || nodes <= 1))
+    out += fmt::format(", {}", name(op.path));
+  else
+    out += fmt::format(", {} rank{} on {} node{}", ranks, ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
   return fmt::format("{}, {}", out, asked.system.name);
 }
 

@@ -19,7 +19,8 @@ namespace {
   return value;
 }
 [[nodiscard]] nlohmann::ordered_json whole_or_real(double value) {
-  return value == std::floor(value) && std::fabs(value) < 9e15 ? nlohmann::ordered_json(static_cast<long long>(value)) : nlohmann::ordered_json(value);
+  return value == std::floor(value) && std::fabs(value) < 9e15 ? nlohmann::ordered_json(static_cast<long long>(value))
+                                                               : nlohmann::ordered_json(value);
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ std::vector<std::string> extrapolated_names(const Prediction& p) {
 
 std::vector<std::string> assumed(const System& system, const Prediction& p) {
   if (p.nodes <= std::max(1, system.nodes)) return {};
-  return {fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", p.nodes, std::max(1, system.nodes))};
+  return {
+      fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", p.nodes, std::max(1, system.nodes))};
 }
 
 nlohmann::ordered_json to_json(const System& system, const Prediction& p) {

@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <unistd.h>
 
 namespace fabricost::cli {
 namespace {
@@ -35,7 +35,8 @@ class UsageError : public Error {
 [[nodiscard]] bool colour_wanted() {
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') && !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
+  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
+         !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
 }
 
 /// Everything or nothing was asked for; a full disk or a closed pipe may still cut it.
@@ -66,7 +67,8 @@ class Help : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override { return app->get_description() + "\n\n"; }
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string out = "Usage: " + name;
-    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) out += " " + option->get_name(true, false);
+    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
+      out += " " + option->get_name(true, false);
     if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) out += " COMMAND";
     return out + " [OPTIONS]\n";
   }
@@ -103,7 +105,8 @@ Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "
 void Runner::add(CLI::App& subcommand, Job job) {
   subcommand.group("Commands");
   subcommand.allow_extras();
-  for (CLI::Option* option : subcommand.get_options([](const CLI::Option* o) { return o->get_expected_max() == 0; })) option->disable_flag_override();
+  for (CLI::Option* option : subcommand.get_options([](const CLI::Option* o) { return o->get_expected_max() == 0; }))
+    option->disable_flag_override();
   entries_.push_back({&subcommand, std::move(job)});
 }
 
@@ -115,14 +118,16 @@ void Runner::check_extras() const {
     const std::vector<std::string> extras = app_.remaining();
     if (extras.empty()) throw UsageError("which command? One of: " + joined(names));
     if (extras.front().starts_with("-"))
-      throw UsageError(fmt::format("\"{}\" is not an option of fabricost itself; a command comes first: {}", extras.front(), joined(names)));
+      throw UsageError(
+          fmt::format("\"{}\" is not an option of fabricost itself; a command comes first: {}", extras.front(), joined(names)));
     throw UsageError(unknown_text(extras.front(), "a command", names));
   }
   const CLI::App& sub = *chosen.front();
   std::vector<std::string> extras = sub.remaining();
   for (const std::string& extra : app_.remaining()) extras.push_back(extra);
   for (const std::string& extra : extras)
-    if (extra.starts_with("-") && extra != "--") throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", option_names(sub)));
+    if (extra.starts_with("-") && extra != "--")
+      throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", option_names(sub)));
   for (const std::string& extra : extras)
     if (extra != "--") throw UsageError(fmt::format("\"{}\" is one word too many (quote values that contain blanks)", extra));
 }
@@ -140,7 +145,9 @@ std::string Runner::output(int argc, char** argv) {
     std::string option = text.substr(0, text.find_first_of(": "));
     if (!option.starts_with("-")) option.insert(0, "--");
     const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-    throw UsageError(option + (says("received") ? ": given more than once" : says("override") ? ": takes no value" : ": its value is missing"));
+    throw UsageError(option + (says("received")   ? ": given more than once"
+                               : says("override") ? ": takes no value"
+                                                  : ": its value is missing"));
   } catch (const CLI::ParseError& error) {
     check_extras();  // a misspelt option is the likelier cause
     throw UsageError(error.what());

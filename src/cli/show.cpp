@@ -25,7 +25,9 @@ namespace {
   return next > 0 ? system.tiers[i].bandwidth.value.value() / next : 0;
 }
 
-[[nodiscard]] nlohmann::ordered_json number_or_null(double value) { return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(); }
+[[nodiscard]] nlohmann::ordered_json number_or_null(double value) {
+  return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
 
 [[nodiscard]] nlohmann::ordered_json to_json(const System& system) {
   nlohmann::ordered_json out;
@@ -66,16 +68,24 @@ namespace {
 
 [[nodiscard]] std::string tiers_table(const System& system) {
   constexpr auto right = TextTable::Align::right;
-  TextTable table{{{"tier"}, {"kind"}, {"joins", right}, {"GB/s", right}, {"both", right}, {"latency", right}, {"aggregate", right},
-                   {"bisection", right}, {"to next", right}, {"confidence"}}};
+  TextTable table{{{"tier"},
+                   {"kind"},
+                   {"joins", right},
+                   {"GB/s", right},
+                   {"both", right},
+                   {"latency", right},
+                   {"aggregate", right},
+                   {"bisection", right},
+                   {"to next", right},
+                   {"confidence"}}};
   for (std::size_t i = 0; i < system.tiers.size(); ++i) {
     const Tier& tier = system.tiers[i];
     const bool memory = tier.role == TierRole::memory;
     const double ratio = ratio_to_next(system, i);
     table.row({std::string{tier.name.view()}, std::string{name(tier.kind)}, std::to_string(tier.endpoints), gigabytes(tier.bandwidth.value),
                memory ? "-" : gigabytes(tier.bandwidth.value * 2.0), tier.latency.value.value() > 0 ? time_text(tier.latency.value) : "?",
-               memory ? "-" : gigabytes(tier.aggregate()), memory ? "-" : gigabytes(tier.bisection()), ratio > 0 ? fmt::format("{:.3g}", ratio) : "-",
-               std::string{name(tier.bandwidth.provenance.confidence)}});
+               memory ? "-" : gigabytes(tier.aggregate()), memory ? "-" : gigabytes(tier.bisection()),
+               ratio > 0 ? fmt::format("{:.3g}", ratio) : "-", std::string{name(tier.bandwidth.provenance.confidence)}});
   }
   return table.text(2);
 }
@@ -83,9 +93,11 @@ namespace {
 [[nodiscard]] std::string headline(const System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr || tier->endpoints < 2) return "";
-  return wrapped("  ", fmt::format("{}: the headline of {} counts all {} GPUs and both directions; one way it is {}, and {} crosses the worst cut in halves.",
-                                   tier->name.view(), rate_text(tier->aggregate() * 2.0), tier->endpoints, rate_text(tier->aggregate()),
-                                   rate_text(tier->bisection())));
+  return wrapped(
+      "  ", fmt::format(
+                "{}: the headline of {} counts all {} GPUs and both directions; one way it is {}, and {} crosses the worst cut in halves.",
+                tier->name.view(), rate_text(tier->aggregate() * 2.0), tier->endpoints, rate_text(tier->aggregate()),
+                rate_text(tier->bisection())));
 }
 
 [[nodiscard]] std::string sources(const System& system) {
@@ -114,12 +126,14 @@ namespace {
 [[nodiscard]] std::string text(const System& system) {
   const Constants& c = system.constants;
   std::string out = fmt::format("{}{}\n", system.name, system.title.empty() ? "" : ": " + system.title);
-  out += wrapped("  ", fmt::format("{} GPUs ({}, {} each) in {} node{} of {}; {}.", system.gpus(), system.gpu.name, size_text(system.memory()), system.nodes,
-                                   system.nodes == 1 ? "" : "s", system.gpus_per_node,
+  out += wrapped("  ", fmt::format("{} GPUs ({}, {} each) in {} node{} of {}; {}.", system.gpus(), system.gpu.name,
+                                   size_text(system.memory()), system.nodes, system.nodes == 1 ? "" : "s", system.gpus_per_node,
                                    system.domain > 1 ? fmt::format("scale-up domain of {}", system.domain) : "no scale-up domain"));
   out += "\nTiers, from the inside out\n" + tiers_table(system);
-  out += wrapped("  ", "GB/s is one way and per endpoint, \"both\" adds the two directions. Aggregate (all endpoints) and bisection are one way. \"to next\": "
-                       "this rate over that of the tier below it in the table. ?: unknown.");
+  out += wrapped("  ",
+                 "GB/s is one way and per endpoint, \"both\" adds the two directions. Aggregate (all endpoints) and bisection are one way. "
+                 "\"to next\": "
+                 "this rate over that of the tier below it in the table. ?: unknown.");
   out += headline(system);
   if (const std::string told = notes(system); !told.empty()) out += "\nNotes\n" + told;
   out += "\nSources\n" + sources(system);
@@ -142,7 +156,9 @@ void add_show(CLI::App& app, Runner& runner) {
   CLI::App& sub = *app.add_subcommand("show", "One machine, tier by tier");
   sub.add_option("SYSTEM", options->system, "A name (see fabricost systems) or a YAML file")->option_text(" ");
   sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")->option_text("PATH=VALUE")->allow_extra_args(false);
+  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
+      ->option_text("PATH=VALUE")
+      ->allow_extra_args(false);
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost show gb200-nvl72");
   runner.add(sub, [options](const Terminal& terminal) {

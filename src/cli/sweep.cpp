@@ -22,9 +22,9 @@ namespace {
 [[nodiscard]] std::string csv(const std::vector<Prediction>& predictions) {
   std::string out = "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us\n";
   for (const Prediction& p : predictions)
-    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{}\n", p.operation.bytes.value(), p.seconds * 1e6, p.algorithm_bandwidth().value() / 1e9,
-                       p.bus_bandwidth().value() / 1e9, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view(), name(p.basis), p.low * 1e6,
-                       p.high * 1e6);
+    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{}\n", p.operation.bytes.value(), p.seconds * 1e6,
+                       p.algorithm_bandwidth().value() / 1e9, p.bus_bandwidth().value() / 1e9, p.algorithm.view(), p.protocol.view(),
+                       p.bottleneck().tier.view(), name(p.basis), p.low * 1e6, p.high * 1e6);
   return out;
 }
 
@@ -36,7 +36,13 @@ namespace {
 
 [[nodiscard]] std::string table(const std::vector<Prediction>& predictions) {
   constexpr auto right = TextTable::Align::right;
-  TextTable rows{{{"size", right}, {"time", right}, {"algbw GB/s", right}, {"busbw GB/s", right}, {"runs"}, {"bottleneck"}, {"nine in ten within", right}}};
+  TextTable rows{{{"size", right},
+                  {"time", right},
+                  {"algbw GB/s", right},
+                  {"busbw GB/s", right},
+                  {"runs"},
+                  {"bottleneck"},
+                  {"nine in ten within", right}}};
   for (const Prediction& p : predictions)
     rows.row({size_text(p.operation.bytes), time_text(p.time()), fmt::format("{:.2f}", p.algorithm_bandwidth().value() / 1e9),
               fmt::format("{:.2f}", p.bus_bandwidth().value() / 1e9), fmt::format("{} {}", p.algorithm.view(), p.protocol.view()),
@@ -69,7 +75,7 @@ void add_sweep(CLI::App& app, Runner& runner) {
     if (options->csv) return csv(predictions);
     const Prediction& first = predictions.front();
     std::string out = terminal.strong(title(asked, first.ranks, first.nodes, false)) + "\n" + table(predictions);
-    for (const std::string& one : assumed(asked.system, first)) out += "  Assumed: " + one + ".\n";
+    for (const std::string& one : assumed(asked.system, first)) out += wrapped("  ", "Assumed: " + one + ".");
     return out;
   });
 }

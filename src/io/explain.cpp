@@ -26,8 +26,10 @@ std::string certainty_text(const Prediction& p) {
     case Basis::calibrated: out += "Calibrated: the constants were fitted to measurements of this machine."; break;
     case Basis::sibling: out += "Sibling: the constants were fitted to measurements of a machine built like this one."; break;
     case Basis::datasheet:
-      out += "Datasheet: nobody measured a machine of this kind; its rates are the datasheet's and the rest is carried over from other machines. "
-             "A few measured points would narrow the interval.";
+      out +=
+          "Datasheet: nobody measured this algorithm and path on a machine of this kind; rates are the datasheet's and the rest is carried "
+          "over from "
+          "others. A few measured points would narrow the interval.";
       break;
   }
   if (p.extrapolated.any()) {
@@ -56,8 +58,13 @@ namespace {
 }
 
 [[nodiscard]] Story story_of(const System& system, const Operation& operation, const Choice& choice) {
-  Story story{.system = system, .operation = operation, .choice = choice, .prediction = predict(system, operation, choice),
-              .fabric = fabric_of(system, operation), .schedule = {}, .line = {}};
+  Story story{.system = system,
+              .operation = operation,
+              .choice = choice,
+              .prediction = predict(system, operation, choice),
+              .fabric = fabric_of(system, operation),
+              .schedule = {},
+              .line = {}};
   const Candidate ran = story.prediction.ran;
   story.host = operation.collective == Collective::send_recv && operation.path == Path::gpu_host;
   story.schedule = schedule_of(ran.algorithm, operation.collective, story.fabric);
@@ -77,9 +84,12 @@ namespace {
                             : std::string{"between two GPUs of one domain"};
   } else {
     where = fmt::format("over {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"));
-    if (f.domains() > 1 && f.local() > 1) where += fmt::format(": {} scale-up domains of {}", f.domains(), f.local());
-    else if (f.domains() > 1) where += ", one per scale-up domain";
-    else if (f.nodes > 1) where += ", all in one scale-up domain";
+    if (f.domains() > 1 && f.local() > 1)
+      where += fmt::format(": {} scale-up domains of {}", f.domains(), f.local());
+    else if (f.domains() > 1)
+      where += ", one per scale-up domain";
+    else if (f.nodes > 1)
+      where += ", all in one scale-up domain";
   }
   std::string out = wrapped("  ", fmt::format("{} of {} ({}) {}, on {}{}.", name(op.collective), size_text(op.bytes), name(op.dtype), where,
                                               story.system.name, story.system.title.empty() ? "" : " (" + story.system.title + ")"));
@@ -97,7 +107,8 @@ std::string explain(const Prediction& p) {
   out += fmt::format("  time    {}\n", time_text(p.time()));
   out += fmt::format("  algbw   {}\n", rate_text(p.algorithm_bandwidth()));
   out += fmt::format("  busbw   {}\n", rate_text(p.bus_bandwidth()));
-  out += fmt::format("  runs    {}{}\n\n", detail::label(p.ran), p.by_price ? " (the cheapest by price: no tuner rule for this library)" : "");
+  out +=
+      fmt::format("  runs    {}{}\n\n", detail::label(p.ran), p.by_price ? " (the cheapest by price: no tuner rule for this library)" : "");
   out += detail::terms_table(p);
   const Term& most = p.bottleneck();
   const double share = p.seconds > 0 ? 100 * most.time.value() / p.seconds : 0;
@@ -111,8 +122,8 @@ std::string explain(const System& system, const Operation& operation, const Choi
   const Prediction& p = story.prediction;
   std::string out = "Question\n" + question_text(story);
   out += "\nAnswer\n";
-  out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()), rate_text(p.bus_bandwidth()),
-                     label(p.ran));
+  out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()),
+                     rate_text(p.bus_bandwidth()), label(p.ran));
   out += "\nWhat moves\n" + tell_schedule(story);
   out += fmt::format("\nWhy {}\n", story.host ? "one copy" : label(p.ran)) + tell_choice(story);
   out += "\nThe arithmetic\n" + tell_arithmetic(story);

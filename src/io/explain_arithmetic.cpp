@@ -21,7 +21,8 @@ constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
 
 /// An exchange between domains: its parts are shares of a norm and no rates of their own.
 [[nodiscard]] bool parallel(const Story& story) {
-  return story.operation.collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct && story.fabric.domains() > 1;
+  return story.operation.collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct &&
+         story.fabric.domains() > 1;
 }
 
 class Sum {
@@ -95,14 +96,15 @@ void add_volume_extras(Sum& sum, const Story& story) {
   const double first = std::min(S, line.early);
   if (std::fabs(line.early_rate * first) >= nothing) {
     sum.row(line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
-            fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12, line.early_rate < 0 ? " (still in cache)" : " (first touched)"),
+            fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12,
+                        line.early_rate < 0 ? " (still in cache)" : " (first touched)"),
             line.early_rate * first);
   }
   if (line.chunks(S) != 0) {
     const double rounds = S / line.chunk;
     sum.row(TermKind::wire, line.wire_level,
-            fmt::format("{} x ({:.3g} x {:.0f} + {:.3g} x {:.6g}) rounds", micro(line.chunk_seconds) + " us", line.chunk_share, std::ceil(rounds) - 1,
-                        1 - line.chunk_share, rounds - 1),
+            fmt::format("{} x ({:.3g} x {:.0f} + {:.3g} x {:.6g}) rounds", micro(line.chunk_seconds) + " us", line.chunk_share,
+                        std::ceil(rounds) - 1, 1 - line.chunk_share, rounds - 1),
             line.chunks(S));
   }
 }
@@ -121,11 +123,12 @@ std::string tell_arithmetic(const Story& story) {
   add_volume_extras(volume, story);
 
   const std::string size = size_text(story.operation.bytes);
-  std::string out = wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size,
-                                              S < 1000 || size.ends_with(" MB") ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
-                                              story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
-                                                  ? ""
-                                                  : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
+  std::string out =
+      wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size,
+                                S < 1000 || size.ends_with(" MB") ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
+                                story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
+                                    ? ""
+                                    : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
   const double a = latency.seconds(), b = line.volume(S);
   if (outside.rows() > 0) {
     outside.total("c");
@@ -138,16 +141,20 @@ std::string tell_arithmetic(const Story& story) {
   if (volume.rows() > 0) {
     volume.total("b");
     out += "  b: the transfer\n" + volume.text();
-    if (parallel(story)) out += wrapped("    ", "inside and across run at once, b = (inside^2 + across^2)^(1/2); each line is its share of b");
+    if (parallel(story))
+      out += wrapped("    ", "inside and across run at once, b = (inside^2 + across^2)^(1/2); each line is its share of b");
   }
   const double together = norm(a, b, line.overlap);
   if (a > 0 && b > 0 && line.overlap != 1) {
     out += fmt::format("  a and b overlap: (a^q + b^q)^(1/q), q = {:.6g}\n", line.overlap);
-    out += fmt::format("    ({}^{:.6g} + {}^{:.6g})^(1/{:.6g}) = {}\n", micro(a), line.overlap, micro(b), line.overlap, line.overlap, micro(together));
+    out += fmt::format("    ({}^{:.6g} + {}^{:.6g})^(1/{:.6g}) = {}\n", micro(a), line.overlap, micro(b), line.overlap, line.overlap,
+                       micro(together));
     const double ratio = std::pow(a / b, line.overlap);
     const double share = std::isinf(ratio) ? 1 : ratio / (1 + ratio);
-    out += wrapped("    ", fmt::format("of it a answers for a^q/(a^q + b^q) = {:.1f} %, b for {:.1f} %; their parts are scaled alike, by {:.4f} and {:.4f}",
-                                       100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
+    out += wrapped(
+        "    ",
+        fmt::format("of it a answers for a^q/(a^q + b^q) = {:.1f} %, b for {:.1f} %; their parts are scaled alike, by {:.4f} and {:.4f}",
+                    100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
   }
   const std::string sum = outside.rows() > 0 && together > 0 ? fmt::format("{} + {} = ", micro(outside.seconds()), micro(together)) : "";
   return out + fmt::format("  time = {}{} us\n", sum, micro(outside.seconds() + together));

@@ -40,7 +40,9 @@ struct Row {
   for (const Row& row : rows) {
     const bool won = row.candidate == ran;
     table.row({label(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
-               won ? fmt::format("<- {}", mark) : row.allowed ? "" : "not allowed by the question"});
+               won           ? fmt::format("<- {}", mark)
+               : row.allowed ? ""
+                             : "not allowed by the question"});
   }
   return table.text(2);
 }
@@ -64,9 +66,10 @@ struct Row {
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
   const bool restricted = story.choice.algorithm || story.choice.protocol;
-  std::string out = wrapped("  ", fmt::format("{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
-                                              story.system.library == Library::nccl ? "NCCL" : std::string{name(story.system.library)} + ", like NCCL,",
-                                              restricted ? fmt::format(" among what the question allows ({})", restriction(story.choice)) : ""));
+  std::string out =
+      wrapped("  ", fmt::format("{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
+                                story.system.library == Library::nccl ? "NCCL" : std::string{name(story.system.library)} + ", like NCCL,",
+                                restricted ? fmt::format(" among what the question allows ({})", restriction(story.choice)) : ""));
   return out + rows_table(rows, story.prediction.ran, "runs", true) + lost_time(rows, story);
 }
 
@@ -92,15 +95,19 @@ struct Row {
   const double each = story.bytes() / table.peers;
   const std::string limit = size_text(Bytes::from_value(table.exchange_limit));
   const std::string shown = size_text(Bytes::from_value(std::round(each)));
-  const std::string amount = table.peers == 1 ? fmt::format("{} to the one peer", shown)
-                                              : fmt::format("{} / {} ranks = {} per peer", size_text(story.operation.bytes), table.peers, shown);
+  const std::string amount = table.peers == 1
+                                 ? fmt::format("{} to the one peer", shown)
+                                 : fmt::format("{} / {} ranks = {} per peer", size_text(story.operation.bytes), table.peers, shown);
   std::string out = wrapped("  ", fmt::format("Point-to-point sends run LL up to {} per peer and Simple above: {} -> {}.", limit, amount,
                                               name(story.prediction.ran.protocol)));
   if (story.fabric.domains() > 1)
-    return out + wrapped("  ", table.peers == 1 ? "Between nodes one price stands for both protocols."
-                                                : "Between nodes one price stands for both protocols; above the limit every remote peer costs a little more.");
+    return out +
+           wrapped("  ", table.peers == 1
+                             ? "Between nodes one price stands for both protocols."
+                             : "Between nodes one price stands for both protocols; above the limit every remote peer costs a little more.");
   std::vector<Row> rows;
-  for (const Protocol p : {Protocol::ll, Protocol::simple}) rows.push_back({{Algorithm::direct, p}, -1, priced(story, {Algorithm::direct, p})});
+  for (const Protocol p : {Protocol::ll, Protocol::simple})
+    rows.push_back({{Algorithm::direct, p}, -1, priced(story, {Algorithm::direct, p})});
   return out + rows_table(rows, story.prediction.ran, "runs", false);
 }
 
@@ -113,7 +120,11 @@ std::string tell_schedule(const Story& story) {
   bool staged = false, shared = false;
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p)
     for (const Phase* q = schedule.begin(); q != p; ++q) (p->stage == q->stage ? shared : staged) = true;
-  TextTable table{{{staged ? "stage" : "", Align::right}, {"tier"}, {"serial steps", Align::right}, {"leaves one endpoint, one way", Align::right}, {"endpoint"}}};
+  TextTable table{{{staged ? "stage" : "", Align::right},
+                   {"tier"},
+                   {"serial steps", Align::right},
+                   {"leaves one endpoint, one way", Align::right},
+                   {"endpoint"}}};
   for (const Phase& p : schedule) {
     const bool gpu = p.level == 0 || f.local() <= 1;
     std::string endpoint = gpu ? "a GPU" : fmt::format("a domain of {}", f.local());
@@ -123,8 +134,11 @@ std::string tell_schedule(const Story& story) {
   }
   std::string out = table.text(2);
   if (shared)
-    out += wrapped("  ", staged ? "Phases of one stage stream through each other: their steps add, the slowest carries the volume. Stages follow one another."
-                                : "The phases stream through each other: their steps add, the slowest carries the volume.");
+    out += wrapped(
+        "  ",
+        staged
+            ? "Phases of one stage stream through each other: their steps add, the slowest carries the volume. Stages follow one another."
+            : "The phases stream through each other: their steps add, the slowest carries the volume.");
   return out;
 }
 
@@ -141,8 +155,7 @@ std::string tell_choice(const Story& story) {
   const TunerTable allowed = allowed_rows(choice, story.input(), story.fabric);
   if (allowed.exchange_limit > 0) return by_exchange_limit(story, allowed);
   const TunerTable all = tuner_table(story.operation.collective, story.fabric, story.input().byte_wide);
-  if (all.exchange_limit > 0 || allowed.count == 0)
-    return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
+  if (all.exchange_limit > 0 || allowed.count == 0) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
   return by_tuner(story, all);
 }
 

@@ -25,9 +25,12 @@ struct Causes {
 [[nodiscard]] Causes causes_of(const Prediction& p) {
   Causes out;
   for (const Term& term : p.terms) {
-    if (term.name.view() == name(TermKind::wire)) out.wire += term.time.value();
-    else if (term.name.view() == name(TermKind::copy)) out.copies += term.time.value();
-    else out.latency += term.time.value();
+    if (term.name.view() == name(TermKind::wire))
+      out.wire += term.time.value();
+    else if (term.name.view() == name(TermKind::copy))
+      out.copies += term.time.value();
+    else
+      out.latency += term.time.value();
   }
   return out;
 }
@@ -43,17 +46,20 @@ struct Causes {
   const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
   const bool in_switch = ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree;
   if (in_switch)
-    add(fmt::format("switches that {} move other bytes than a ring, {:.4g} S per GPU", reduces(story.operation.collective) ? "reduce" : "multicast",
-                    story.schedule.bytes(0)));
-  else if (ran.algorithm != Algorithm::ring && !exchange) add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
+    add(fmt::format("switches that {} move other bytes than a ring, {:.4g} S per GPU",
+                    reduces(story.operation.collective) ? "reduce" : "multicast", story.schedule.bytes(0)));
+  else if (ran.algorithm != Algorithm::ring && !exchange)
+    add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
   if (!(across && exchange)) {
     if (ran.protocol == Protocol::ll) add("LL sends 4 bytes of flag with every 4 of data and cannot fill the links");
     if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
   }
   if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
   if (across && std::min(f.streams, f.exchanges) < 1) add("the network above the NICs is oversubscribed");
-  if (wire >= naive) add("links reach only a part of their datasheet rate");
-  else if (story.line.latency > 0 && story.line.overlap != 1) add("latency hides a part of the transfer");
+  if (wire >= naive)
+    add("links reach only a part of their datasheet rate");
+  else if (story.line.latency > 0 && story.line.overlap != 1)
+    add("latency hides a part of the transfer");
   return out.empty() ? "at the datasheet's rate" : out;
 }
 
@@ -79,7 +85,9 @@ struct Causes {
 }
 
 /// "2.9 times", "1270 times"
-[[nodiscard]] std::string times(double ratio) { return ratio < 100 ? fmt::format("{:.3g} times", ratio) : fmt::format("{:.0f} times", ratio); }
+[[nodiscard]] std::string times(double ratio) {
+  return ratio < 100 ? fmt::format("{:.3g} times", ratio) : fmt::format("{:.0f} times", ratio);
+}
 
 /// "-3.1 %", and "none" for what rounds to nothing.
 [[nodiscard]] std::string changed_by(double percent) { return std::fabs(percent) < 0.05 ? "none" : fmt::format("{:+.1f} %", percent); }
@@ -127,13 +135,15 @@ std::string tell_binding(const Story& story) {
   const Term& most = p.bottleneck();
   const Causes causes = causes_of(p);
   const double t = p.seconds > 0 ? p.seconds : 1;
-  std::string out = wrapped("  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
-                                              most.tier.view(), most.name.view(), 100 * most.time.value() / t, 100 * causes.latency / t,
-                                              100 * causes.wire / t,
-                                              causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
+  std::string out = wrapped(
+      "  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
+                        most.tier.view(), most.name.view(), 100 * most.time.value() / t, 100 * causes.latency / t, 100 * causes.wire / t,
+                        causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
   const double half = causes.wire + causes.copies;
-  if (causes.latency > 3 * half) out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
-  else if (half > 3 * causes.latency) out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
+  if (causes.latency > 3 * half)
+    out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
+  else if (half > 3 * causes.latency)
+    out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
   return out;
 }
 
@@ -150,12 +160,14 @@ std::string tell_naive(const Story& story) {
   TextTable table{{{""}, {"", Align::right}, {""}}};
   table.row({"naive", micro(said)});
   table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, steps, floors: no bandwidth shows them"});
-  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6), causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
+  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6),
+             causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
   if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
   table.row({"predicted", micro(p.seconds)});
   out += table.text(4);
   out += wrapped("  ", "The wire: " + wire_reason(story, said, causes.wire) + ".");
-  out += wrapped("  ", fmt::format("Dividing by the headline of both directions, {:.6g} GB/s, would have said {} us.", 2 * naive.rate / 1e9, micro(said / 2)));
+  out += wrapped("  ", fmt::format("Dividing by the headline of both directions, {:.6g} GB/s, would have said {} us.", 2 * naive.rate / 1e9,
+                                   micro(said / 2)));
   return out;
 }
 

@@ -24,7 +24,9 @@ struct Story {
   [[nodiscard]] ChoiceInput input() const { return {operation.collective, is_byte_wide(operation.dtype)}; }
   /// The tier on which a part of that kind and level is spent.
   [[nodiscard]] std::string tier(TermKind kind, int level) const { return tier_of(system, fabric, operation, kind, level).c_str(); }
-  [[nodiscard]] const Tier* tier_at(int level) const { return system.tier(tier_of(system, fabric, operation, TermKind::steps, level).view()); }
+  [[nodiscard]] const Tier* tier_at(int level) const {
+    return system.tier(tier_of(system, fabric, operation, TermKind::steps, level).view());
+  }
 };
 
 /// What dividing bytes by a datasheet's rate rests on. `factor` 0: nothing moves.

@@ -9,7 +9,8 @@ namespace fabricost {
 
 std::size_t shown_width(std::string_view text) {
   // bytes that continue a character look like 10xxxxxx
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string TextTable::text(std::size_t indent) const {

@@ -66,6 +66,13 @@ TEST_CASE("two nodes of eight H100 change from LL128 to in-switch trees at 8 MiB
   CHECK(curve.ran(4 * MiB).protocol == Protocol::ll128);
 }
 
+TEST_CASE("two nodes of four H100 change from LL128 to Simple at 256 MiB", "[choice]") {
+  System s = systems::grace_hopper_quad();  // four NICs of 200 Gbit/s, but InfiniBand behind PCIe switches
+  s.tiers[1] = systems::nics(4, 25, Transport::infiniband);
+  s.cpu = Cpu::amd;
+  CHECK(stays_from(s, {.nodes = 2}, [](Candidate c) { return c.protocol == Protocol::simple; }) == 256);
+}
+
 TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Volta between nodes", "[choice]") {
   const auto uses_ll128 = [](const System& s) {
     for (const Collective c : {Collective::all_reduce, Collective::all_gather}) {

@@ -17,7 +17,6 @@ constexpr double MiB = 1048576, KiB = 1024;
 struct Change {
   double bytes;  ///< the first power of two
   Candidate to;
-  friend bool operator==(const Change&, const Change&) = default;
 };
 
 /// Every change of what runs, on powers of two from 512 B to 8 GiB.

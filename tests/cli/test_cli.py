@@ -63,8 +63,10 @@ class Contract(unittest.TestCase):
 class Predict(Contract):
     def test_json_has_the_fields_of_the_contract(self):
         p = self.predict("all_reduce", *H100, "--size", "256MiB")
-        for field, kind in {"time_us": float, "algbw_GBps": float, "busbw_GBps": float, "algorithm": str, "protocol": str, "bottleneck": str,
-                            "basis": str, "extrapolated": list, "interval_us": list, "terms": list, "bytes": int, "ranks": int, "nodes": int}.items():
+        for field, kind in {"time_us": float, "algbw_GBps": float, "busbw_GBps": float, "algorithm": str, "protocol": str,
+                            "bottleneck": str,
+                            "basis": str, "extrapolated": list, "interval_us": list, "terms": list, "bytes": int, "ranks": int,
+                            "nodes": int}.items():
             self.assertIsInstance(p[field], kind, field)
         self.assertEqual(p["bytes"], 256 * 2**20)
         self.assertEqual((p["ranks"], p["nodes"]), (8, 1))
@@ -75,7 +77,8 @@ class Predict(Contract):
             self.assertEqual(set(term), {"name", "tier", "time_us"})
 
     def test_terms_sum_to_the_time_and_bandwidths_follow(self):
-        machines = [(H100, 8), ([*H100, "--nodes", "4"], 32), (["--system", "gb200-nvl72"], 72), (["--system", "l40s-pcie", "--ranks", "2"], 2)]
+        machines = [(H100, 8), ([*H100, "--nodes", "4"], 32), (["--system", "gb200-nvl72"], 72),
+                    (["--system", "l40s-pcie", "--ranks", "2"], 2)]
         for machine, ranks in machines:
             for operation in OPERATIONS[:6]:
                 for size in ("1KiB", "300kB", "1GiB"):
@@ -104,8 +107,10 @@ class Predict(Contract):
 
     def test_names_in_any_case_with_dashes_or_underscores(self):
         want = self.predict("all_reduce", *H100, "--size", "1MiB", "--algorithm", "one_shot", "--protocol", "ll128", "--dtype", "bfloat16")
-        for operation, algorithm, protocol, dtype in (("All-Reduce", "ONE-SHOT", "LL128", "BF16"), ("allreduce", "oneshot", "ll_128", "bfloat-16")):
-            self.assertEqual(want, self.predict(operation, *H100, "--size", "1MiB", "--algorithm", algorithm, "--protocol", protocol, "--dtype", dtype))
+        for operation, algorithm, protocol, dtype in (("All-Reduce", "ONE-SHOT", "LL128", "BF16"),
+                                                      ("allreduce", "oneshot", "ll_128", "bfloat-16")):
+            self.assertEqual(want, self.predict(operation, *H100, "--size", "1MiB", "--algorithm", algorithm, "--protocol", protocol,
+                                                "--dtype", dtype))
 
     def test_sharp_is_collnet_chain(self):
         p = self.predict("all_reduce", *H100, "--nodes", "4", "--size", "1GiB", "--set", "nic.sharp=true", "--algorithm", "sharp")
@@ -129,7 +134,8 @@ class Predict(Contract):
         two = ["--set", "tiers.nvlink.bandwidth=450 GB/s both directions", "--set", "nic.gdr=false"]
         self.assertEqual(half, self.predict("all_reduce", *H100, "--size", "1GiB", *two)["time_us"])
         # one word each: what follows a value is not swallowed
-        self.assertEqual(half, self.loaded("predict", "--set", "tiers.nvlink.bandwidth=450 GB/s both directions", "all_reduce", *H100, "--size", "1GiB",
+        self.assertEqual(half, self.loaded("predict", "--set", "tiers.nvlink.bandwidth=450 GB/s both directions", "all_reduce", *H100,
+                                           "--size", "1GiB",
                                            "--json")["time_us"])
 
     def test_without_calibration_it_says_datasheet_and_widens(self):
@@ -204,7 +210,8 @@ class Sweep(Contract):
         self.assertEqual(count("256MiB"), 1)
 
     def test_bad_sizes_are_refused(self):
-        for sizes, says in (("1KiB:8KiB", "not a range"), ("8KiB:1KiB:x2", "before it starts"), ("1:1GB:+1B", "100,000"), ("1KiB:8KiB:x1", "above 1"),
+        for sizes, says in (("1KiB:8KiB", "not a range"), ("8KiB:1KiB:x2", "before it starts"), ("1:1GB:+1B", "100,000"),
+                            ("1KiB:8KiB:x1", "above 1"),
                             ("64k", "64KiB or 64kB"), ("", "--sizes"), ("1KiB,", "missing")):
             self.refused("sweep", "all_reduce", *H100, "--sizes", sizes, says=says)
         self.refused("sweep", "all_reduce", *H100, says="--sizes 1KiB:8GiB:x2")
@@ -240,7 +247,8 @@ class Systems(Contract):
                                      "source": str, "confidence": str}.items():
                     self.assertIsInstance(tier[field], kinds, f"{name}.{tier['name']}.{field}")
                 if not last:
-                    self.assertAlmostEqual(tier["ratio_to_next"], tier["bandwidth_GBps"] / shown["tiers"][i + 1]["bandwidth_GBps"], delta=1e-9)
+                    self.assertAlmostEqual(tier["ratio_to_next"], tier["bandwidth_GBps"] / shown["tiers"][i + 1]["bandwidth_GBps"],
+                                           delta=1e-9)
 
     def test_rates_are_one_way(self):
         tiers = {t["name"]: t for t in self.loaded("show", "dgx-h100", "--json")["tiers"]}
@@ -273,11 +281,14 @@ class Systems(Contract):
 class Explain(Contract):
     CASES = [["all_reduce", *H100, "--size", "256MiB"], ["all_reduce", *H100, "--size", "64KiB", "--nodes", "4"],
              ["all_gather", "--system", "dgx-a100", "--size", "16MiB"], ["reduce_scatter", *H100, "--size", "1MiB", "--dtype", "int8"],
-             ["all_to_all", "--system", "meta-24k-roce", "--nodes", "512", "--size", "64MiB"], ["all_to_all", "--system", "dgx-b200", "--size", "8MiB"],
+             ["all_to_all", "--system", "meta-24k-roce", "--nodes", "512", "--size", "64MiB"],
+             ["all_to_all", "--system", "dgx-b200", "--size", "8MiB"],
              ["all_reduce", "--system", "l40s-pcie", "--size", "4MiB"], ["all_reduce", "--system", "tpu-v5p-cube", "--size", "64MiB"],
              ["send_recv", *H100, "--size", "4KiB"], ["send_recv", *H100, "--size", "64MiB", "--path", "gpu-host"],
-             ["send_recv", "--system", "gb200-nvl72", "--size", "64MiB", "--path", "nic"], ["all_reduce", *H100, "--size", "1MB", "--ranks", "1"],
-             ["all_reduce", *H100, "--size", "0", "--choice", "fastest"], ["broadcast", *H100, "--nodes", "2", "--size", "1GiB", "--algorithm", "ring"],
+             ["send_recv", "--system", "gb200-nvl72", "--size", "64MiB", "--path", "nic"],
+             ["all_reduce", *H100, "--size", "1MB", "--ranks", "1"],
+             ["all_reduce", *H100, "--size", "0", "--choice", "fastest"],
+             ["broadcast", *H100, "--nodes", "2", "--size", "1GiB", "--algorithm", "ring"],
              ["all_reduce", "--system", "superpod-h100", "--nodes", "16", "--size", "1GiB", "--algorithm", "nvls-tree"],
              ["all_reduce", "--system", "dgx-1-v100", "--size", "100MB", "--protocol", "ll"]]
 
@@ -285,7 +296,8 @@ class Explain(Contract):
         for case in self.CASES:
             with self.subTest(case=case):
                 text = self.fine("explain", *case)
-                for heading in ("Question", "Answer", "What moves", "Why ", "The arithmetic", "The terms", "What binds", "Naive bandwidth arithmetic",
+                for heading in ("Question", "Answer", "What moves", "Why ", "The arithmetic", "The terms", "What binds",
+                                "Naive bandwidth arithmetic",
                                 "What would change the answer", "Where the numbers come from", "How sure"):
                     self.assertRegex(text, rf"(?m)^{heading}")
                 self.assertNotRegex(text, r"\bnan\b|\binf\b|e\+\d")
@@ -298,7 +310,8 @@ class Explain(Contract):
                 text = self.fine("explain", *case)
                 time_us = self.predict(*case)["time_us"]
                 self.check_arithmetic(text.split("The arithmetic\n")[1].split("\nThe terms")[0], time_us)
-                terms = re.findall(r"(?m)^  \S.*?  +(-?[\d.]+) +-?[\d.]+ %$", text.split("which sum to the time\n")[1].split("\nWhat binds")[0])
+                terms = re.findall(r"(?m)^  \S.*?  +(-?[\d.]+) +-?[\d.]+ %$",
+                                   text.split("which sum to the time\n")[1].split("\nWhat binds")[0])
                 self.assertAlmostEqual(sum(map(float, terms[:-1])), float(terms[-1]), delta=0.001 * len(terms))
                 self.assertAlmostEqual(float(terms[-1]), time_us, delta=0.0011)
 
@@ -379,26 +392,32 @@ class Mistakes(Contract):
         good = ["all_reduce", *H100, *size]
         cases = [
             ([], "which command"), (["predct"], "did you mean predict?"), (["--systm"], "a command comes first"),
-            (["predict"], ["which operation", "all_gather"]), (["predict", "all_reduce"], "Add --system"), (["predict", "all_reduce", *H100], "--size 256MiB"),
+            (["predict"], ["which operation", "all_gather"]), (["predict", "all_reduce"], "Add --system"),
+            (["predict", "all_reduce", *H100], "--size 256MiB"),
             (["predict", "all_reduc", *H100, *size], "did you mean all_reduce?"),
             (["predict", "all_reduce", "--system", "dgx-h10", *size], "dgx-h100"),
             (["predict", "all_reduce", "--sytem", "dgx-h100", *size], "did you mean --system?"),
             (["predict", "--sytem", "dgx-h100", "all_reduce", *size], "did you mean --system?"),
-            (["predict", *good, "--algorithm", "rng"], "did you mean ring?"), (["predict", *good, "--protocol", "ll127"], "did you mean ll128"),
-            (["predict", *good, "--dtype", "flot"], "did you mean float?"), (["predict", *good, "--choice", "fast"], "did you mean fastest?"),
+            (["predict", *good, "--algorithm", "rng"], "did you mean ring?"),
+            (["predict", *good, "--protocol", "ll127"], "did you mean ll"),
+            (["predict", *good, "--dtype", "flot"], "did you mean float?"),
+            (["predict", *good, "--choice", "fast"], "did you mean fastest?"),
             (["predict", "send_recv", *H100, *size, "--path", "gpu-gp"], "did you mean gpu-gpu?"),
-            (["predict", *good, "--ranks", "9"], "9 ranks"), (["predict", *good, "--ranks", "-3"], "--ranks"), (["predict", *good, "--ranks", "3.5"], "--ranks"),
+            (["predict", *good, "--ranks", "9"], "9 ranks"), (["predict", *good, "--ranks", "-3"], "--ranks"),
+            (["predict", *good, "--ranks", "3.5"], "--ranks"),
             (["predict", *good, "--ranks", "99999999999"], "too many"), (["predict", *good, "--nodes", "2147483647"], "too many"),
             (["predict", *good, "--nodes", "0"], "--nodes"), (["predict", *good, "--nodes", "two"], "two"),
             (["predict", "all_reduce", *H100, "--size", "64k"], '"64k" is not a size; write 64KiB or 64kB'),
-            (["predict", "all_reduce", *H100, "--size", "-5"], "negative"), (["predict", "all_reduce", *H100, "--size", "nan"], "not a size"),
+            (["predict", "all_reduce", *H100, "--size", "-5"], "negative"),
+            (["predict", "all_reduce", *H100, "--size", "nan"], "not a size"),
             (["predict", "all_reduce", *H100, "--size", "1e19"], "10^18"), (["predict", "all_reduce", *H100, "--size", ""], "--size"),
             (["predict", "all_reduce", *H100, "--size"], "value is missing"), (["predict", *good, "--size", "2MiB"], "more than once"),
             (["predict", *good, "--json=5"], "takes no value"), (["predict", *good, "extra"], '"extra"'),
             (["predict", *good, "--set", "tiers.nvlink.bandwith=1 GB/s per direction"], 'did you mean "bandwidth"?'),
             (["predict", *good, "--set", "tiers.nvlink.bandwidth=900 GB/s"], ["which direction", "450 GB/s per direction"]),
             (["predict", *good, "--set", "nic"], "PATH=VALUE"), (["predict", *good, "--calibration", "nothing-here"], "nothing-here"),
-            (["predict", *good, "--path", "nic"], "send_recv"), (["predict", "send_recv", *H100, *size, "--path", "gpu-gpu", "--nodes", "4"], "--path nic"),
+            (["predict", *good, "--path", "nic"], "send_recv"), (["predict", "send_recv", *H100, *size, "--path", "gpu-gpu", "--nodes",
+                                                                  "4"], "--path nic"),
             (["predict", "all_to_all", *H100, *size, "--algorithm", "nvls"], ["in-switch", "pairwise"]),
             (["predict", "moe_dispatch", *H100, *size], "not modelled yet"), (["predict", "MoE-Combine", *H100, *size], "not modelled yet"),
             (["predict", "all_reduce", "--system", "/no/such/file.yaml", *size], "/no/such/file.yaml"),
@@ -444,14 +463,16 @@ class Surroundings(Contract):
             self.assertNotEqual(self.fine(*example.split()), "")
 
     def test_numbers_have_a_point_in_every_locale(self):
-        for arguments in (["predict", "all_reduce", *H100, "--size", "1.5GB", "--json"], ["sweep", "all_reduce", *H100, "--sizes", "1.5kB", "--csv"],
+        for arguments in (["predict", "all_reduce", *H100, "--size", "1.5GB", "--json"],
+                          ["sweep", "all_reduce", *H100, "--sizes", "1.5kB", "--csv"],
                           ["explain", "all_reduce", *H100, "--size", "1.5MB"], ["show", "dgx-h100", "--json"]):
             want = self.fine(*arguments, env={"LC_ALL": "C"})
             for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"):  # where it is not installed, the C locale stays
                 self.assertEqual(want, self.fine(*arguments, env={"LC_ALL": name}))
 
     def test_no_colour_when_piped(self):
-        for arguments in (["predict", "all_reduce", *H100, "--size", "1MiB"], ["explain", "all_reduce", *H100, "--size", "1MiB"], ["show", "dgx-h100"],
+        for arguments in (["predict", "all_reduce", *H100, "--size", "1MiB"], ["explain", "all_reduce", *H100, "--size", "1MiB"],
+                          ["show", "dgx-h100"],
                           ["systems"], ["sweep", "all_reduce", *H100, "--sizes", "1MiB"], ["--help"]):
             self.assertNotIn("\033", self.fine(*arguments))
 
@@ -463,7 +484,8 @@ class Surroundings(Contract):
 
     def in_terminal(self, *arguments, env):
         leader, follower = pty.openpty()
-        process = subprocess.Popen([COMMAND, *arguments], stdout=follower, stderr=subprocess.DEVNULL, env={"PATH": os.environ.get("PATH", ""), **env})
+        process = subprocess.Popen([COMMAND, *arguments], stdout=follower, stderr=subprocess.DEVNULL,
+                                   env={"PATH": os.environ.get("PATH", ""), **env})
         os.close(follower)
         out = b""
         while True:
@@ -487,13 +509,15 @@ class Surroundings(Contract):
     def test_bash_completes(self):
         script = self.fine("completion", "bash")
         asked = ('ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fabricost; echo "${COMPREPLY[@]}"; }\n'
-                 "ask fabricost pre\nask fabricost predict --syst\nask fabricost predict --system dgx-h1\nask fabricost predict --system = dgx-h1\n"
+                 "ask fabricost pre\nask fabricost predict --syst\n"
+                 "ask fabricost predict --system dgx-h1\nask fabricost predict --system = dgx-h1\n"
                  "ask fabricost predict all_r\nask fabricost show gb200-n\nask fabricost completion z\n")
         try:
             done = subprocess.run(["bash", "--norc", "-c", script + asked], capture_output=True, text=True, timeout=60)
         except FileNotFoundError:
             self.skipTest("there is no bash here")
-        self.assertEqual(done.stdout.splitlines(), ["predict", "--system", "dgx-h100", "dgx-h100", "all_reduce", "gb200-nvl72", "zsh"], done.stderr)
+        want = ["predict", "--system", "dgx-h100", "dgx-h100", "all_reduce", "gb200-nvl72", "zsh"]
+        self.assertEqual(done.stdout.splitlines(), want, done.stderr)
 
 
 if __name__ == "__main__":

@@ -160,6 +160,8 @@ struct IntervalWidths {
   double unmeasured_cluster = 0.4;    ///< a cluster never fitted
   double unmeasured_transport = 1.2;  ///< a transport never fitted
   double unfitted_algorithm = 0.5;    ///< an algorithm priced from its schedule alone
+  double below_sizes = 0.15;          ///< below the measured sizes: latency is flat there, but a few bytes may be faster still
+  double below_rack_sizes = 0.5;      ///< in-switch reduction of a rack below 512 MiB: how its floor grows is assumed
   double beyond_sizes = 0.05;         ///< per factor of two outside the measured sizes
   double beyond_ranks = 0.10;         ///< per factor of two outside the measured ranks
 };

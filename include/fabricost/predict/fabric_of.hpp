@@ -139,7 +139,7 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   if (const Tier* c2c = system.tier(TierRole::c2c)) host = c2c;
   if (host == nullptr && scale_up != nullptr && scale_up->kind == TierKind::host) host = scale_up;
   if (host != nullptr) {
-    f.host_link_rate = host->bandwidth.value.value() * host->efficiency / host->shared_by;
+    f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has the link to itself
     f.host_latency = host->latency.value.value();
   }
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0]);

@@ -51,7 +51,9 @@ inline void check_size(double bytes) {
     p.seconds += part.seconds;
     p.terms.add({.name = name(part.kind), .tier = tier_of(system, f, op, part.kind, part.level), .time = Time::from_value(part.seconds)});
   }
-  const Certainty sure = certainty_of(system.constants, f, op.collective, ran, bytes);
+  Certainty sure = certainty_of(system.constants, f, op.collective, ran, bytes);
+  if (op.collective == Collective::send_recv && op.path == Path::gpu_host)  // host copies are priced from the datasheet
+    sure = {Basis::datasheet, system.constants.interval.unfitted_algorithm, sure.extrapolated};
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
   const double factor = std::exp(sure.half_width);

@@ -34,10 +34,15 @@ struct Certainty {
     else if (c.transport_basis != Basis::calibrated) square += w.unmeasured_cluster * w.unmeasured_cluster;
     out.basis = std::max(f.local() > 1 ? c.basis : c.transport_basis, c.transport_known ? c.transport_basis : Basis::datasheet);
   }
+  if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;
   double beyond = 0;
   if (bytes > 0 && bytes < c.smallest) {
     out.extrapolated.sizes = true;
-    beyond += 0.5 * w.beyond_sizes;  // latency is flat down there
+    beyond += w.below_sizes;
+  }
+  if (ran.algorithm == Algorithm::nvls && f.local() > 8 && bytes < rack_measured_from) {
+    out.extrapolated.sizes = true;
+    beyond += w.below_rack_sizes;
   }
   if (bytes > c.largest) {
     out.extrapolated.sizes = true;

@@ -3,7 +3,8 @@
 /// All-reduce by the NVSwitches of one domain (NVLS).
 ///
 ///   up to 8 GPUs   c0 + fN (1 + gN (1 - exp(-S/sN))) + 2(n-1)/n S / BN       fitted on H100 and B200, n = 8
-///   a rack         nvls_floor 3.9 (n/8)^0.74 + 2(n-1)/n S / (1.1 BN)         fitted on NVL72 all-reduces, 72 ranks
+///   a rack         F + 2(n-1)/n S / (1.1 BN), F = c0 + fN growing to nvls_floor 3.9 (n/8)^0.74 by 1 - exp(-S / 64 MiB)
+///                  fitted on NVL72 all-reduces of 72 ranks from 512 MiB on, where F has grown up; how it grows is assumed
 ///
 /// BN is a bus bandwidth. The bytes that cross a GPU's links, S (1 + 1/n), bound it at 2(n-1)/(n+1) of the one-way rate.
 
@@ -12,6 +13,9 @@
 #include <fabricost/price/line.hpp>
 
 namespace fabricost {
+
+inline constexpr double rack_growth_size = 64 * mebibyte;   ///< assumed: saturated where it was measured
+inline constexpr double rack_measured_from = 512 * mebibyte;
 
 /// How much dearer the floor of in-switch reduction is in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
 [[nodiscard]] inline double rack_floor_factor(double g) { return g > 8 ? 3.9 * std::pow(g / 8, 0.74) : 1; }
@@ -28,9 +32,11 @@ namespace fabricost {
   Line line;
   line.base_part(TermKind::launch, 0, 1, c.launch);
   const bool rack = n > 8;
-  const double floor = rack ? std::max(0.0, transport.nvls_floor * rack_floor_factor(n) - c.launch) : c.nvls.floor;
+  const double floor = c.nvls.floor;
   line.base_part(TermKind::floor, 0, 1, std::max(0.1 * floor, floor + schedule.steps() * fabric.inner_latency));
-  if (!rack)
+  if (rack)
+    line.ramp({.shape = Ramp::Shape::exponential, .amplitude = transport.nvls_floor * rack_floor_factor(n) - c.launch - floor, .per_byte = 1 / rack_growth_size});
+  else
     line.ramp({.shape = Ramp::Shape::exponential, .amplitude = floor * c.nvls.growth, .per_byte = 1 / c.nvls.growth_size});
   // all_gather and reduce_scatter move half of all_reduce's bus volume
   const double volume = bus_factor(schedule.collective, static_cast<int>(n));
