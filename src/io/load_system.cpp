@@ -27,6 +27,8 @@ Tier memory_tier(std::string_view tier_name, const Sourced<Bandwidth>& bandwidth
 }
 
 constexpr std::size_t most_tiers = 64;
+constexpr std::size_t longest_tier_name = 15;  // tables have columns for that
+static_assert(longest_tier_name <= Label::capacity);
 
 class TierReader {
  public:
@@ -45,7 +47,7 @@ class TierReader {
  private:
   void read_keys() {
     const std::string name = in_.name("name", true);
-    if (name.size() > Label::capacity) in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, Label::capacity), "shorten it");
+    if (name.size() > longest_tier_name) in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, longest_tier_name), "shorten it");
     tier_.name = Label{name};
     tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
     tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
@@ -299,7 +301,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       const auto mark_of = [&](std::string_view key) { return node.find(key) != nullptr ? node.find(key)->mark : node.mark; };
       if (!tier.name.empty() && !names.insert(std::string{tier.name.view()}).second)
         faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()), "names are unique; l2 and hbm come from the GPU"));
-      if (tier.role == TierRole::scale_up && tier.endpoints != system.domain)
+      const bool counted = node.find("endpoints") != nullptr;  // else that was said
+      if (counted && tier.role == TierRole::scale_up && tier.endpoints != system.domain)
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i), fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
       for (const SpecNode::Entry& entry : node.entries) {

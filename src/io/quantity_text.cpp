@@ -121,7 +121,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
     const double width = size_of(step.substr(1));
     if (!(width > 0)) refuse(part, "never ends: its step is zero");
     if ((last - first) / width >= static_cast<double>(most_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
-    for (double i = 0; first + i * width <= last; ++i) append_checked(sizes, first + i * width, text);
+    for (int i = 0; first + i * width <= last; ++i) append_checked(sizes, first + i * width, text);
     return;
   }
   if (step.empty() || (step.front() != 'x' && step.front() != '*'))
@@ -131,10 +131,12 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
     refuse(part, "never gets to its end: its factor must be above 1, as in :x2");
   if (!(first > 0)) refuse(part, "never leaves zero: a range with a factor must start above zero");
   double before = -1;
-  for (double exact = first; exact <= last * (1 + 1e-12); exact *= factor->number) {
+  double exact = first;
+  while (exact <= last * (1 + 1e-12)) {
     const double whole = std::round(exact);
     if (whole != before) append_checked(sizes, whole, text);
     before = whole;
+    exact *= factor->number;
   }
 }
 

@@ -23,8 +23,8 @@ constexpr double ki = 1024, mi = ki * 1024, gi = mi * 1024, ti = gi * 1024;
 constexpr std::array<UnitName, 10> sizes{{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", ki}, {"MiB", mi}, {"GiB", gi}, {"TiB", ti}, {"PB", 1e15}}};
 constexpr std::array<UnitName, 6> times{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}}};
 constexpr std::array<UnitName, 6> byte_rates{{{"B/s", 1}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {"GiB/s", gi}, {"MiB/s", mi}}};
-constexpr std::array<UnitName, 5> bit_rates{{{"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}, {"Gb/s", 1e9}, {"GT/s", 1e9}}};
-constexpr std::array<UnitName, 5> flop_rates{{{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"TOP/s", 1e12}, {"EFLOP/s", 1e18}}};
+constexpr std::array<UnitName, 3> bit_rates{{{"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
+constexpr std::array<UnitName, 4> flop_rates{{{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"EFLOP/s", 1e18}}};
 constexpr std::array<UnitName, 3> clocks{{{"Hz", 1}, {"MHz", 1e6}, {"GHz", 1e9}}};
 constexpr std::array<UnitName, 3> powers{{{"W", 1}, {"kW", 1e3}, {"MW", 1e6}}};
 constexpr std::array<UnitName, 1> monies{{{"USD", 1}}};
@@ -74,8 +74,10 @@ Parsed link_rate(std::string_view text, double number, std::string_view rest, bo
   const auto bits = factor_of(unit, bit_rates);
   if (unit.empty() || unit == "per" || unit == "both")
     return Refusal{fmt::format("\"{}\" has no unit", text), fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
+  if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: say which
+    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
   if (!bytes && !bits)
-    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit), "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s, GT/s)"};
+    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit), "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
   if (line && bytes)
     return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text), fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
   double ways = 0;

@@ -215,12 +215,17 @@ SpecNode parse_document(std::string text, const std::string& name) {
     std::istringstream in(text);
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(builder)) builder.root.mark = {file, 1, 1};
+    Mark last = builder.root.mark;
     for (bool more = true; more && issues.empty();) {
       std::vector<Issue> ignored;
       Builder second(file, text, ignored);
       more = parser.HandleNextDocument(second);
+      const Mark mark = second.root.mark;
       if (more && second.root.kind != SpecNode::Kind::null)
-        issues.push_back(issue_at(second.root.mark, "", "a second document (---) in one file", "one file describes one thing"));
+        issues.push_back(issue_at(mark, "", "a second document (---) in one file", "one file describes one thing"));
+      else if (more && mark.line == last.line && mark.column == last.column)  // the parser does not get past what it finds here
+        issues.push_back(issue_at(mark, "", "not valid YAML: unexpected text", "write `key: value` lines"));
+      last = mark;
     }
   } catch (const YAML::Exception& error) {
     const Mark mark{file, error.mark.line + 1, error.mark.column + 1};

@@ -52,6 +52,8 @@ TEST_CASE("broken rates are refused", "[specs]") {
       tier("a size for a rate", "    bandwidth: ^450 GB per direction\n", {"\"GB\", which is no rate", "write GB/s"}),
       tier("a unit in the wrong case", "    bandwidth: ^450 gb/s per direction\n", {"\"gb/s\", which is no rate", "GB/s"}),
       tier("bytes as GBps", "    bandwidth: ^450 GBps per direction\n", {"\"GBps\"", "GB/s"}),
+      tier("a small b", "    bandwidth: ^450 Gb/s per direction\n", {"\"Gb/s\", which is easily misread", "write Gbit/s for bits, GB/s for bytes"}),
+      tier("transfers for bits", "    bandwidth: ^32 GT/s per direction\n", {"\"GT/s\", which is easily misread"}),
       tier("no direction on bits", "    bandwidth: ^3600 Gbit/s\n", {"does not say which direction", "\"1800 Gbit/s per direction\" or \"3600 Gbit/s both directions\""}),
       tier("a direction nobody knows", "    bandwidth: ^450 GB/s one way\n", {"\"one way\" is no direction", "per direction"}),
       tier("zero", "    bandwidth: ^0 GB/s per direction\n", {"\"0 GB/s per direction\" is impossible", "above zero"}),

@@ -30,6 +30,7 @@ TEST_CASE("documents that are not one map are refused", "[specs]") {
       yaml("a scalar", "^dgx-h100\n", {"is not a map of keys and values"}),
       yaml("two documents", good_system + "---\n^name: other\n", {"a second document (---)", "one file describes one thing"}),
       yaml("two documents and an empty one", good_system + "---\n---\n^name: other\n", {"a second document (---)"}),
+      yaml("two documents behind two empty ones", "---\n---\n---\n^name: box\n", {"second document"}),
       yaml("a map after a list", "- name: box\n^gpu: h100-sxm\n", {"second document"}),
   });
 }
@@ -42,6 +43,7 @@ TEST_CASE("what is not YAML is refused where it stops being so", "[specs]") {
       yaml("an escaped closing quote", "title: ^\"A box\\\"\n", {"a quote that is never closed"}),
       yaml("an unclosed list", good_system + "    dims: [4, 4\n", {"not valid YAML", "a [ is not closed"}),
       yaml("an unclosed map", "name: {a: 1\n", {"not valid YAML", "a { is not closed"}),
+      yaml("a comma before the first key", "^, name: box\ngpu: h100-sxm\n", {"not valid YAML: unexpected text"}),
       yaml("a bracket too many", "name: box\n^]\n", {"not valid YAML"}),
       yaml("a missing colon", "name: box\ngpu h100-sxm\ngpus^: 8\n", {"not valid YAML", "the line before lacks its colon"}),
       yaml("a colon in a text", "title: a^: b\n", {"not valid YAML", "needs quotes"}),

@@ -85,7 +85,7 @@ class PriceTable {
   // point to point: a forced protocol replaces the limit, a foreign algorithm the whole rule
   if (table.exchange_limit > 0 && (choice.protocol || (choice.algorithm && *choice.algorithm != Algorithm::direct))) {
     table.exchange_limit = 0;
-    if (choice.allows({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}))
+    if (choice.protocol != Protocol::ll128 && choice.allows({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}))
       table.add({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}, 0, 1);
   }
   return table;

@@ -5,8 +5,8 @@
 ///
 ///   one node    no in-switch reduction below 8 ranks; Blackwell's ring LL128 at 36 GB/s per channel instead of 40
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
-///               Slingshot, EFA v1 or Volta; ring Simple without the tuner's latency factor 1.4, the tree bus times 0.92;
-///               LL's limit by CPU: Arm as Intel
+///               Slingshot, EFA v1 or Volta; ring Simple without the tuner's latency factor 1.4, the tree bus times 0.92 from 3
+///               nodes on; LL's limit by CPU: Arm as Intel
 ///
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps
 ///   (ring, in-switch) or 0.5
@@ -103,9 +103,12 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
   const double ratio = n / steps;
   const Channels& inside = f.channels;
-  const double count = N > 1 ? std::clamp(f.nics, 2.0, 32.0) : inside.count;  // between nodes a channel per NIC
-  const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), f.outer_rate) : f.outer_rate) : inside.total();
-  const double tree_bus = 0.92 * (N > 2 || g <= 1 ? ring_bus : inside.total());
+  // between nodes a channel per NIC, two from Hopper on: what public runs change algorithm by; no document says so
+  const double per_nic = detail::hopper_or_later(f.generation) ? 2 : 1;
+  const double count = N > 1 ? std::clamp(per_nic * f.nics, 2.0, 32.0) : inside.count;
+  const double network = 0.96 * f.outer_rate;  // the search's speeds between nodes are 12, 24, 48 for NICs of 12.5, 25, 50 GB/s
+  const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
+  const double tree_bus = N > 2 || g <= 1 ? 0.92 * ring_bus : (N > 1 ? 1 : 0.92) * inside.total();
   const double post = f.cpu == Cpu::amd ? 2 : 1;
   const bool ll128 = has_ll128(f);
   const double ll_limit = 1e9 * (N <= 1 ? detail::ll_limit_one_node[gen] : f.cpu == Cpu::amd ? (N <= 2 ? 22.5 : 19) : (N <= 2 ? 39 : 20.4));
@@ -141,7 +144,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
     if (N <= 1) {
       table.add({Algorithm::nvls, Protocol::simple}, 25, inner * heads * ratio);
     } else {
-      const double nic = f.outer_rate / heads * (N <= 2 ? 2 : 1);
+      const double nic = network / heads * (N <= 2 ? 2 : 1);
       const bool corrected = gen >= 3 && (f.cpu == Cpu::intel || f.cpu == Cpu::amd);
       table.add({Algorithm::nvls_tree, Protocol::simple}, 25 + 2 * doublings * 20.9,
                 std::min({inner, nic, 1e9 * detail::nvls_tree_per_channel[gen][column]}) * heads * ratio, corrected ? 2 : -1);
@@ -157,7 +160,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
     table.add({Algorithm::collnet_chain, Protocol::simple}, 2 * (g - 1) * 2.8 + 30, inside.total() * 0.5);
   }
   if (gather_or_scatter && g <= 1 && N > 1)
-    table.add({Algorithm::pat, Protocol::simple}, 8 + doublings * 14 / 3.5 + 2.8 * n, 0.75 * ring_bus * n / (n - 1));
+    table.add({Algorithm::pat, Protocol::simple}, 8 + doublings * 14 / 3.5 + 2.8 * n, 0.75 * ring_bus);
   return table;
 }
 

@@ -2,7 +2,7 @@
 /// \file constants.hpp
 /// The fitted numbers a schedule is priced with, in seconds, bytes and plain ratios. `calibrate` only ever changes these.
 ///
-/// Each struct is one form of the model (see price/ring.hpp, nvls.hpp, all_to_all.hpp, pcie.hpp, internode.hpp). The default
+/// Each struct is one form of the model (see price/ring.hpp, in_switch.hpp, exchange.hpp, pcie.hpp, internode.hpp). The default
 /// values are the prior for a machine nobody has measured: the geometric mean of the shipped Ampere, Hopper and Blackwell
 /// calibrations (a test keeps them so). Rates are shares of the tier's one-way datasheet rate, so that a sibling with other
 /// links scales by itself.

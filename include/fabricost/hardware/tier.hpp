@@ -55,13 +55,18 @@ struct Tier {
 namespace detail {
 /// Links of a mesh graph that cross the worst cut into two halves; exact up to 16 endpoints, else the cut by index.
 [[nodiscard]] inline int cut_links(const std::vector<Edge>& edges, int endpoints) {
+  if (endpoints > 16) {  // too many cuts to try: the one by index
+    int links = 0;
+    for (const Edge& e : edges)
+      if ((e.from < endpoints / 2) != (e.to < endpoints / 2)) links += e.links;
+    return links;
+  }
   const auto crossing = [&](unsigned mask) {
     int links = 0;
     for (const Edge& e : edges)
       if (((mask >> e.from) & 1U) != ((mask >> e.to) & 1U)) links += e.links;
     return links;
   };
-  if (endpoints > 16 || endpoints < 2) return crossing(0xFFFFU >> 8U);
   int best = -1;
   for (unsigned mask = 0; mask < (1U << endpoints); ++mask) {
     if (__builtin_popcount(mask) != endpoints / 2) continue;

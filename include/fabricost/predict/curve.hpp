@@ -128,9 +128,13 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
         const TunerRow& other = table.rows[static_cast<std::size_t>(i)];
         const double steeper = row->per_byte / correction_at(row->correction, at) - other.per_byte / correction_at(other.correction, at);
         if (!(steeper > 0)) continue;
-        double cross = (other.latency - row->latency) / steeper;
-        while (cross > at && cross < end && !(table.believed(other, cross) < table.believed(*row, cross))) cross = std::nextafter(cross, end);
+        const double cross = (other.latency - row->latency) / steeper;
         if (cross > at) next = std::min(next, cross);
+      }
+      if (next < end && next < 4e15) {
+        next = std::ceil(next);
+        while (next - 1 > at && !(table.pick(next - 1) == now)) --next;
+        while (next < end && table.pick(next) == now) ++next;
       }
       visit(now, next);
       at = next;

@@ -71,8 +71,16 @@ inline void describe_network(Fabric& f, const System& system) {
     if (tier.role != TierRole::network) continue;
     below *= std::max(1, tier.endpoints);
     if (below >= N) break;
-    f.streams = std::min(f.streams, below / tier.oversubscription);
-    f.exchanges = std::min(f.exchanges, (1 - 1 / N) / (tier.oversubscription * (1 - below / N)));
+    const double streams = below / tier.oversubscription;
+    const double exchanges = (1 - 1 / N) / (tier.oversubscription * (1 - below / N));
+    if (streams < f.streams) {
+      f.streams = streams;
+      f.streams_tier = tier.name;
+    }
+    if (exchanges < f.exchanges) {
+      f.exchanges = exchanges;
+      f.exchanges_tier = tier.name;
+    }
     f.outer_latency += tier.latency.value.value() - tier.nominal_latency.value();
   }
 }
@@ -95,6 +103,7 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
 /// How many ranks sit in how many domains. \throws RequestError when they do not divide.
 [[nodiscard]] inline Levels levels_of(const System& system, int ranks, int nodes) {
   const int per_node = system.gpus_per_node;
+  if (ranks > 1000000000 || nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
   if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
   if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
   if (ranks == 0) {
@@ -145,8 +154,9 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0]);
   f.channels = search_channels(f.usable_per_gpu, f.generation);
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2) throw RequestError(system.name + ": has one GPU per domain; use --path nic");
-  if (f.local() > 1 && scale_up == nullptr)
+  if (f.local() > 1 && scale_up == nullptr && !(pair && op.path == Path::gpu_host))
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
+  if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
     detail::describe_nics(f, system, system.tier(TierRole::nic));
     detail::describe_network(f, system);

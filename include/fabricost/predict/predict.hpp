@@ -24,10 +24,8 @@ namespace detail {
     if (tier == nullptr) tier = system.tier(TierRole::scale_up);
     return tier != nullptr ? tier->name : Label{"gpu"};
   }
-  const double share = op.collective == Collective::all_to_all ? f.exchanges : f.streams;
-  if (kind == TermKind::wire && share < 1)
-    for (auto tier = system.tiers.rbegin(); tier != system.tiers.rend(); ++tier)
-      if (tier->role == TierRole::network && tier->oversubscription > 1) return tier->name;
+  const Label& tapered = op.collective == Collective::all_to_all ? f.exchanges_tier : f.streams_tier;
+  if (kind == TermKind::wire && !tapered.empty()) return tapered;
   const Tier* nic = system.tier(TierRole::nic);
   return nic != nullptr ? nic->name : Label{"nic"};
 }
@@ -80,8 +78,18 @@ inline void check_size(double bytes) {
       return detail::finish(system, op, f, ran, price(schedule_of(ran.algorithm, in.op, f), f, system.constants, ran.protocol, in.byte_wide), false);
     }
   }
+  if (choice.rule == Choice::Rule::fastest && !host) {
+    const Fabric f = fabric_of(system, op);
+    const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
+    const Candidates candidates = allowed_candidates(choice, in, f);
+    if (candidates.count > 0) {
+      const PriceTable table{candidates, in, f, system.constants};
+      const int best = table.pick(bytes);
+      return detail::finish(system, op, f, table.candidate(best), table.line(best), false);
+    }
+  }
   const Curve curve = compile(system, op, choice);
-  return detail::finish(system, op, curve.fabric(), curve.ran(bytes), curve.line(bytes), choice.rule == Choice::Rule::nccl && !host);
+  return detail::finish(system, op, curve.fabric(), curve.ran(bytes), curve.line(bytes), choice.rule == Choice::Rule::nccl && !follows_tuner(system.library) && !host);
 }
 
 /// The same question at many sizes. \throws as predict

@@ -2,7 +2,7 @@
 /// \file exchange.hpp
 /// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends, LL up to 16 KiB per peer, Simple above.
 ///
-///   LL      ca + ha (log2 n - 1) + ma V / 16 KiB                             V = S/n; only used up to 16 KiB
+///   LL      ca + ha (log2 n - 1) + max( ma V / 16 KiB , 2 (n-1) V / BS )     V = S/n; only used up to 16 KiB
 ///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 512 KiB 32/n)] / BS )
 ///
 /// A send_recv is the same with one peer, all of S for it and no part of its own.
@@ -11,6 +11,7 @@
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
+#include <fabricost/price/ring.hpp>
 
 namespace fabricost {
 
@@ -24,12 +25,13 @@ inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer 
   const double peers = bytes / message;
   const bool alone = schedule.collective == Collective::send_recv;
   Line line;
-  line.base_part(TermKind::launch, 0, 1, x.base);
+  line.base_part(TermKind::launch, 0, 1, with_latency(x.base, fabric.inner_latency));
   // doublings of ranks beyond a pair; a slower or faster tier shows at every one, the pair's own included
-  line.base_part(TermKind::steps, 0, std::log2(n) - 1, x.hop);
-  line.base_part(TermKind::steps, 0, std::log2(n), std::max(-0.5 * x.base, fabric.inner_latency));
+  line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
   if (protocol == Protocol::ll) {
-    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = x.ll_ramp, .per_byte = message / exchange_ll_limit});
+    // half of what LL stores are flags: never more than half of the Simple rate, which binds beyond some 28 peers
+    const double per_byte = std::max(x.ll_ramp * message / exchange_ll_limit, 2 * bytes / (x.rate_share * fabric.inner_rate));
+    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = per_byte, .per_byte = 1});
     return line;
   }
   const double rate = x.rate_share * fabric.inner_rate;

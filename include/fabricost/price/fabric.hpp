@@ -7,6 +7,7 @@
 /// its NICs in use together).
 
 #include <fabricost/hardware/kinds.hpp>
+#include <fabricost/label.hpp>
 #include <fabricost/price/channels.hpp>
 #include <fabricost/schedule/schedule.hpp>
 
@@ -23,6 +24,8 @@ struct Fabric {
   double nics = 1;             ///< used by one domain
   double streams = 1;          ///< taper of the network for rings and trees: share of outer_rate they can use
   double exchanges = 1;        ///< the same for all-to-all
+  Label streams_tier;          ///< the network tier that sets `streams`; empty when none does
+  Label exchanges_tier;
   double usable_per_gpu = 0;   ///< what NCCL plans with inside the domain, one way
   Channels channels;           ///< what NCCL's search makes of that
   int full_domain = 1;         ///< GPUs of a full domain

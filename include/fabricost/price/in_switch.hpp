@@ -20,9 +20,9 @@ inline constexpr double rack_measured_from = 512 * mebibyte;
 /// How much dearer the floor of in-switch reduction is in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
 [[nodiscard]] inline double rack_floor_factor(double g) { return g > 8 ? 3.9 * std::pow(g / 8, 0.74) : 1; }
 /// Bus bandwidth of in-switch reduction of g ranks, never above what the links carry.
-[[nodiscard]] inline double in_switch_rate(const InSwitchConstants& c, const Fabric& fabric) {
+[[nodiscard]] inline double in_switch_rate(const InSwitchConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
   const double g = fabric.local();
-  const double bound = 2 * (g - 1) / (g + 1) * fabric.full_rate;
+  const double bound = (op == Collective::all_reduce ? 2 * (g - 1) / (g + 1) : (g - 1) / g) * fabric.full_rate;
   return std::min(c.rate_share * (g > 8 ? 1.1 : 1) * fabric.full_rate, bound);
 }
 
@@ -40,7 +40,7 @@ inline constexpr double rack_measured_from = 512 * mebibyte;
     line.ramp({.shape = Ramp::Shape::exponential, .amplitude = floor * c.nvls.growth, .per_byte = 1 / c.nvls.growth_size});
   // all_gather and reduce_scatter move half of all_reduce's bus volume
   const double volume = bus_factor(schedule.collective, static_cast<int>(n));
-  line.rate_part(TermKind::wire, 0, volume, 1 / in_switch_rate(c.nvls, fabric));
+  line.rate_part(TermKind::wire, 0, volume, 1 / in_switch_rate(c.nvls, fabric, schedule.collective));
   return line;
 }
 

@@ -59,7 +59,7 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
       const double period = 2 * distance;
       blocks = std::floor(n / period) * distance + std::fmax(0, std::fmod(n, period) - distance);
     }
-    const double crossing = levels.count > 1 ? std::fmin(1, distance / g) : 0;  // share of ranks whose partner is outside
+    const double crossing = levels.count > 1 ? (std::fmin(g, distance) - std::fmax(0, distance - (n - g))) / g : 0;  // share of ranks whose partner is outside
     inside += blocks / n * (1 - crossing);
     across += blocks / n * crossing * g;
   }

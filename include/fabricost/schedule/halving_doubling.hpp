@@ -8,7 +8,7 @@
 ///
 /// Order matters on several levels. `halving_doubling` meets far partners first with the largest messages: a domain of g
 /// ranks sends g (N-1)/N S out per half. `rabenseifner` meets near partners first: (N-1)/N S. When n is no power of two the
-/// ranks too many fold their buffer into a neighbour and get the result back: two more steps, S more.
+/// ranks too many fold their buffer into a neighbour and get the result back: two more steps, S more per half.
 
 #include <fabricost/schedule/schedule.hpp>
 
@@ -33,7 +33,7 @@ namespace fabricost {
     out.add({.level = level, .stage = level, .steps = halves * steps, .bytes = halves * share * (partners - 1) / partners,
              .message = 1 / n, .forwards = steps, .reduces = reducing * steps});
     if (partners < size)  // ranks beyond the power of two fold in before and get the result after
-      out.add({.level = level, .stage = levels.count + level, .steps = 2, .bytes = near_first ? 1 : share, .message = 1, .reduces = reducing});
+      out.add({.level = level, .stage = levels.count + level, .steps = 2, .bytes = (near_first ? 1 : share) * halves, .message = 1, .reduces = reducing});
   }
   return out;
 }

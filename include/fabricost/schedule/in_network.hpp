@@ -41,7 +41,7 @@ namespace fabricost {
   if (levels.ranks() <= 1) return out;
   const bool chain = algorithm == Algorithm::collnet_chain;
   if (g > 1)
-    out.add({.level = 0, .steps = chain ? 2 * (g - 1) : 2, .bytes = chain ? 2 : 2 * (g - 1) / g, .message = chain ? 1 : 1 / g, .reduces = 1});
+    out.add({.level = 0, .steps = chain ? 2 * (g - 1) : 2, .bytes = (collective == Collective::all_reduce ? 2 : 1) * (chain ? 1 : (g - 1) / g), .message = chain ? 1 : 1 / g, .reduces = 1});
   for (int level = 1; level < levels.count; ++level) out.add({.level = level, .steps = 2, .bytes = 1, .message = 1 / g, .reduces = 1});
   return out;
 }

@@ -40,7 +40,8 @@ namespace fabricost {
     const double mean = wrap ? (a % 2 == 0 ? a / 4.0 : (a * a - 1) / (4.0 * a)) : (a * a - 1) / (3.0 * a);
     hops += mean;
     // the busiest axis binds: its links (two of the chip's) carry `mean` of everything
-    longest = std::fmax(longest, mean * static_cast<double>(dims.size()));
+    const double binding = wrap ? mean : (a % 2 == 0 ? a / 2.0 : (a * a - 1) / (2.0 * a));
+    longest = std::fmax(longest, binding * static_cast<double>(dims.size()));
   }
   out.add({.level = 0, .steps = hops * 2, .bytes = longest, .message = 1 / n, .forwards = hops});
   return out;

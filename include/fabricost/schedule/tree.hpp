@@ -22,7 +22,7 @@ namespace fabricost {
   const double N = n / g;
   if (g > 1) {
     const double steps = ways * (g - 1);
-    out.add({.level = 0, .steps = steps, .bytes = ways, .message = 1, .forwards = collective == Collective::reduce ? 0.0 : g - 1,
+    out.add({.level = 0, .steps = steps, .bytes = g > 2 ? ways : 1, .message = 1, .forwards = collective == Collective::reduce ? 0.0 : g - 1,
              .reduces = reduces(collective) ? g - 1 : 0.0});
   }
   for (int level = 1; level < levels.count; ++level) {

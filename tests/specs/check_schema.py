@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""The JSON Schemas of data/ and the loader must know the same format.
+
+    check_schema.py COMMAND [DATA]     the fabricost command; the data folder (default: the one of this checkout)
+
+1. Every shipped file is valid in its schema.
+2. Broken documents are refused by the schema as they are by the loader.
+3. Every key of a schema is a key of the loader, and the other way round.
+
+Exit status: 0 fine, 1 a difference, 77 skipped (says why).
+"""
+
+import copy
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+    import yaml
+except ImportError as error:
+    print(f"skipped: {error.name} is missing (pip install pyyaml jsonschema)")
+    sys.exit(77)
+import json
+
+KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"]}
+
+GOOD = {
+    "gpu": """
+name: card
+title: A card
+vendor: nvidia
+generation: hopper
+source: a test
+confidence: assumed
+memory: 80 GB
+hbm: {bandwidth: 3350 GB/s, latency: 560 ns}
+l2: {size: 50 MB, bandwidth: 5500 GB/s, latency: 150 ns}
+compute: {fp16: 989 TFLOP/s}
+units: 132
+clock: 1830 MHz
+power: 700 W
+price: 2.95 USD/h
+scale_up: {link: nvlink-4, links: 18}
+host: {link: pcie-5, lanes: 16}
+c2c: {link: nvlink-c2c, links: 10}
+""",
+    "link": """
+name: wire
+title: A wire
+family: nvlink
+source: a test
+confidence: assumed
+lanes: 2
+lane_rate: 100 Gbit/s per direction
+encoding: 1
+bandwidth: 25 GB/s per direction
+usable: 20 GB/s per direction
+packet: {payload: 256 B, header: 24 B}
+latency: 150 ns
+""",
+    "switch": """
+name: chip
+title: A chip
+source: a test
+confidence: assumed
+link: nvlink-4
+ports: 64
+latency: 150 ns
+in_network: [reduction, multicast]
+""",
+    "system": """
+name: box
+title: A box
+source: a test
+confidence: assumed
+gpu: h100-sxm
+gpus: 8
+tiers:
+  - {name: nvlink, role: scale_up, kind: switch, endpoints: 8, link: nvlink-4, links: 18, switch: nvswitch-3, switches: 4}
+  - {name: nic, role: nic, kind: rails, endpoints: 8, link: infiniband-ndr, transport: infiniband, path: pxb, gdr: true}
+""",
+}
+
+REMOVE = object()
+
+# (kind, where, what is put there): refused by the schema and by the loader
+BROKEN = [
+    ("gpu", ["memory"], 80),
+    ("gpu", ["memory"], "80"),
+    ("gpu", ["memory"], "80 gb"),
+    ("gpu", ["memory"], "-80 GB"),
+    ("gpu", ["memory"], "nan GB"),
+    ("gpu", ["memory"], ["80 GB"]),
+    ("gpu", ["memory"], {"source": "a datasheet"}),
+    ("gpu", ["memory"], {"value": "80 GB", "sorce": "a datasheet"}),
+    ("gpu", ["memory"], {"value": "80 GB", "confidence": "sure"}),
+    ("gpu", ["memory"], REMOVE),
+    ("gpu", ["hbm"], REMOVE),
+    ("gpu", ["hbm"], "3350 GB/s"),
+    ("gpu", ["hbm", "bandwidth"], "3350 GB/s per direction"),
+    ("gpu", ["hbm", "bandwidth"], REMOVE),
+    ("gpu", ["hbm", "latency"], "560"),
+    ("gpu", ["hbm", "notes"], "a note"),
+    ("gpu", ["compute", "fp16"], "989 TFLOPS"),
+    ("gpu", ["compute", "fp16"], REMOVE),
+    ("gpu", ["vendor"], "nvidea"),
+    ("gpu", ["generation"], "hoper"),
+    ("gpu", ["units"], 0),
+    ("gpu", ["units"], 1.5),
+    ("gpu", ["clock"], "1830 MB"),
+    ("gpu", ["power"], "700 hp"),
+    ("gpu", ["price"], "2.95 EUR/h"),
+    ("gpu", ["confidence"], "derived"),
+    ("gpu", ["scale_up", "links"], REMOVE),
+    ("gpu", ["colour"], "green"),
+    ("gpu", ["name"], "My Card"),
+    ("gpu", ["name"], REMOVE),
+    ("link", ["lane_rate"], "100 Gbit/s"),
+    ("link", ["lane_rate"], REMOVE),
+    ("link", ["lanes"], REMOVE),
+    ("link", ["bandwidth"], "50 GB/s"),
+    ("link", ["bandwidth"], "25 GB/s one way"),
+    ("link", ["encoding"], 1.01),
+    ("link", ["encoding"], 0),
+    ("link", ["encoding"], 97),
+    ("link", ["packet", "header"], REMOVE),
+    ("link", ["family"], "nvlinks"),
+    ("link", ["adapter"], "x"),
+    ("switch", ["ports"], 63.5),
+    ("switch", ["ports"], REMOVE),
+    ("switch", ["in_network"], "reduction"),
+    ("switch", ["in_network"], ["broadcast"]),
+    ("system", ["gpu"], REMOVE),
+    ("system", ["gpus"], REMOVE),
+    ("system", ["gpus"], "eight"),
+    ("system", ["tiers"], REMOVE),
+    ("system", ["tiers"], []),
+    ("system", ["tiers"], "nvlink"),
+    ("system", ["cpu"], "zen"),
+    ("system", ["power"], "10.2"),
+    ("system", ["price"], "98 USD/h"),
+    ("system", ["tiers", 0, "name"], REMOVE),
+    ("system", ["tiers", 0, "name"], "a-name-of-17-char"),
+    ("system", ["tiers", 0, "role"], "memory"),
+    ("system", ["tiers", 0, "role"], REMOVE),
+    ("system", ["tiers", 0, "kind"], "memory"),
+    ("system", ["tiers", 0, "kind"], "star"),
+    ("system", ["tiers", 0, "endpoints"], REMOVE),
+    ("system", ["tiers", 0, "bandwidth"], "450 GB/s"),
+    ("system", ["tiers", 0, "efficiency"], 1.07),
+    ("system", ["tiers", 0, "latency"], "500"),
+    ("system", ["tiers", 0, "dims"], "4x4"),
+    ("system", ["tiers", 0, "edges"], [[0, 1]]),
+    ("system", ["tiers", 0, "edges"], [[-1, 1, 1]]),
+    ("system", ["tiers", 0, "wrap"], "perhaps"),
+    ("system", ["tiers", 0, "oversubscription"], 0.5),
+    ("system", ["tiers", 0, "in_network"], ["broadcast"]),
+    ("system", ["tiers", 0, "shared_with"], 2),
+    ("system", ["tiers", 1, "transport"], "unknown"),
+    ("system", ["tiers", 1, "transport"], REMOVE),
+    ("system", ["tiers", 1, "path"], "pxp"),
+    ("system", ["tiers", 1, "gdr"], "perhaps"),
+]
+
+
+class Checker:
+    def __init__(self, command, data):
+        self.command = command
+        self.data = data
+        self.faults = 0
+        self.checked = 0
+        self.folder = tempfile.TemporaryDirectory(prefix="fabricost-schema-")
+        common = json.loads((data / "schema" / "common.schema.json").read_text())
+        self.schemas = {p.name.split(".")[0]: json.loads(p.read_text()) for p in (data / "schema").glob("*.schema.json")}
+        self.common = common["$defs"]
+        self.validators = {kind: self.validator(schema, common) for kind, schema in self.schemas.items()}
+
+    @staticmethod
+    def validator(schema, common):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        try:
+            import referencing
+
+            resource = referencing.Resource.from_contents(common)
+            registry = referencing.Registry().with_resource("common.schema.json", resource)
+            return jsonschema.Draft202012Validator(schema, registry=registry)
+        except ImportError:  # jsonschema before 4.18
+            resolver = jsonschema.RefResolver("", schema, store={"common.schema.json": common})
+            return jsonschema.Draft202012Validator(schema, resolver=resolver)
+
+    def expect(self, fine, what):
+        self.checked += 1
+        if not fine:
+            self.faults += 1
+            print("FAULT", what)
+
+    def loader_says(self, kind, document):
+        """What the command says of a document (empty: it loads). Parts are named by a system beside them."""
+        folder = pathlib.Path(self.folder.name)
+        file = folder / f"{kind}.yaml"
+        file.write_text(yaml.safe_dump(document, sort_keys=False))
+        if kind != "system":
+            system = yaml.safe_load(GOOD["system"])
+            if kind == "gpu":
+                system["gpu"] = "./gpu.yaml"
+            else:
+                system["tiers"][0][kind] = f"./{kind}.yaml"
+            file = folder / "around.yaml"
+            file.write_text(yaml.safe_dump(system, sort_keys=False))
+        run = subprocess.run([self.command, "show", str(file)], capture_output=True, text=True, timeout=20)
+        if run.returncode not in (0, 2):
+            self.expect(False, f"{kind}: the command ends with {run.returncode}: {run.stderr}")
+        return run.stderr + run.stdout if run.returncode else ""
+
+    def shipped_files(self):
+        for kind, folders in KINDS.items():
+            for folder in folders:
+                for file in sorted((self.data / folder).glob("*.yaml")):
+                    document = yaml.safe_load(file.read_text())
+                    problems = [f"{list(e.absolute_path)}: {e.message[:200]}" for e in self.validators[kind].iter_errors(document)]
+                    self.expect(not problems, f"{folder}/{file.name}: {problems[:2]}")
+        aliases = yaml.safe_load((self.data / "aliases.yaml").read_text())
+        self.expect(self.validators["aliases"].is_valid(aliases), "aliases.yaml")
+
+    def broken_documents(self):
+        for kind, text in GOOD.items():
+            document = yaml.safe_load(text)
+            self.expect(self.validators[kind].is_valid(document), f"{kind}: the schema refuses a good document")
+            self.expect(self.loader_says(kind, document) == "", f"{kind}: the loader refuses a good document: {self.loader_says(kind, document)}")
+        for kind, place, value in BROKEN:
+            document = yaml.safe_load(GOOD[kind])
+            at = document
+            for step in place[:-1]:
+                at = at[step]
+            if value is REMOVE:
+                del at[place[-1]]
+            else:
+                at[place[-1]] = copy.deepcopy(value)
+            what = f"{kind} {place} = {'(left out)' if value is REMOVE else value}"
+            self.expect(not self.validators[kind].is_valid(document), f"{what}: the schema takes it")
+            self.expect(self.loader_says(kind, document) != "", f"{what}: the loader takes it")
+
+    def resolved(self, schema, kind):
+        """A subschema with its $ref followed."""
+        reference = schema.get("$ref", "")
+        if reference.startswith("common.schema.json#/$defs/"):
+            return self.common[reference.rsplit("/", 1)[1]]
+        if reference.startswith("#/$defs/"):
+            return self.schemas[kind]["$defs"][reference.rsplit("/", 1)[1]]
+        return schema
+
+    def keys(self):
+        for kind in KINDS:
+            self.keys_of_map(kind, [], self.schemas[kind]["properties"])
+
+    def keys_of_map(self, kind, place, properties):
+        """The loader must know exactly these keys in the map at `place`, and refuse a wrong type in each."""
+        document = yaml.safe_load(GOOD[kind])
+        at = document
+        for step in place:
+            at = at[step]
+        path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in place).lstrip(".")
+        at["qqqqqqqqqqqqqqqq"] = 1
+        said = self.loader_says(kind, document)
+        unknown = f"{path}.qqqqqqqqqqqqqqqq".lstrip(".")
+        self.expect(f": {unknown}: unknown key" in said, f"{kind} {unknown}: the loader takes a key that nobody knows: {said}")
+        known = re.search(re.escape(unknown) + r": unknown key.*?known here: ([a-z0-9_ ]+)", said, re.S)
+        self.expect(known is not None, f"{kind} {path}: the loader does not list its keys: {said}")
+        if known:
+            loader = set(known.group(1).split())
+            self.expect(loader == set(properties), f"{kind} {path or 'top'}: only the loader has {sorted(loader - set(properties))}, only the schema {sorted(set(properties) - loader)}")
+        for key, schema in properties.items():
+            document = yaml.safe_load(GOOD[kind])
+            at = document
+            for step in place:
+                at = at[step]
+            schema = self.resolved(schema, kind)
+            collection = schema.get("type") in ("array", "object")
+            at[key] = "wrong" if collection else [["wrong"]]
+            said = self.loader_says(kind, document)
+            here = f"{path}.{key}".lstrip(".")
+            self.expect(f": {here}: " in said, f"{kind} {here}: the loader does not mind a wrong type: {said}")
+            self.expect(f": {here}: unknown key" not in said, f"{kind} {here}: the schema has it, the loader does not")
+            if schema.get("type") == "object":
+                self.keys_of_map(kind, place + [key], schema["properties"])
+            elif schema.get("type") == "array" and schema["items"].get("$ref") == "#/$defs/tier":
+                self.keys_of_map(kind, place + [key, 0], self.schemas[kind]["$defs"]["tier"]["properties"])
+            for choice in schema.get("oneOf", []):
+                if choice.get("type") == "object" and key in ("memory", "lanes", "ports", "endpoints"):
+                    at[key] = {"value": yaml.safe_load(GOOD[kind])[key] if not place else 8}
+                    self.value_map(kind, document, at[key], here, choice["properties"])
+
+    def value_map(self, kind, document, value, path, properties):
+        """A number with its origin: the same three keys everywhere."""
+        value["qqqqqqqqqqqqqqqq"] = 1
+        said = self.loader_says(kind, document)
+        known = re.search(r"unknown key.*?known here: ([a-z ]+)", said, re.S)
+        self.expect(known is not None and set(known.group(1).split()) == set(properties), f"{kind} {path}: {said}")
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__)
+        return 1
+    command = sys.argv[1]
+    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else pathlib.Path(__file__).resolve().parents[2] / "data"
+    if not pathlib.Path(command).is_file():
+        print(f"skipped: there is no command {command}")
+        return 77
+    checker = Checker(str(pathlib.Path(command).resolve()), data)
+    checker.shipped_files()
+    checker.broken_documents()
+    checker.keys()
+    print(f"{checker.checked} checks, {checker.faults} faults")
+    return 1 if checker.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
