@@ -50,8 +50,8 @@ namespace {
     one["endpoints"] = tier.endpoints;
     one["bandwidth_GBps"] = tier.bandwidth.value.value() / 1e9;
     one["latency_us"] = number_or_null(tier.latency.value.value() * 1e6);
-    one["aggregate_GBps"] = tier.aggregate().value() / 1e9;
-    one["bisection_GBps"] = tier.bisection().value() / 1e9;
+    one["aggregate_GBps"] = aggregate_of(system, tier).value() / 1e9;
+    one["bisection_GBps"] = bisection_of(system, tier).value() / 1e9;
     one["ratio_to_next"] = number_or_null(ratio_to_next(system, i));
     one["source"] = tier.bandwidth.provenance.source;
     one["confidence"] = name(tier.bandwidth.provenance.confidence);
@@ -84,7 +84,7 @@ namespace {
     const double ratio = ratio_to_next(system, i);
     table.row({std::string{tier.name.view()}, std::string{name(tier.kind)}, std::to_string(tier.endpoints), gigabytes(tier.bandwidth.value),
                memory ? "-" : gigabytes(tier.bandwidth.value * 2.0), tier.latency.value.value() > 0 ? time_text(tier.latency.value) : "?",
-               memory ? "-" : gigabytes(tier.aggregate()), memory ? "-" : gigabytes(tier.bisection()),
+               memory ? "-" : gigabytes(aggregate_of(system, tier)), memory ? "-" : gigabytes(bisection_of(system, tier)),
                ratio > 0 ? fmt::format("{:.3g}", ratio) : "-", std::string{name(tier.bandwidth.provenance.confidence)}});
   }
   return table.text(2);

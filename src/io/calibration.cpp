@@ -56,7 +56,9 @@ class CalibrationReader {
  private:
   using Kind = QuantityKind;
 
-  void number_into(MapReader& in, std::string_view key, double& into, double least, double most) { into = in.number(key, into, least, most); }
+  void number_into(MapReader& in, std::string_view key, double& into, double least, double most) {
+    into = in.number(key, into, least, most);
+  }
   void time_into(MapReader& in, std::string_view key, double& into) {
     if (const auto value = in.quantity(key, Kind::time)) into = value->number;
   }
@@ -68,7 +70,8 @@ class CalibrationReader {
     const auto value = in.quantity(key, Kind::link_rate);
     if (!value) return;
     into = value->number / reference_;
-    if (!(into > 0 && into <= most)) in.fault(*value->node, key, fmt::format("is {:.3g} of the measured system's one-way rate", into), "no more than the link carries");
+    if (!(into > 0 && into <= most))
+      in.fault(*value->node, key, fmt::format("is {:.3g} of the measured system's one-way rate", into), "no more than the link carries");
   }
   template <class Body>
   void section(MapReader& in, std::string_view key, Body&& body) {
@@ -204,10 +207,10 @@ class CalibrationReader {
       std::string_view key;
       double* into;
     };
-    for (const Entry& e : {Entry{"ring_ll", &w.ring_ll}, Entry{"ring_ll128", &w.ring_ll128}, Entry{"ring_simple", &w.ring_simple}, Entry{"nvls", &w.nvls},
-                           Entry{"exchange_ll", &w.exchange_ll}, Entry{"exchange_simple", &w.exchange_simple}, Entry{"pcie_ll", &w.pcie_ll},
-                           Entry{"pcie_simple", &w.pcie_simple}, Entry{"pcie_exchange_ll", &w.pcie_exchange_ll},
-                           Entry{"pcie_exchange_simple", &w.pcie_exchange_simple}})
+    for (const Entry& e : {Entry{"ring_ll", &w.ring_ll}, Entry{"ring_ll128", &w.ring_ll128}, Entry{"ring_simple", &w.ring_simple},
+                           Entry{"nvls", &w.nvls}, Entry{"exchange_ll", &w.exchange_ll}, Entry{"exchange_simple", &w.exchange_simple},
+                           Entry{"pcie_ll", &w.pcie_ll}, Entry{"pcie_simple", &w.pcie_simple},
+                           Entry{"pcie_exchange_ll", &w.pcie_exchange_ll}, Entry{"pcie_exchange_simple", &w.pcie_exchange_simple}})
       number_into(in, e.key, *e.into, 0.001, 5);
     in.finish();
   }
@@ -219,7 +222,8 @@ class CalibrationReader {
 };
 
 bool among(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
-  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
 }
 
 /// Hardware nobody here measured through NCCL: a step costs the tier's own latency, nothing is added by a protocol.
@@ -238,7 +242,8 @@ void use_datasheet(System& system) {
 
 }  // namespace
 
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain, Altered altered, Faults& faults) {
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain,
+                      Altered altered, Faults& faults) {
   Constants& c = system.constants;
   const std::vector<std::string> self{system.name};
   const bool measured_library = system.library != Library::other;
@@ -267,11 +272,6 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     c.basis = by_hand || same ? Basis::calibrated : reader.assumed || !like ? Basis::datasheet : Basis::sibling;
   };
 
-  if (!calibration.empty()) {
-    std::vector<std::string> ignored;
-    apply(library.resolve("calibrations", calibration, &ignored), true);
-    return;
-  }
   const Tier* scale_up = system.tier(TierRole::scale_up);
   const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
   const auto shipped = [&](const std::string& name) {
@@ -286,6 +286,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     }
   }
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
+  // a file given by hand speaks for what it fits; the rest stays as shipped
+  if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);
 }
 
 }  // namespace fabricost::io

@@ -20,6 +20,7 @@ struct Altered {
 
 /// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file; \param chain names of the specs the system
 /// was laid from
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain, Altered altered, Faults& faults);
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain,
+                      Altered altered, Faults& faults);
 
 }  // namespace fabricost::io

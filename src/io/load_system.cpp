@@ -1,7 +1,7 @@
 // System and cluster files: tiers from links and switches, checked against the hardware they are made of.
 #include "io/calibration.hpp"
-#include "io/spec_store.hpp"
 #include "io/overrides.hpp"
+#include "io/spec_store.hpp"
 
 #include <fabricost/io/load.hpp>
 
@@ -47,7 +47,8 @@ class TierReader {
  private:
   void read_keys() {
     const std::string name = in_.name("name", true);
-    if (name.size() > longest_tier_name) in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, longest_tier_name), "shorten it");
+    if (name.size() > longest_tier_name)
+      in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, longest_tier_name), "shorten it");
     tier_.name = Label{name};
     tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
     tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
@@ -85,8 +86,8 @@ class TierReader {
       for (const SpecNode& part : item.items)
         if (const Parsed parsed = parse_quantity(part.text, QuantityKind::count); std::holds_alternative<double>(parsed))
           numbers.push_back(static_cast<int>(std::get<double>(parsed)));
-      const bool fine = item.items.size() == 3 && numbers.size() == 3 && numbers[0] < tier_.endpoints && numbers[1] < tier_.endpoints && numbers[0] != numbers[1] &&
-                        numbers[2] > 0 && numbers[2] <= 100000;
+      const bool fine = item.items.size() == 3 && numbers.size() == 3 && numbers[0] < tier_.endpoints && numbers[1] < tier_.endpoints &&
+                        numbers[0] != numbers[1] && numbers[2] > 0 && numbers[2] <= 100000;
       if (!fine) {
         std::string given;
         for (const SpecNode& part : item.items) given += (given.empty() ? "" : ", ") + part.text;
@@ -105,12 +106,15 @@ class TierReader {
       tier_.link_usable = link_->usable.value;
       const double derived = tier_.links * link_->bandwidth.value.value();
       tier_.bandwidth = {Bandwidth::from_value(derived), link_->bandwidth.provenance};
-      if (tier_.links > 1) tier_.bandwidth.provenance = {fmt::format("{} x {}: {}", tier_.links, link_->name, link_->bandwidth.provenance.source), link_->bandwidth.provenance.confidence};
+      if (tier_.links > 1)
+        tier_.bandwidth.provenance = {fmt::format("{} x {}: {}", tier_.links, link_->name, link_->bandwidth.provenance.source),
+                                      link_->bandwidth.provenance.confidence};
       tier_.efficiency = link_->efficiency();
       if (given && given->node->replaced == nullptr && std::fabs(given->number / derived - 1) > 0.05 && !overridden("bandwidth"))
-        in_.fault(*given->node, "bandwidth",
-                  fmt::format("{:.5g} GB/s per direction, but {} x {} is {:.5g}", given->number * 1e-9, tier_.links, link_->name, derived * 1e-9),
-                  "correct the bandwidth or the links, or leave the bandwidth out");
+        in_.fault(
+            *given->node, "bandwidth",
+            fmt::format("{:.5g} GB/s per direction, but {} x {} is {:.5g}", given->number * 1e-9, tier_.links, link_->name, derived * 1e-9),
+            "correct the bandwidth or the links, or leave the bandwidth out");
     }
     if (given) {
       const double factor = tier_.bandwidth.value.value() > 0 ? given->number / tier_.bandwidth.value.value() : 1;
@@ -122,7 +126,8 @@ class TierReader {
         tier_.link_usable *= factor;
       }
     }
-    if (link_ == nullptr && !given) in_.fault(node_, "bandwidth", "is missing, and no link to derive it from", "add `link:` or `bandwidth: ... per direction`");
+    if (link_ == nullptr && !given)
+      in_.fault(node_, "bandwidth", "is missing, and no link to derive it from", "add `link:` or `bandwidth: ... per direction`");
     tier_.efficiency = in_.fraction("efficiency", tier_.efficiency);
     read_latency();
   }
@@ -160,27 +165,37 @@ class TierReader {
     };
     if (tier_.kind == TierKind::full_mesh)
       need(tier_.endpoints > 1 && tier_.links % (tier_.endpoints - 1) == 0, "links",
-           fmt::format("{} links do not spread over {} peers", tier_.links, tier_.endpoints - 1), "links of a full mesh are counted per endpoint in total");
+           fmt::format("{} links do not spread over {} peers", tier_.links, tier_.endpoints - 1),
+           "links of a full mesh are counted per endpoint in total");
     if (tier_.kind == TierKind::torus) {
       double all = 1;
       for (const int d : tier_.dims) all *= d;
       const SpecNode* given = node_.find("dims");
       const bool said = given != nullptr && tier_.dims.empty();  // what is wrong with them
-      if (!said) need(!tier_.dims.empty() && tier_.dims.size() <= 3, "dims", "a torus needs one to three dims", "write for example [4, 4, 4]");
+      if (!said)
+        need(!tier_.dims.empty() && tier_.dims.size() <= 3, "dims", "a torus needs one to three dims", "write for example [4, 4, 4]");
       if (!tier_.dims.empty())
         need(all == tier_.endpoints, "dims", fmt::format("make {} endpoints, not {}", all, tier_.endpoints), "correct dims or endpoints");
     }
     if (tier_.kind == TierKind::torus && !tier_.dims.empty()) {
       const auto ways = 2 * static_cast<int>(tier_.dims.size());
-      need(tier_.links % ways == 0, "links", fmt::format("{} links do not spread over the {} ways of {} dims", tier_.links, ways, tier_.dims.size()),
+      need(tier_.links % ways == 0, "links",
+           fmt::format("{} links do not spread over the {} ways of {} dims", tier_.links, ways, tier_.dims.size()),
            "links of a torus are counted per endpoint in total");
     }
     if (tier_.kind == TierKind::mesh_graph) check_edges();
+    if (tier_.kind != TierKind::mesh_graph)
+      need(tier_.edges.empty(), "edges", fmt::format("belong to a mesh_graph, and this is a {}", fabricost::name(tier_.kind)),
+           "correct the kind, or leave them out");
+    if (tier_.kind != TierKind::torus)
+      need(tier_.dims.empty(), "dims", fmt::format("belong to a torus, and this is a {}", fabricost::name(tier_.kind)),
+           "correct the kind, or leave them out");
     const bool nvswitch = switch_ != nullptr && (switch_->multicasts || switch_->link.starts_with("nvlink"));
     if (tier_.role == TierRole::nic && link_ != nullptr && link_->family == "nvlink")
       in_.fault(*node_.find("link"), "link", fmt::format("a NIC has no NVLink ({})", link_->name), "name the link of its network");
     if (tier_.role == TierRole::nic && nvswitch)
-      in_.fault(*node_.find("switch"), "switch", fmt::format("a NIC never hangs on an NVSwitch ({})", switch_->name), "name the network's switch on a network tier");
+      in_.fault(*node_.find("switch"), "switch", fmt::format("a NIC never hangs on an NVSwitch ({})", switch_->name),
+                "name the network's switch on a network tier");
   }
 
   void check_edges() {
@@ -197,9 +212,11 @@ class TierReader {
     }
     const auto [fewest, most] = std::minmax_element(links.begin(), links.end());
     if (*fewest == 0)
-      in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", fewest - links.begin()), "every endpoint needs at least one edge");
+      in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", fewest - links.begin()),
+                "every endpoint needs at least one edge");
     else if (tier_.links < *fewest || tier_.links > *most)  // where they differ, `links` is one endpoint's count
-      in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *fewest, *most, tier_.links), "correct the edges or `links`");
+      in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *fewest, *most, tier_.links),
+                "correct the edges or `links`");
   }
 
   void check_switch() {
@@ -211,15 +228,19 @@ class TierReader {
       if (tier_.role == TierRole::scale_up && need > have) {
         const SpecNode* at = node_.find("switches");
         in_.fault(at != nullptr ? *at : node_, "switches",
-                  fmt::format("{} endpoints x {} links need {} ports, {} x {} has {}", tier_.endpoints, tier_.links, need, tier_.switches, switch_->name, have),
+                  fmt::format("{} endpoints x {} links need {} ports, {} x {} has {}", tier_.endpoints, tier_.links, need, tier_.switches,
+                              switch_->name, have),
                   "more switches, or fewer links");
       }
     }
     if (node_.find("in_network") != nullptr) tier_.reduces_in_network = tier_.multicasts = false;
     for (const SpecNode* item : in_.texts("in_network")) {
-      if (item->text == "reduction") tier_.reduces_in_network = true;
-      else if (item->text == "multicast") tier_.multicasts = true;
-      else in_.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
+      if (item->text == "reduction")
+        tier_.reduces_in_network = true;
+      else if (item->text == "multicast")
+        tier_.multicasts = true;
+      else
+        in_.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
     }
   }
 
@@ -233,7 +254,6 @@ class TierReader {
   Tier tier_;
 };
 
-
 Library collectives_of(const Gpu& gpu) {
   if (gpu.vendor == "nvidia") return Library::nccl;
   if (gpu.vendor == "amd") return Library::rccl;
@@ -242,7 +262,8 @@ Library collectives_of(const Gpu& gpu) {
 }
 
 /// The tree of the GPU a system names, with overrides of the form gpu.KEY applied.
-Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
+Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library,
+                    std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
   if (is_missing_file(at, "gpu", name, faults)) return {};
   try {
     SpecNode tree = library.resolve("gpus", name);
@@ -263,7 +284,8 @@ Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& libr
 
 bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with("--set"); }
 
-System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
+System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides,
+                   Altered& altered, Faults& faults) {
   MapReader in(tree, "", faults);
   System system;
   in.take("extends");
@@ -278,21 +300,26 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.domain = in.count("domain", system.gpus_per_node, 1, 10000000);
   system.nodes = in.count("nodes", std::max(1, system.domain / system.gpus_per_node), 1, 10000000);
   if (system.domain % system.gpus_per_node != 0)
-    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node), "correct domain or gpus");
+    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node),
+             "correct domain or gpus");
   if (static_cast<double>(system.gpus_per_node) * system.nodes > 1e9)
-    in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node), "correct nodes or gpus");
+    in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node),
+             "correct nodes or gpus");
   system.cpu = in.choice("cpu", cpu_names, Cpu::any);
   in.quantity("power", QuantityKind::power, system.power);
   in.quantity("price", QuantityKind::money, system.price);
 
   if (system.gpu.l2_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("l2", system.gpu.l2_bandwidth, system.gpu.l2_latency));
-  if (system.gpu.hbm_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("hbm", system.gpu.hbm_bandwidth, system.gpu.hbm_latency));
+  if (system.gpu.hbm_bandwidth.value.value() > 0)
+    system.tiers.push_back(memory_tier("hbm", system.gpu.hbm_bandwidth, system.gpu.hbm_latency));
   const SpecNode* tiers = in.take("tiers", true);
-  if (tiers != nullptr && tiers->kind != SpecNode::Kind::list) in.fault(*tiers, "tiers", "is not a list", "write one `- name: ...` per tier");
+  if (tiers != nullptr && tiers->kind != SpecNode::Kind::list)
+    in.fault(*tiers, "tiers", "is not a list", "write one `- name: ...` per tier");
   else if (tiers != nullptr && (tiers->items.empty() || tiers->items.size() > most_tiers))
     in.fault(*tiers, "tiers", fmt::format("has {} tiers", tiers->items.size()), fmt::format("write 1 to {}", most_tiers));
   for (const SpecNode::Entry& entry : tree.entries)
-    if (by_hand(entry.value) && (entry.key == "gpu" || entry.key == "gpus" || entry.key == "domain" || entry.key == "cpu")) altered.inside = true;
+    if (by_hand(entry.value) && (entry.key == "gpu" || entry.key == "gpus" || entry.key == "domain" || entry.key == "cpu"))
+      altered.inside = true;
   std::set<std::string> names{"l2", "hbm"};
   if (tiers != nullptr) {
     for (std::size_t i = 0; i < std::min(tiers->items.size(), most_tiers); ++i) {
@@ -300,10 +327,12 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       Tier tier = TierReader(node, fmt::format("tiers[{}]", i), library, faults).read();
       const auto mark_of = [&](std::string_view key) { return node.find(key) != nullptr ? node.find(key)->mark : node.mark; };
       if (!tier.name.empty() && !names.insert(std::string{tier.name.view()}).second)
-        faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()), "names are unique; l2 and hbm come from the GPU"));
+        faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()),
+                            "names are unique; l2 and hbm come from the GPU"));
       const bool counted = node.find("endpoints") != nullptr;  // else that was said
       if (counted && tier.role == TierRole::scale_up && tier.endpoints != system.domain)
-        faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i), fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
+        faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
+                            fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
       for (const SpecNode::Entry& entry : node.entries) {
         if (!by_hand(entry.value) || entry.key == "notes" || entry.key == "source" || entry.key == "confidence") continue;

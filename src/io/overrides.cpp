@@ -27,7 +27,8 @@ std::vector<std::string> segments_of(const std::string& path) {
 }
 
 SpecError nowhere(const std::string& path, const std::string& value, const std::string& message, const std::string& remedy) {
-  return SpecError({{.file = "--set " + path + "=" + value, .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
+  return SpecError(
+      {{.file = "--set " + path + "=" + value, .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
 }
 
 std::vector<std::string> tier_names(const SpecNode& tiers) {
@@ -43,7 +44,8 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& text : overrides) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", text));
+    if (equals == std::string::npos || equals == 0)
+      throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", text));
     std::string path = text.substr(0, equals);
     std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
     out.emplace_back(std::move(path), text.substr(equals + 1));
@@ -69,7 +71,8 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
   std::vector<std::string> segments = segments_of(path);
   if (segments.empty()) throw nowhere(path, value, "the path is empty", "");
   const SpecNode* tiers = tree.find("tiers");
-  if (segments.size() > 1 && segments.front() != "tiers" && tree.find(segments.front()) == nullptr && tiers != nullptr) segments.insert(segments.begin(), "tiers");
+  if (segments.size() > 1 && segments.front() != "tiers" && tree.find(segments.front()) == nullptr && tiers != nullptr)
+    segments.insert(segments.begin(), "tiers");
 
   SpecNode* at = &tree;
   for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
@@ -89,17 +92,20 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
         const auto names = tier_names(*at);
         const auto near = near_names(segment, names);
         throw nowhere(path, value, fmt::format("no tier \"{}\"", segment.front() == '[' ? segment + "]" : segment),
-                      (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) + fmt::format("tiers here: {}", fmt::join(names, " ")));
+                      (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) +
+                          fmt::format("tiers here: {}", fmt::join(names, " ")));
       }
     } else {
       next = at->find(segment);
       if (next == nullptr || next->kind == SpecNode::Kind::scalar)
-        throw nowhere(path, value, fmt::format("\"{}\" leads nowhere", segment), "name a key of the file, or TIER.KEY; `fabricost show` prints the tiers");
+        throw nowhere(path, value, fmt::format("\"{}\" leads nowhere", segment),
+                      "name a key of the file, or TIER.KEY; `fabricost show` prints the tiers");
     }
     at = next;
   }
   if (at->kind != SpecNode::Kind::map || segments.back().front() == '[')
-    throw nowhere(path, value, "the path does not end at a key", "write TIER.KEY=VALUE, for example nic.gdr=false; a list is replaced whole");
+    throw nowhere(path, value, "the path does not end at a key",
+                  "write TIER.KEY=VALUE, for example nic.gdr=false; a list is replaced whole");
 
   SpecNode over;
   over.kind = SpecNode::Kind::map;

@@ -10,8 +10,8 @@ namespace fabricost::io {
 namespace {
 
 constexpr std::array<std::string_view, 7> vendors{"nvidia", "amd", "google", "intel", "aws", "huawei", "other"};
-constexpr std::array<std::string_view, 14> families{"nvlink", "c2c", "pcie", "infiniband", "ethernet", "efa", "slingshot",
-                                                    "ualink", "xgmi", "ici", "ub", "neuronlink", "omnipath", "memory"};
+constexpr std::array<std::string_view, 14> families{"nvlink", "c2c",  "pcie", "infiniband", "ethernet",   "efa",      "slingshot",
+                                                    "ualink", "xgmi", "ici",  "ub",         "neuronlink", "omnipath", "memory"};
 
 /// Keys every document may have and no part keeps.
 void common_keys(MapReader& in) {
@@ -91,19 +91,24 @@ Link read_link(const SpecNode& tree, Faults& faults) {
     link.bandwidth = {Bandwidth::from_value(given->number), given->provenance};
     if (derived > 0 && std::fabs(given->number / derived - 1) > 0.05)
       in.fault(*given->node, "bandwidth",
-               fmt::format("{:.4g} GB/s per direction, but {} lanes x {:.4g} Gbit/s x {:.4g} / 8 = {:.4g} GB/s", given->number * 1e-9, link.lanes,
-                           link.lane_rate.value.value() * 1e-9, link.encoding, derived * 1e-9),
+               fmt::format("{:.4g} GB/s per direction, but {} lanes x {:.4g} Gbit/s x {:.4g} / 8 = {:.4g} GB/s", given->number * 1e-9,
+                           link.lanes, link.lane_rate.value.value() * 1e-9, link.encoding, derived * 1e-9),
                "correct the lanes, the lane rate or the bandwidth");
   } else {
     if (link.lane_rate.value.value() > 0 && !(derived >= 1 && derived <= 1e15))
-      in.fault(*tree.find("lane_rate"), "lane_rate", fmt::format("{} lanes x {:.4g} Gbit/s x {:.4g} / 8 = {:.4g} GB/s is impossible", link.lanes, link.lane_rate.value.value() * 1e-9, link.encoding, derived * 1e-9),
+      in.fault(*tree.find("lane_rate"), "lane_rate",
+               fmt::format("{} lanes x {:.4g} Gbit/s x {:.4g} / 8 = {:.4g} GB/s is impossible", link.lanes,
+                           link.lane_rate.value.value() * 1e-9, link.encoding, derived * 1e-9),
                "a rate is above zero and below 10^15 B/s");
     link.bandwidth = {Bandwidth::from_value(derived),
-                      {fmt::format("{} lanes x {:.4g} Gbit/s x {:.4g} / 8", link.lanes, link.lane_rate.value.value() * 1e-9, link.encoding), Confidence::derived}};
+                      {fmt::format("{} lanes x {:.4g} Gbit/s x {:.4g} / 8", link.lanes, link.lane_rate.value.value() * 1e-9, link.encoding),
+                       Confidence::derived}};
   }
   if (const auto usable = in.quantity("usable", QuantityKind::link_rate)) {
     link.usable = {Bandwidth::from_value(usable->number), usable->provenance};
-    if (link.bandwidth.value.value() > 0 && usable->number > link.bandwidth.value.value() * 1.001) in.fault(*usable->node, "usable", fmt::format("\"{}\" is more than the link carries", usable->node->text), fmt::format("at most {:.5g} GB/s per direction", link.bandwidth.value.value() * 1e-9));
+    if (link.bandwidth.value.value() > 0 && usable->number > link.bandwidth.value.value() * 1.001)
+      in.fault(*usable->node, "usable", fmt::format("\"{}\" is more than the link carries", usable->node->text),
+               fmt::format("at most {:.5g} GB/s per direction", link.bandwidth.value.value() * 1e-9));
   }
   if (const SpecNode* packet = in.take("packet")) {
     MapReader at(*packet, "packet", faults);
@@ -130,9 +135,12 @@ SwitchSpec read_switch(const SpecNode& tree, Faults& faults) {
   spec.ports = in.count("ports", 0, 1, 100000, true);
   in.quantity("latency", QuantityKind::time, spec.latency);
   for (const SpecNode* item : in.texts("in_network")) {
-    if (item->text == "reduction") spec.reduces = true;
-    else if (item->text == "multicast") spec.multicasts = true;
-    else in.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
+    if (item->text == "reduction")
+      spec.reduces = true;
+    else if (item->text == "multicast")
+      spec.multicasts = true;
+    else
+      in.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
   }
   in.finish();
   return spec;

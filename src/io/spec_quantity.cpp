@@ -20,7 +20,8 @@ struct UnitName {
 
 constexpr double smallest_fraction = 1e-6;  // below that, times would no longer be finite numbers
 constexpr double ki = 1024, mi = ki * 1024, gi = mi * 1024, ti = gi * 1024;
-constexpr std::array<UnitName, 10> sizes{{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", ki}, {"MiB", mi}, {"GiB", gi}, {"TiB", ti}, {"PB", 1e15}}};
+constexpr std::array<UnitName, 10> sizes{
+    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", ki}, {"MiB", mi}, {"GiB", gi}, {"TiB", ti}, {"PB", 1e15}}};
 constexpr std::array<UnitName, 6> times{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}}};
 constexpr std::array<UnitName, 6> byte_rates{{{"B/s", 1}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {"GiB/s", gi}, {"MiB/s", mi}}};
 constexpr std::array<UnitName, 3> bit_rates{{{"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
@@ -73,13 +74,16 @@ Parsed link_rate(std::string_view text, double number, std::string_view rest, bo
   const auto bytes = factor_of(unit, byte_rates);
   const auto bits = factor_of(unit, bit_rates);
   if (unit.empty() || unit == "per" || unit == "both")
-    return Refusal{fmt::format("\"{}\" has no unit", text), fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
+    return Refusal{fmt::format("\"{}\" has no unit", text),
+                   fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
   if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: say which
     return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
   if (!bytes && !bits)
-    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit), "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
+    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
+                   "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
   if (line && bytes)
-    return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text), fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
+    return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
+                   fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
   double ways = 0;
   if (after == "per direction") ways = 1;
   if (after == "both directions") ways = 2;
@@ -106,8 +110,10 @@ Parsed fraction(std::string_view text, double number, std::string_view rest) {
   } else if (!rest.empty()) {
     return Refusal{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
   }
-  if (value > 1 && value <= 100 && rest.empty()) return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
-  if (!(value >= smallest_fraction && value <= 1)) return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
+  if (value > 1 && value <= 100 && rest.empty())
+    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
+  if (!(value >= smallest_fraction && value <= 1))
+    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
   return value;
 }
 
@@ -149,20 +155,28 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::memory_rate: {
       const auto [unit, after] = unit_and_rest(rest);
       if (!after.empty())
-        return Refusal{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text), fmt::format("write \"{} {}\"", number, unit)};
-      return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e15, "a rate is above zero and below 10^15 B/s");
+        return Refusal{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
+                       fmt::format("write \"{} {}\"", number, unit)};
+      return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e15,
+                     "a rate is above zero and below 10^15 B/s");
     }
     case QuantityKind::size: return checked(text, plain(text, number, rest, sizes, "the sizes"), 1, 1e18, "a size is at least one byte");
-    case QuantityKind::time: return checked(text, plain(text, number, rest, times, "the times"), 0, 0.01, "a latency is between 0 and 10 ms");
+    case QuantityKind::time:
+      return checked(text, plain(text, number, rest, times, "the times"), 0, 0.01, "a latency is between 0 and 10 ms");
     case QuantityKind::flop_rate:
-      return checked(text, plain(text, number, rest, flop_rates, "the compute rates"), 1, 1e19, "a compute rate is above zero and below 10 EFLOP/s");
-    case QuantityKind::clock: return checked(text, plain(text, number, rest, clocks, "the clocks"), 1e6, 1e11, "a clock is between 1 MHz and 100 GHz");
+      return checked(text, plain(text, number, rest, flop_rates, "the compute rates"), 1, 1e19,
+                     "a compute rate is above zero and below 10 EFLOP/s");
+    case QuantityKind::clock:
+      return checked(text, plain(text, number, rest, clocks, "the clocks"), 1e6, 1e11, "a clock is between 1 MHz and 100 GHz");
     case QuantityKind::power: return checked(text, plain(text, number, rest, powers, "the powers"), 0.1, 1e10, "a power is above zero");
-    case QuantityKind::money: return checked(text, plain(text, number, rest, monies, "the currencies (only USD)"), 0, 1e12, "a price is not negative");
-    case QuantityKind::rent: return checked(text, plain(text, number, rest, rents, "the rents (only USD/h)"), 0, 1e6, "a price is not negative");
+    case QuantityKind::money:
+      return checked(text, plain(text, number, rest, monies, "the currencies (only USD)"), 0, 1e12, "a price is not negative");
+    case QuantityKind::rent:
+      return checked(text, plain(text, number, rest, rents, "the rents (only USD/h)"), 0, 1e6, "a price is not negative");
     case QuantityKind::fraction: return fraction(text, number, rest);
     case QuantityKind::count:
-      if (!rest.empty() || number != std::floor(number)) return Refusal{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
+      if (!rest.empty() || number != std::floor(number))
+        return Refusal{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
       return checked(text, number, 0, 1e9, "a count is between 0 and 10^9");
     case QuantityKind::number:
       if (!rest.empty()) return Refusal{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};

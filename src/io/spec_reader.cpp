@@ -15,7 +15,8 @@ namespace fabricost::io {
 MapReader::MapReader(const SpecNode& node, std::string path, Faults& faults) : node_(node), path_(std::move(path)), faults_(faults) {
   known_ = {"source", "confidence"};
   if (node_.kind != SpecNode::Kind::map)
-    faults_.add(issue_at(node_.mark, path_, node_.kind == SpecNode::Kind::null ? "is empty" : "is not a map of keys and values", "write `key: value` lines"));
+    faults_.add(issue_at(node_.mark, path_, node_.kind == SpecNode::Kind::null ? "is empty" : "is not a map of keys and values",
+                         "write `key: value` lines"));
 }
 
 std::string MapReader::path_of(std::string_view key) const { return path_.empty() ? std::string{key} : path_ + "." + std::string{key}; }
@@ -43,7 +44,8 @@ std::string MapReader::text(std::string_view key, bool required) {
   const SpecNode* value = take(key, required);
   if (value == nullptr) return {};
   if (value->kind != SpecNode::Kind::scalar) {
-    fault(*value, key, fmt::format("is a {}, not plain text", value->kind == SpecNode::Kind::map ? "map" : "list"), fmt::format("write `{}: ...` on one line", key));
+    fault(*value, key, fmt::format("is a {}, not plain text", value->kind == SpecNode::Kind::map ? "map" : "list"),
+          fmt::format("write `{}: ...` on one line", key));
     return {};
   }
   if (value->text.empty()) fault(*value, key, "is empty", "give a value or leave the key out");
@@ -64,8 +66,10 @@ std::vector<const SpecNode*> MapReader::texts(std::string_view key) {
   if (value == nullptr) return out;
   if (value->kind != SpecNode::Kind::list) fault(*value, key, "is not a list", fmt::format("write `{}: [...]`", key));
   for (const SpecNode& item : value->items) {
-    if (item.kind == SpecNode::Kind::scalar) out.push_back(&item);
-    else fault(item, key, "holds something that is not plain text", fmt::format("write `{}: [...]`", key));
+    if (item.kind == SpecNode::Kind::scalar)
+      out.push_back(&item);
+    else
+      fault(item, key, "holds something that is not plain text", fmt::format("write `{}: [...]`", key));
   }
   return out;
 }
@@ -73,7 +77,8 @@ std::vector<const SpecNode*> MapReader::texts(std::string_view key) {
 std::string MapReader::name(std::string_view key, bool required) {
   const SpecNode* value = node_.find(key);
   std::string out = text(key, required);
-  const bool fine = std::all_of(out.begin(), out.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+  const bool fine =
+      std::all_of(out.begin(), out.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
   if (!out.empty() && !fine) fault(*value, key, fmt::format("\"{}\" is no name", out), "names are lower case with digits and dashes");
   return out;
 }
@@ -92,7 +97,8 @@ int MapReader::count(std::string_view key, int otherwise, int least, int most, b
   const auto value = quantity(key, QuantityKind::count, required);
   if (!value) return otherwise;
   if (value->number < least || value->number > most) {
-    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most), fmt::format("write a whole number from {} to {}", least, most));
+    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most),
+          fmt::format("write a whole number from {} to {}", least, most));
     return otherwise;
   }
   return static_cast<int>(value->number);
@@ -102,7 +108,8 @@ double MapReader::number(std::string_view key, double otherwise, double least, d
   const auto value = quantity(key, QuantityKind::number);
   if (!value) return otherwise;
   if (!(value->number >= least && value->number <= most)) {
-    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most), fmt::format("write a number from {} to {}", least, most));
+    fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most),
+          fmt::format("write a number from {} to {}", least, most));
     return otherwise;
   }
   return value->number;
@@ -139,7 +146,8 @@ Provenance MapReader::provenance(const SpecNode& value) const {
   std::string confidence;
   const auto look = [&](const SpecNode& map) {
     if (const SpecNode* s = map.find("source"); s != nullptr && source.empty() && s->mark.file == value.mark.file) source = s->text;
-    if (const SpecNode* c = map.find("confidence"); c != nullptr && confidence.empty() && c->mark.file == value.mark.file) confidence = c->text;
+    if (const SpecNode* c = map.find("confidence"); c != nullptr && confidence.empty() && c->mark.file == value.mark.file)
+      confidence = c->text;
   };
   if (value.kind == SpecNode::Kind::map) look(value);
   look(node_);
@@ -190,7 +198,8 @@ int MapReader::choice_index(std::string_view key, std::span<const std::string_vi
   for (const std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string{n};
   const std::vector<std::string> known(names.begin(), names.end());
   const auto near = near_names(given, known);
-  fault(*value, key, fmt::format("\"{}\" is not known", given), (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) + "write one of " + all);
+  fault(*value, key, fmt::format("\"{}\" is not known", given),
+        (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) + "write one of " + all);
   return -1;
 }
 

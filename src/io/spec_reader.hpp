@@ -24,7 +24,11 @@ namespace fabricost::io {
 struct Faults {
   std::vector<Issue> issues;
   void add(Issue issue) {
-    if (issues.size() < 100) issues.push_back(std::move(issue));
+    const bool said = std::any_of(issues.begin(), issues.end(), [&](const Issue& other) {
+      return other.file == issue.file && other.line == issue.line && other.column == issue.column && other.message == issue.message &&
+             other.path == issue.path;
+    });  // a part that several tiers name
+    if (!said && issues.size() < 100) issues.push_back(std::move(issue));
   }
   void raise() const {
     if (!issues.empty()) throw SpecError(issues);

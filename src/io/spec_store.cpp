@@ -37,7 +37,8 @@ std::vector<std::string> yaml_names(const fs::path& folder) {
 
 fs::path data_directory() {
   if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
-    if (!has_data(given)) throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
+    if (!has_data(given))
+      throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
     return given;
   }
   std::error_code error;
@@ -66,7 +67,8 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   for (const std::string& name : names) {
     std::size_t distance = io::edit_distance(wanted, name);
     // a part of the name is nearer than its missing letters say
-    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos)) distance = std::min<std::size_t>(distance, 1);
+    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos))
+      distance = std::min<std::size_t>(distance, 1);
     if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
@@ -122,7 +124,8 @@ SpecNode read_aliases(const fs::path& data) {
 SpecStore::SpecStore() : data_(data_directory()) {}
 
 fs::path SpecStore::find(std::string_view folder, const std::string& name) const {
-  const bool plain = !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < longest_name;
+  const bool plain =
+      !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < longest_name;
   if (!plain) return {};
   const fs::path file = data_ / folder / (name + ".yaml");
   if (is_there(file)) return file;
@@ -134,7 +137,9 @@ fs::path SpecStore::find_or_alias(std::string_view folder, const std::string& wa
   fs::path file = find(folder, wanted);
   if (!file.empty() || folder != "systems") return file;
   std::string lower = wanted;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   file = find(folder, lower);
   if (!file.empty()) return file;
   const SpecNode aliases = read_aliases(data_);
@@ -152,7 +157,8 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
   const auto near = near_names(wanted, names);
   if (!near.empty()) return message + fmt::format("did you mean {}?", fmt::join(near, " or "));
-  return message + (folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file" : fmt::format("known: {}", fmt::join(names, " ")));
+  return message + (folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file"
+                                        : fmt::format("known: {}", fmt::join(names, " ")));
 }
 
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
@@ -164,7 +170,8 @@ SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_pa
   return resolve_file(folder, file, open, chain);
 }
 
-SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open, std::vector<std::string>* chain) {
+SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open,
+                                 std::vector<std::string>* chain) {
   SpecNode tree = parse_spec(file);
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(file, error);
@@ -172,12 +179,16 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
   SpecNode result;
   const SpecNode* base = tree.find("extends");
   if (tree.kind == SpecNode::Kind::map && base != nullptr) {
-    const auto refuse = [&](const std::string& message, const std::string& remedy) { return SpecError({issue_at(base->mark, "extends", message, remedy)}); };
-    if (base->kind != SpecNode::Kind::scalar || base->text.empty()) throw refuse("is not the name of a spec", "write a name of data/ or a path relative to this file");
+    const auto refuse = [&](const std::string& message, const std::string& remedy) {
+      return SpecError({issue_at(base->mark, "extends", message, remedy)});
+    };
+    if (base->kind != SpecNode::Kind::scalar || base->text.empty())
+      throw refuse("is not the name of a spec", "write a name of data/ or a path relative to this file");
     const bool by_path = is_path(base->text);
     const fs::path next = by_path ? file.parent_path() / base->text : find_or_alias(folder, base->text);
     if (next.empty()) throw refuse(unknown(folder, base->text), "");
-    if (by_path && !is_there(next)) throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
+    if (by_path && !is_there(next))
+      throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
     const fs::path target = fs::weakly_canonical(next, error);
     if (std::find(open.begin(), open.end(), target) != open.end()) {
       std::string circle;
@@ -186,7 +197,8 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
     }
     if (open.size() > 8) throw refuse("more than 8 files extend each other", "flatten the chain");
     result = resolve_file(folder, next, open, chain);
-    if (result.kind != SpecNode::Kind::map) throw refuse(fmt::format("\"{}\" is not a map of keys and values", next.string()), "extend a spec");
+    if (result.kind != SpecNode::Kind::map)
+      throw refuse(fmt::format("\"{}\" is not a map of keys and values", next.string()), "extend a spec");
     overlay(result, tree);
   } else {
     result = std::move(tree);
@@ -198,7 +210,8 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
 }
 
 template <class Part, class Read>
-const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at,
+                            const std::string& path, const std::string& name, Faults& faults) {
   if (const auto found = known.find(name); found != known.end()) return &found->second;
   if (is_missing_file(at, path, name, faults)) return nullptr;
   try {

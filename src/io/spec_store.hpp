@@ -37,8 +37,10 @@ class SpecStore {
   /// What to say of a name that is nowhere.
   [[nodiscard]] std::string unknown(std::string_view folder, const std::string& wanted) const;
   template <class Part, class Read>
-  const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
-  SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open, std::vector<std::string>* chain);
+  const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path,
+                   const std::string& name, Faults& faults);
+  SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open,
+                        std::vector<std::string>* chain);
 
   std::filesystem::path data_;
   std::map<std::string, Link> links_;

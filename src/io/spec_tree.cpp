@@ -22,16 +22,20 @@ constexpr std::size_t most_values = 10'000;
 
 /// False for a text that holds what only an escape such as "\0" or "\e" can bring in.
 bool is_printable(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
 }
 
 /// yaml-cpp takes an unclosed quote to run to the end of the file.
 bool is_closed(const std::string& text, std::size_t open) {
   const char quote = text[open];
   for (std::size_t i = open + 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') ++i;
-    else if (text[i] == quote && quote == '\'' && i + 1 < text.size() && text[i + 1] == quote) ++i;
-    else if (text[i] == quote) return true;
+    if (quote == '"' && text[i] == '\\')
+      ++i;
+    else if (text[i] == quote && quote == '\'' && i + 1 < text.size() && text[i + 1] == quote)
+      ++i;
+    else if (text[i] == quote)
+      return true;
   }
   return false;
 }
@@ -40,7 +44,8 @@ bool is_closed(const std::string& text, std::size_t open) {
 class Builder : public YAML::EventHandler {
  public:
   /// \param text what is parsed, for the quotes in it
-  Builder(std::shared_ptr<const SpecFile> file, const std::string& text, std::vector<Issue>& issues) : file_(std::move(file)), text_(text), issues_(issues) {}
+  Builder(std::shared_ptr<const SpecFile> file, const std::string& text, std::vector<Issue>& issues)
+      : file_(std::move(file)), text_(text), issues_(issues) {}
 
   SpecNode root;
 
@@ -54,8 +59,10 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
     check_tag(mark, tag);
     if (!is_printable(value)) fault(mark, "holds characters that are no text", "leave the escapes (\\0, \\e, ...) out");
-    if (const auto first = static_cast<std::size_t>(mark.pos); first < text_.size() && (text_[first] == '"' || text_[first] == '\'') && !is_closed(text_, first))
-      throw SpecError({issue_at(at(mark), "", "not valid YAML: a quote that is never closed", fmt::format("close it with {}", text_[first]))});
+    if (const auto first = static_cast<std::size_t>(mark.pos);
+        first < text_.size() && (text_[first] == '"' || text_[first] == '\'') && !is_closed(text_, first))
+      throw SpecError(
+          {issue_at(at(mark), "", "not valid YAML: a quote that is never closed", fmt::format("close it with {}", text_[first]))});
     if (!stack_.empty() && stack_.back().node.kind == SpecNode::Kind::map && !stack_.back().has_key) {
       check_anchor(mark, anchor);
       Frame& frame = stack_.back();
@@ -112,7 +119,8 @@ class Builder : public YAML::EventHandler {
     if (stack_.size() >= deepest)
       throw SpecError({issue_at(at(mark), "", fmt::format("nested more than {} deep", deepest), "a spec needs four levels")});
     if (!stack_.empty() && stack_.back().node.kind == SpecNode::Kind::map && !stack_.back().has_key)
-      throw SpecError({issue_at(at(mark), "", "a key must be plain text, not a list or map", "close the [ or { that starts here, or quote the key")});
+      throw SpecError(
+          {issue_at(at(mark), "", "a key must be plain text, not a list or map", "close the [ or { that starts here, or quote the key")});
     Frame frame;
     frame.node = leaf(mark, anchor, kind, {});
     stack_.push_back(std::move(frame));
@@ -182,8 +190,13 @@ void check_text(const std::string& text, const std::string& name) {
     const auto byte = static_cast<unsigned char>(c);
     const std::size_t length = character_at(text, i);
     if (length == 0 || (byte < 0x20 && c != '\n' && c != '\r' && c != '\t'))
-      throw SpecError({{.file = name, .line = line, .column = column, .path = "", .message = fmt::format("byte 0x{:02x} is not text", byte),
-                        .remedy = "a spec is a YAML file in UTF-8", .excerpt = ""}});
+      throw SpecError({{.file = name,
+                        .line = line,
+                        .column = column,
+                        .path = "",
+                        .message = fmt::format("byte 0x{:02x} is not text", byte),
+                        .remedy = "a spec is a YAML file in UTF-8",
+                        .excerpt = ""}});
     if (c == '\n') {
       ++line;
       column = 1;
@@ -196,7 +209,8 @@ void check_text(const std::string& text, const std::string& name) {
 
 /// What to do about the commonest of yaml-cpp's messages.
 std::string yaml_remedy(const std::string& message) {
-  if (message == YAML::ErrorMsg::MAP_VALUE) return "the line before lacks its colon or is indented otherwise, or a text with \": \" needs quotes";
+  if (message == YAML::ErrorMsg::MAP_VALUE)
+    return "the line before lacks its colon or is indented otherwise, or a text with \": \" needs quotes";
   if (message == YAML::ErrorMsg::TAB_IN_INDENTATION) return "indent with spaces";
   if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return "a [ is not closed before here";
   if (message == YAML::ErrorMsg::END_OF_MAP_FLOW) return "a { is not closed before here";
@@ -295,7 +309,8 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   if (!std::filesystem::is_regular_file(status)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
   const auto size = std::filesystem::file_size(path, error);
   if (error) throw refuse("cannot be read: " + error.message(), "");
-  if (size > limit) throw refuse(fmt::format("{} bytes are too many", size), fmt::format("files of this kind have at most {} bytes", limit));
+  if (size > limit)
+    throw refuse(fmt::format("{} bytes are too many", size), fmt::format("files of this kind have at most {} bytes", limit));
   std::ifstream in(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
@@ -317,8 +332,10 @@ void overlay(SpecNode& base, const SpecNode& over) {
           for (const SpecNode& tier : entry.value.items) {
             const SpecNode* tier_name = tier.find("name");
             const SpecNode* own = tier_name != nullptr ? item_named(*mine, tier_name->text) : nullptr;
-            if (own != nullptr) overlay(*const_cast<SpecNode*>(own), tier);
-            else mine->items.push_back(tier);
+            if (own != nullptr)
+              overlay(*const_cast<SpecNode*>(own), tier);
+            else
+              mine->items.push_back(tier);
           }
         } else {
           overlay(*mine, entry.value);

@@ -364,8 +364,6 @@ class Explain(Contract):
             close(float(m[1]) * (1 - 1 / min(max(S / float(m[2]) / 1e6, 1), float(m[3]))))
         elif m := re.search(rf"{number} us x \({number} x {number} \+ {number} x {number}\) rounds", formula):
             close(float(m[1]) * (float(m[2]) * float(m[3]) + float(m[4]) * float(m[5])))
-        elif m := re.search(rf"{number} us x S/{number} MB", formula):
-            close(float(m[1]) * S / float(m[2]) / 1e6)
         elif m := re.search(rf"{number} us above ", formula):
             self.assertIn(round(value, 3), (0.0, round(float(m[1]), 3)))
         else:

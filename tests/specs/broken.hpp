@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ inline Marked marked(std::string text) {
   if (at != std::string::npos) {
     const std::string before = text.substr(0, at);
     const auto line_start = before.rfind('\n');
-    out.place = {1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), static_cast<int>(line_start == std::string::npos ? at + 1 : at - line_start)};
+    out.place = {1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+                 static_cast<int>(line_start == std::string::npos ? at + 1 : at - line_start)};
     text.erase(at, 1);
   }
   out.text = std::move(text);
@@ -50,7 +52,8 @@ inline void check(const std::vector<Broken>& table) {
     CHECK(outcome.seconds < 1);
     CHECK(outcome.text.size() < 100'000);
     CHECK(outcome.says(file));
-    if (document.place) CHECK(outcome.says(file + ":" + std::to_string(document.place->first) + ":" + std::to_string(document.place->second) + ": "));
+    if (document.place)
+      CHECK(outcome.says(file + ":" + std::to_string(document.place->first) + ":" + std::to_string(document.place->second) + ": "));
     for (const std::string& words : broken.says) {
       INFO("expected: " << words);
       CHECK(outcome.says(words));

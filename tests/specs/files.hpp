@@ -101,36 +101,39 @@ inline const std::string good_gpu =
     "scale_up: {link: nvlink-4, links: 18}\nhost: {link: pcie-5, lanes: 16}\n";
 inline const std::string good_link =
     "name: wire\ntitle: A wire\nfamily: nvlink\nsource: a test\nconfidence: assumed\nlanes: 2\nlane_rate: 100 Gbit/s per direction\n"
-    "encoding: 1\nbandwidth: 25 GB/s per direction\nusable: 20 GB/s per direction\npacket: {payload: 256 B, header: 24 B}\nlatency: 150 ns\n";
+    "encoding: 1\nbandwidth: 25 GB/s per direction\nusable: 20 GB/s per direction\npacket: {payload: 256 B, header: 24 B}\nlatency: 150 "
+    "ns\n";
 inline const std::string good_switch =
-    "name: box\ntitle: A box\nsource: a test\nconfidence: assumed\nlink: nvlink-4\nports: 64\nlatency: 150 ns\nin_network: [reduction, multicast]\n";
+    "name: box\ntitle: A box\nsource: a test\nconfidence: assumed\nlink: nvlink-4\nports: 64\nlatency: 150 ns\nin_network: [reduction, "
+    "multicast]\n";
 inline const std::string good_system =
-    "name: box\n"                       // 1
-    "title: A box\n"                    // 2
-    "source: a test\n"                  // 3
-    "confidence: assumed\n"             // 4
-    "gpu: h100-sxm\n"                   // 5
-    "gpus: 8\n"                         // 6
-    "tiers:\n"                          // 7
-    "  - name: nvlink\n"                // 8
-    "    role: scale_up\n"              // 9
-    "    kind: switch\n"                // 10
-    "    endpoints: 8\n"                // 11
-    "    link: nvlink-4\n"              // 12
-    "    links: 18\n"                   // 13
-    "    switch: nvswitch-3\n"          // 14
-    "    switches: 4\n"                 // 15
-    "  - name: nic\n"                   // 16
-    "    role: nic\n"                   // 17
-    "    kind: rails\n"                 // 18
-    "    endpoints: 8\n"                // 19
-    "    link: infiniband-ndr\n"        // 20
-    "    transport: infiniband\n"       // 21
-    "    path: pxb\n"                   // 22
-    "    gdr: true\n";                  // 23
+    "name: box\n"                  // 1
+    "title: A box\n"               // 2
+    "source: a test\n"             // 3
+    "confidence: assumed\n"        // 4
+    "gpu: h100-sxm\n"              // 5
+    "gpus: 8\n"                    // 6
+    "tiers:\n"                     // 7
+    "  - name: nvlink\n"           // 8
+    "    role: scale_up\n"         // 9
+    "    kind: switch\n"           // 10
+    "    endpoints: 8\n"           // 11
+    "    link: nvlink-4\n"         // 12
+    "    links: 18\n"              // 13
+    "    switch: nvswitch-3\n"     // 14
+    "    switches: 4\n"            // 15
+    "  - name: nic\n"              // 16
+    "    role: nic\n"              // 17
+    "    kind: rails\n"            // 18
+    "    endpoints: 8\n"           // 19
+    "    link: infiniband-ndr\n"   // 20
+    "    transport: infiniband\n"  // 21
+    "    path: pxb\n"              // 22
+    "    gdr: true\n";             // 23
 /// The same with `keys` instead of the scale-up tier's shape; they start in line 10.
 inline std::string shaped(std::string_view keys) {
-  return replaced(good_system, "    kind: switch\n    endpoints: 8\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: 4\n", keys);
+  return replaced(good_system,
+                  "    kind: switch\n    endpoints: 8\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: 4\n", keys);
 }
 
 }  // namespace specs

@@ -13,7 +13,8 @@ namespace {
 const std::string good =
     "name: mine\ntitle: My machine\nkind: scale_up\nlibrary: nccl\nsystems: [dgx-h100]\nsource: a test\nconfidence: measured\n"
     "measured: {bandwidth: 450 GB/s per direction, smallest: 512 B, largest: 512 MiB, fewest_ranks: 2, most_ranks: 8}\n"
-    "constants:\n  launch: 4 us\n  simple: {rate: 389 GB/s per direction, overlap: 1.5}\n  nvls: {rate: 473 GB/s per direction}\nintervals: {ring_ll: 0.05}\n";
+    "constants:\n  launch: 4 us\n  simple: {rate: 389 GB/s per direction, overlap: 1.5}\n  nvls: {rate: 473 GB/s per "
+    "direction}\nintervals: {ring_ll: 0.05}\n";
 
 /// $FABRICOST_DATA for the length of a test.
 class DataFolder {
@@ -23,8 +24,10 @@ class DataFolder {
     setenv("FABRICOST_DATA", path.c_str(), 1);
   }
   ~DataFolder() {
-    if (before_.empty()) unsetenv("FABRICOST_DATA");
-    else setenv("FABRICOST_DATA", before_.c_str(), 1);
+    if (before_.empty())
+      unsetenv("FABRICOST_DATA");
+    else
+      setenv("FABRICOST_DATA", before_.c_str(), 1);
   }
   DataFolder(const DataFolder&) = delete;
   DataFolder& operator=(const DataFolder&) = delete;

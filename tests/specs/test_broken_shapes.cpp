@@ -8,7 +8,9 @@ namespace {
 Broken sys(std::string title, std::string_view find, std::string_view by, std::vector<std::string> says) {
   return {std::move(title), Document::system, replaced(good_system, find, by), std::move(says)};
 }
-Broken shape(std::string title, std::string_view keys, std::vector<std::string> says) { return {std::move(title), Document::system, shaped(keys), std::move(says)}; }
+Broken shape(std::string title, std::string_view keys, std::vector<std::string> says) {
+  return {std::move(title), Document::system, shaped(keys), std::move(says)};
+}
 /// A mesh graph of four GPUs with `edges` and 2 links each.
 Broken mesh(std::string title, const std::string& edges, std::vector<std::string> says) {
   const std::string keys = "    kind: mesh_graph\n    endpoints: 4\n    link: nvlink-4\n    links: 2\n" + edges;
@@ -19,10 +21,13 @@ Broken mesh(std::string title, const std::string& edges, std::vector<std::string
 
 TEST_CASE("a switch offers no more links than it has ports", "[specs]") {
   check({
-      sys("too few switches", "switches: 4", "switches: ^2", {"tiers[0].switches", "8 endpoints x 18 links need 144 ports, 2 x nvswitch-3 has 128", "more switches, or fewer links"}),
+      sys("too few switches", "switches: 4", "switches: ^2",
+          {"tiers[0].switches", "8 endpoints x 18 links need 144 ports, 2 x nvswitch-3 has 128", "more switches, or fewer links"}),
       sys("one switch when none is counted", "    switches: 4\n", "", {"need 144 ports, 1 x nvswitch-3 has 64"}),
-      sys("64 ports where Blackwell needs 72", "    endpoints: 8\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: 4",
-          "    endpoints: 72\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: ^18", {"72 endpoints x 18 links need 1296 ports, 18 x nvswitch-3 has 1152"}),
+      sys("64 ports where Blackwell needs 72",
+          "    endpoints: 8\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: 4",
+          "    endpoints: 72\n    link: nvlink-4\n    links: 18\n    switch: nvswitch-3\n    switches: ^18",
+          {"72 endpoints x 18 links need 1296 ports, 18 x nvswitch-3 has 1152"}),
   });
 }
 
@@ -30,15 +35,28 @@ TEST_CASE("shapes that do not close are refused", "[specs]") {
   check({
       shape("a full mesh of 12 links over 7 peers", "    kind: full_mesh\n    endpoints: 8\n    link: nvlink-3\n    links: ^12\n",
             {"tiers[0].links", "12 links do not spread over 7 peers", "per endpoint in total"}),
-      shape("a full mesh of one", "    kind: full_mesh\n    endpoints: 1\n    link: nvlink-3\n    links: ^12\n", {"do not spread over 0 peers"}),
-      shape("a torus without dims", "    kind: torus\n    endpoints: 8\n    link: nvlink-4\n    links: 4\n", {"tiers[0].dims", "a torus needs one to three dims", "write for example [4, 4, 4]"}),
-      shape("dims that make something else", "    kind: torus\n    endpoints: 8\n    dims: ^[4, 4]\n    link: nvlink-4\n    links: 4\n", {"tiers[0].dims", "make 16 endpoints, not 8"}),
-      shape("dims of zero", "    kind: torus\n    endpoints: 8\n    dims: ^[8, 0]\n    link: nvlink-4\n    links: 4\n", {"make 0 endpoints, not 8"}),
-      shape("dims that are text", "    kind: torus\n    endpoints: 8\n    dims: ^4x2\n    link: nvlink-4\n    links: 4\n", {"tiers[0].dims", "is not a list of whole numbers"}),
-      shape("dims with half a number", "    kind: torus\n    endpoints: 8\n    dims: [4, ^2.5]\n    link: nvlink-4\n    links: 4\n", {"\"2.5\" is not a whole number"}),
-      shape("four dims", "    kind: torus\n    endpoints: 8\n    dims: ^[2, 2, 2, 1]\n    link: nvlink-4\n    links: 8\n", {"one to three dims"}),
-      shape("a torus with too few links", "    kind: torus\n    endpoints: 8\n    dims: [4, 2]\n    link: nvlink-4\n    links: ^3\n", {"tiers[0].links", "3 links do not spread over the 4 ways of 2 dims"}),
-      shape("wrap as a number", "    kind: torus\n    endpoints: 8\n    dims: [4, 2]\n    link: nvlink-4\n    links: 4\n    wrap: ^1\n", {"\"1\" is neither true nor false"}),
+      shape("a full mesh of one", "    kind: full_mesh\n    endpoints: 1\n    link: nvlink-3\n    links: ^12\n",
+            {"do not spread over 0 peers"}),
+      shape("a torus without dims", "    kind: torus\n    endpoints: 8\n    link: nvlink-4\n    links: 4\n",
+            {"tiers[0].dims", "a torus needs one to three dims", "write for example [4, 4, 4]"}),
+      shape("dims that make something else", "    kind: torus\n    endpoints: 8\n    dims: ^[4, 4]\n    link: nvlink-4\n    links: 4\n",
+            {"tiers[0].dims", "make 16 endpoints, not 8"}),
+      shape("dims of zero", "    kind: torus\n    endpoints: 8\n    dims: ^[8, 0]\n    link: nvlink-4\n    links: 4\n",
+            {"make 0 endpoints, not 8"}),
+      shape("dims that are text", "    kind: torus\n    endpoints: 8\n    dims: ^4x2\n    link: nvlink-4\n    links: 4\n",
+            {"tiers[0].dims", "is not a list of whole numbers"}),
+      shape("dims with half a number", "    kind: torus\n    endpoints: 8\n    dims: [4, ^2.5]\n    link: nvlink-4\n    links: 4\n",
+            {"\"2.5\" is not a whole number"}),
+      shape("four dims", "    kind: torus\n    endpoints: 8\n    dims: ^[2, 2, 2, 1]\n    link: nvlink-4\n    links: 8\n",
+            {"one to three dims"}),
+      shape("a torus with too few links", "    kind: torus\n    endpoints: 8\n    dims: [4, 2]\n    link: nvlink-4\n    links: ^3\n",
+            {"tiers[0].links", "3 links do not spread over the 4 ways of 2 dims"}),
+      shape("dims of a ring", "    kind: ring\n    endpoints: 8\n    dims: ^[8]\n    link: nvlink-4\n    links: 2\n",
+            {"tiers[0].dims: belong to a torus, and this is a ring"}),
+      shape("edges of a full mesh", "    kind: full_mesh\n    endpoints: 8\n    edges: ^[[0, 1, 1]]\n    link: nvlink-4\n    links: 7\n",
+            {"tiers[0].edges: belong to a mesh_graph"}),
+      shape("wrap as a number", "    kind: torus\n    endpoints: 8\n    dims: [4, 2]\n    link: nvlink-4\n    links: 4\n    wrap: ^1\n",
+            {"\"1\" is neither true nor false"}),
   });
 }
 
@@ -57,30 +75,39 @@ TEST_CASE("edges of a mesh graph join two different endpoints that exist", "[spe
       mesh("a word among them", "    edges: [^[0, 1, 1, x]]\n", {"is no edge"}),
       mesh("a flat list", "    edges: [^0, 1, 1]\n", {"\"0\" is no edge"}),
       mesh("an endpoint that is left alone", "    edges: ^[[0, 1, 2]]\n", {"leave endpoint 2 without a link", "at least one edge"}),
-      mesh("more links than an endpoint says it has", "    edges: ^[[0, 1, 3], [2, 3, 3]]\n", {"give every endpoint 3 to 3 links, but `links` says 2"}),
-      mesh("fewer links than an endpoint says it has", "    edges: ^[[0, 1, 1], [2, 3, 1]]\n", {"give every endpoint 1 to 1 links, but `links` says 2"}),
+      mesh("more links than an endpoint says it has", "    edges: ^[[0, 1, 3], [2, 3, 3]]\n",
+           {"give every endpoint 3 to 3 links, but `links` says 2"}),
+      mesh("fewer links than an endpoint says it has", "    edges: ^[[0, 1, 1], [2, 3, 1]]\n",
+           {"give every endpoint 1 to 1 links, but `links` says 2"}),
   });
 }
 
 TEST_CASE("tiers must fit the machine they are in", "[specs]") {
   check({
-      sys("a NIC on an NVSwitch", "    path: pxb\n", "    path: pxb\n    switch: ^nvswitch-3\n", {"tiers[1].switch", "a NIC never hangs on an NVSwitch (nvswitch-3)"}),
-      sys("a NIC on an NVSwitch that cannot multicast", "    path: pxb\n", "    path: pxb\n    switch: ^nvswitch-2\n", {"a NIC never hangs on an NVSwitch (nvswitch-2)"}),
+      sys("a NIC on an NVSwitch", "    path: pxb\n", "    path: pxb\n    switch: ^nvswitch-3\n",
+          {"tiers[1].switch", "a NIC never hangs on an NVSwitch (nvswitch-3)"}),
+      sys("a NIC on an NVSwitch that cannot multicast", "    path: pxb\n", "    path: pxb\n    switch: ^nvswitch-2\n",
+          {"a NIC never hangs on an NVSwitch (nvswitch-2)"}),
       sys("a NIC of NVLink", "infiniband-ndr", "^nvlink-4", {"tiers[1].link", "a NIC has no NVLink"}),
-      sys("a domain that is no multiple of a node", "gpus: 8\n", "gpus: 8\ndomain: ^12\n", {"domain", "12 is no multiple of 8 GPUs per node"}),
+      sys("a domain that is no multiple of a node", "gpus: 8\n", "gpus: 8\ndomain: ^12\n",
+          {"domain", "12 is no multiple of 8 GPUs per node"}),
       sys("a domain smaller than a node", "gpus: 8\n", "gpus: 8\ndomain: ^4\n", {"4 is no multiple of 8"}),
-      sys("more GPUs than the tier joins", "endpoints: 8", "endpoints: ^7", {"tiers[0].endpoints", "joins 7 GPUs, but the domain has 8", "make `domain:`"}),
+      sys("more GPUs than the tier joins", "endpoints: 8", "endpoints: ^7",
+          {"tiers[0].endpoints", "joins 7 GPUs, but the domain has 8", "make `domain:`"}),
       sys("a trillion GPUs", "gpus: 8\n", "gpus: 8\nnodes: 1000000000\n", {"nodes", "\"1000000000\" is outside"}),
       sys("twelve billion GPUs", "gpus: 8\n", "gpus: 1200\nnodes: 10000000\n", {"nodes", "more than a billion GPUs"}),
       sys("two tiers of one name", "name: nic", "name: ^nvlink", {"tiers[1].name", "a second tier \"nvlink\"", "names are unique"}),
       sys("a tier called hbm", "name: nic", "name: ^hbm", {"a second tier \"hbm\"", "l2 and hbm come from the GPU"}),
-      sys("a tier whose name is too long", "name: nic", "name: ^a-name-of-17-char", {"tiers[1].name", "is longer than 15 characters", "shorten it"}),
-      sys("an ndr NIC of 100 GB/s", "    path: pxb\n", "    path: pxb\n    bandwidth: ^100 GB/s per direction\n", {"100 GB/s per direction, but 1 x infiniband-ndr is 50"}),
+      sys("a tier whose name is too long", "name: nic", "name: ^a-name-of-17-char",
+          {"tiers[1].name", "is longer than 15 characters", "shorten it"}),
+      sys("an ndr NIC of 100 GB/s", "    path: pxb\n", "    path: pxb\n    bandwidth: ^100 GB/s per direction\n",
+          {"100 GB/s per direction, but 1 x infiniband-ndr is 50"}),
   });
 }
 
 TEST_CASE("65 tiers are too many", "[specs]") {
   std::string text = "name: tower\ngpu: h100-sxm\ngpus: 1\ntiers:\n";
-  for (int i = 0; i < 65; ++i) text += "  - {name: t" + std::to_string(i) + ", role: network, kind: fat_tree, endpoints: 2, link: infiniband-ndr}\n";
+  for (int i = 0; i < 65; ++i)
+    text += "  - {name: t" + std::to_string(i) + ", role: network, kind: fat_tree, endpoints: 2, link: infiniband-ndr}\n";
   check({{"65 tiers", Document::system, text, {"tiers: has 65 tiers", "write 1 to 64"}}});
 }

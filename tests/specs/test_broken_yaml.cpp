@@ -3,11 +3,15 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 using namespace specs;
 
 namespace {
 
-Broken yaml(std::string title, std::string text, std::vector<std::string> says) { return {std::move(title), Document::system, std::move(text), std::move(says)}; }
+Broken yaml(std::string title, std::string text, std::vector<std::string> says) {
+  return {std::move(title), Document::system, std::move(text), std::move(says)};
+}
 std::string repeated(std::string_view text, int times) {
   std::string out;
   for (int i = 0; i < times; ++i) out += text;
@@ -39,7 +43,8 @@ TEST_CASE("what is not YAML is refused where it stops being so", "[specs]") {
   check({
       yaml("a tab", "name: box\n^\tgpu: h100-sxm\n", {"not valid YAML", "tab", "indent with spaces"}),
       yaml("an unclosed double quote", "name: box\ntitle: ^\"A box\ngpu: h100-sxm\n", {"a quote that is never closed", "close it with \""}),
-      yaml("an unclosed single quote", "name: box\ntitle: ^'A ''box''\ngpu: h100-sxm\n", {"a quote that is never closed", "close it with '"}),
+      yaml("an unclosed single quote", "name: box\ntitle: ^'A ''box''\ngpu: h100-sxm\n",
+           {"a quote that is never closed", "close it with '"}),
       yaml("an escaped closing quote", "title: ^\"A box\\\"\n", {"a quote that is never closed"}),
       yaml("an unclosed list", good_system + "    dims: [4, 4\n", {"not valid YAML", "a [ is not closed"}),
       yaml("an unclosed map", "name: {a: 1\n", {"not valid YAML", "a { is not closed"}),
@@ -58,13 +63,15 @@ TEST_CASE("duplicate keys are refused at any depth", "[specs]") {
       yaml("at the top", good_system + "^gpu: h200-sxm\n", {"\"gpu\" is given twice", "keep one of them"}),
       yaml("in a tier", replaced(good_system, "    kind: switch\n", "    kind: switch\n    ^kind: ring\n"), {"\"kind\" is given twice"}),
       yaml("in a value", replaced(good_system, "links: 18", "links: {value: 18, ^value: 4}"), {"\"value\" is given twice"}),
-      yaml("three at once", replaced(good_system, "links: 18", "links: {value: 18, value: 4, value: 5}") + "gpu: b200-sxm\n", {":13:24: ", ":13:34: ", "\"gpu\" is given twice"}),
+      yaml("three at once", replaced(good_system, "links: 18", "links: {value: 18, value: 4, value: 5}") + "gpu: b200-sxm\n",
+           {":13:24: ", ":13:34: ", "\"gpu\" is given twice"}),
   });
 }
 
 TEST_CASE("anchors, aliases and tags are no part of the format", "[specs]") {
   std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n";
-  for (char c = 'b'; c <= 'z'; ++c) bomb += std::string{c} + ": &" + c + " [" + repeated("*" + std::string(1, static_cast<char>(c - 1)) + ", ", 8) + "*a]\n";
+  for (char c = 'b'; c <= 'z'; ++c)
+    bomb += std::string{c} + ": &" + c + " [" + repeated("*" + std::string(1, static_cast<char>(c - 1)) + ", ", 8) + "*a]\n";
   check({
       yaml("an anchor", "name: ^&n box\n", {"anchors (&name) are not part of the format", "write the value out"}),
       yaml("an alias", "name: &n box\ntitle: ^*n\n", {"aliases (*name) are not part of the format", "extends"}),
@@ -140,11 +147,13 @@ TEST_CASE("only regular files are read", "[specs]") {
   struct Case {
     std::string file, says;
   };
-  for (const Case& c : {Case{folder.path("folder.yaml").string(), "not a regular file"}, Case{folder.path("pipe.yaml").string(), "not a regular file"},
-                        Case{folder.path("zero.yaml").string(), "not a regular file"}, Case{"/dev/zero", "not a regular file"}, Case{"/dev/null", "not a regular file"},
-                        Case{"/", "not a regular file"}, Case{folder.path("loop.yaml").string(), "no such file"}, Case{folder.path("nowhere.yaml").string(), "no such file"},
-                        Case{folder.path("nowhere/at/all.yaml").string(), "no such file"}, Case{folder.path("sparse.yaml").string(), "50000000 bytes are too many"},
-                        Case{folder.path(std::string(5000, 'x') + ".yaml").string(), "no such file"}}) {
+  for (const Case& c :
+       {Case{folder.path("folder.yaml").string(), "not a regular file"}, Case{folder.path("pipe.yaml").string(), "not a regular file"},
+        Case{folder.path("zero.yaml").string(), "not a regular file"}, Case{"/dev/zero", "not a regular file"},
+        Case{"/dev/null", "not a regular file"}, Case{"/", "not a regular file"}, Case{folder.path("loop.yaml").string(), "no such file"},
+        Case{folder.path("nowhere.yaml").string(), "no such file"}, Case{folder.path("nowhere/at/all.yaml").string(), "no such file"},
+        Case{folder.path("sparse.yaml").string(), "50000000 bytes are too many"},
+        Case{folder.path(std::string(5000, 'x') + ".yaml").string(), "no such file"}}) {
     INFO(c.file.substr(0, 80));
     for (const Document kind : {Document::gpu, Document::link, Document::switches, Document::system}) {
       const Outcome outcome = outcome_of([&] { load(kind, c.file); });
@@ -160,15 +169,15 @@ TEST_CASE("only regular files are read", "[specs]") {
 TEST_CASE("all faults of a file are reported at once, each at its line", "[specs]") {
   const Folder folder;
   std::string text = good_system;
-  text = replaced(text, "title: A box", "titel: A box");            // 2
-  text = replaced(text, "gpu: h100-sxm", "gpu: h100-sxn");           // 5
-  text = replaced(text, "gpus: 8", "gpus: eight");                   // 6
-  text = replaced(text, "kind: switch", "kind: star");               // 10
-  text = replaced(text, "links: 18", "links: -18");                  // 13
-  text = replaced(text, "nvswitch-3", "nvswitch-33");                // 14
-  text = replaced(text, "infiniband-ndr", "infiniband-nrd");         // 20
+  text = replaced(text, "title: A box", "titel: A box");              // 2
+  text = replaced(text, "gpu: h100-sxm", "gpu: h100-sxn");            // 5
+  text = replaced(text, "gpus: 8", "gpus: eight");                    // 6
+  text = replaced(text, "kind: switch", "kind: star");                // 10
+  text = replaced(text, "links: 18", "links: -18");                   // 13
+  text = replaced(text, "nvswitch-3", "nvswitch-33");                 // 14
+  text = replaced(text, "infiniband-ndr", "infiniband-nrd");          // 20
   text = replaced(text, "transport: infiniband", "transport: wlan");  // 21
-  text = replaced(text, "gdr: true", "gdr: 7");                      // 23
+  text = replaced(text, "gdr: true", "gdr: 7");                       // 23
   const Outcome outcome = outcome_of([&] { load(Document::system, folder.write("many.yaml", text)); });
   INFO(outcome.text);
   std::vector<int> lines;
@@ -192,6 +201,7 @@ TEST_CASE("faults of the parts are reported with those of the system that names 
   text = replaced(text, "nvlink-4", "link.yaml");
   text = replaced(text, "nvswitch-3", "switch.yaml");
   text = replaced(text, "gdr: true", "gdr: 7");
+  text += "  - {name: ring, role: network, kind: fat_tree, endpoints: 2, link: infiniband-ndr, switch: switch.yaml}\n";  // said once
   const Outcome outcome = outcome_of([&] { load(Document::system, folder.write("box.yaml", text)); });
   INFO(outcome.text);
   CHECK(outcome.issues.size() == 4);

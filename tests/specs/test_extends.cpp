@@ -15,7 +15,8 @@ double microseconds(const System& system, std::string_view tier) { return in(sys
 
 TEST_CASE("a file may extend a shipped system by name", "[specs]") {
   const Folder folder;
-  const System mine = load_system(folder.write("mine.yaml", "name: mine\nextends: dgx-h100\nnodes: 4\ntiers:\n  - name: nic\n    gdr: false\n"));
+  const System mine =
+      load_system(folder.write("mine.yaml", "name: mine\nextends: dgx-h100\nnodes: 4\ntiers:\n  - name: nic\n    gdr: false\n"));
   const System base = load_system("dgx-h100");
   CHECK(mine.name == "mine");
   CHECK(mine.nodes == 4);
@@ -28,10 +29,13 @@ TEST_CASE("a file may extend a shipped system by name", "[specs]") {
 TEST_CASE("a file may extend another relative to its own place", "[specs]") {
   const Folder folder;
   folder.write("base/box.yaml", good_system);
-  const System up = load_system(folder.write("mine/big.yaml", "name: big\nextends: ../base/box.yaml\ntiers:\n  - name: spine\n    role: network\n    kind: fat_tree\n    endpoints: 4\n    link: infiniband-ndr\n    oversubscription: 3\n"));
+  const System up = load_system(folder.write("mine/big.yaml",
+                                             "name: big\nextends: ../base/box.yaml\ntiers:\n  - name: spine\n    role: network\n    kind: "
+                                             "fat_tree\n    endpoints: 4\n    link: infiniband-ndr\n    oversubscription: 3\n"));
   CHECK(up.tier("spine")->oversubscription == 3);
   CHECK(up.tiers.back().name == "spine");
-  const System third = load_system(folder.write("base/third.yaml", "name: third\nextends: ../mine/big.yaml\ntiers: [{name: spine, oversubscription: 5}]\n"));
+  const System third =
+      load_system(folder.write("base/third.yaml", "name: third\nextends: ../mine/big.yaml\ntiers: [{name: spine, oversubscription: 5}]\n"));
   CHECK(third.tier("spine")->oversubscription == 5);
   CHECK(third.tier("spine")->endpoints == 4);
 }
@@ -61,28 +65,36 @@ TEST_CASE("gpus, links and switches may stand beside the system that names them"
 
 TEST_CASE("a number keeps the source of the file it was written in", "[specs]") {
   const Folder folder;
-  folder.write("base.yaml", replaced(good_system, "    gdr: true\n", "    gdr: true\n    latency: 3 us\n    bandwidth: {value: 50 GB/s per direction, source: its own, confidence: press}\n    source: the tier\n    confidence: measured\n"));
+  folder.write("base.yaml", replaced(good_system, "    gdr: true\n",
+                                     "    gdr: true\n    latency: 3 us\n    bandwidth: {value: 50 GB/s per direction, source: its own, "
+                                     "confidence: press}\n    source: the tier\n    confidence: measured\n"));
   const System base = load_system(folder.path("base.yaml").string());
   CHECK(base.tier("nic")->latency.provenance.source == "the tier");
   CHECK(base.tier("nic")->latency.provenance.confidence == Confidence::measured);
   CHECK(base.tier("nic")->bandwidth.provenance.source == "its own");
   CHECK(base.tier("nic")->bandwidth.provenance.confidence == Confidence::press);
   // another file touches the tier: what it does not change keeps its source, what it changes has the new one
-  const System child = load_system(folder.write("child.yaml", "name: child\nextends: ./base.yaml\nsource: the child\nconfidence: announced\ntiers:\n  - name: nic\n    bandwidth: 49 GB/s per direction\n"));
+  const System child = load_system(folder.write("child.yaml",
+                                                "name: child\nextends: ./base.yaml\nsource: the child\nconfidence: announced\ntiers:\n  - "
+                                                "name: nic\n    bandwidth: 49 GB/s per direction\n"));
   CHECK(child.tier("nic")->latency.provenance.source == "the tier");
   CHECK(child.tier("nic")->latency.provenance.confidence == Confidence::measured);
   CHECK(child.tier("nic")->bandwidth.provenance.source == "the child");
   CHECK(child.tier("nic")->bandwidth.provenance.confidence == Confidence::announced);
   // a file that names no source is one itself
-  const System silent = load_system(folder.write("silent.yaml", "name: silent\nextends: ./base.yaml\ntiers:\n  - name: nic\n    latency: 4 us\n"));
+  const System silent =
+      load_system(folder.write("silent.yaml", "name: silent\nextends: ./base.yaml\ntiers:\n  - name: nic\n    latency: 4 us\n"));
   CHECK(silent.tier("nic")->latency.provenance.source.find("silent.yaml") != std::string::npos);
   CHECK(silent.tier("nic")->latency.provenance.confidence == Confidence::assumed);
 }
 
 TEST_CASE("a value with its source is replaced whole", "[specs]") {
   const Folder folder;
-  folder.write("base.yaml", replaced(good_system, "    gdr: true\n", "    latency: {value: 3 us, source: somebody, confidence: measured}\n"));
-  const System child = load_system(folder.write("child.yaml", "name: child\nextends: ./base.yaml\nsource: the child\nconfidence: press\ntiers:\n  - name: nic\n    latency: {value: 2 us}\n"));
+  folder.write("base.yaml",
+               replaced(good_system, "    gdr: true\n", "    latency: {value: 3 us, source: somebody, confidence: measured}\n"));
+  const System child = load_system(folder.write(
+      "child.yaml",
+      "name: child\nextends: ./base.yaml\nsource: the child\nconfidence: press\ntiers:\n  - name: nic\n    latency: {value: 2 us}\n"));
   CHECK(microseconds(child, "nic") == Approx(2));
   CHECK(child.tier("nic")->latency.provenance.source == "the child");
 }
@@ -116,8 +128,9 @@ TEST_CASE("what is extended must be there and be a name", "[specs]") {
   struct Case {
     std::string extends, says;
   };
-  for (const Case& c : {Case{"dgx-h1000", "no system named \"dgx-h1000\"; did you mean dgx-h100"}, Case{"zzzzzz", "no system named \"zzzzzz\""}, Case{"5", "no system named \"5\""},
-                        Case{"./gone.yaml", "no file \""}, Case{"[dgx-h100]", "is not the name of a spec"}, Case{"{name: dgx-h100}", "is not the name of a spec"},
+  for (const Case& c : {Case{"dgx-h1000", "no system named \"dgx-h1000\"; did you mean dgx-h100"},
+                        Case{"zzzzzz", "no system named \"zzzzzz\""}, Case{"5", "no system named \"5\""}, Case{"./gone.yaml", "no file \""},
+                        Case{"[dgx-h100]", "is not the name of a spec"}, Case{"{name: dgx-h100}", "is not the name of a spec"},
                         Case{"\"\"", "is not the name of a spec"}, Case{"", "is not the name of a spec"}}) {
     INFO("extends: " << c.extends);
     const std::string file = folder.write("mine.yaml", "name: mine\nextends: " + c.extends + "\n");
@@ -134,10 +147,13 @@ TEST_CASE("names that are nowhere are refused with those near to them", "[specs]
     Document kind;
     std::string name, says;
   };
-  for (const Case& c : {Case{Document::system, "dgx-h10", "no system named \"dgx-h10\"; did you mean dgx-h100"}, Case{Document::system, "xyzxyzxyzxyz", "`fabricost systems` lists them"},
-                        Case{Document::system, "", "no system named \"\""}, Case{Document::gpu, "h100", "did you mean h100-"}, Case{Document::link, "nvlink-9", "no link named \"nvlink-9\"; did you mean nvlink-"},
-                        Case{Document::switches, "nvswitch-9", "no switch named \"nvswitch-9\"; did you mean nvswitch-"}, Case{Document::gpu, "..", "no gpu named"},
-                        Case{Document::system, std::string(100000, 'a'), "no system named \"aaa"}}) {
+  for (const Case& c :
+       {Case{Document::system, "dgx-h10", "no system named \"dgx-h10\"; did you mean dgx-h100"},
+        Case{Document::system, "xyzxyzxyzxyz", "`fabricost systems` lists them"}, Case{Document::system, "", "no system named \"\""},
+        Case{Document::gpu, "h100", "did you mean h100-"},
+        Case{Document::link, "nvlink-9", "no link named \"nvlink-9\"; did you mean nvlink-"},
+        Case{Document::switches, "nvswitch-9", "no switch named \"nvswitch-9\"; did you mean nvswitch-"},
+        Case{Document::gpu, "..", "no gpu named"}, Case{Document::system, std::string(100000, 'a'), "no system named \"aaa"}}) {
     INFO(c.name.substr(0, 40));
     const Outcome outcome = outcome_of([&] { load(c.kind, c.name); });
     INFO(outcome.text);

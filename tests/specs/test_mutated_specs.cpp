@@ -25,7 +25,8 @@ class Damage {
   explicit Damage(unsigned seed) : random_(seed) {}
 
   void operator()(std::vector<std::string>& lines) {
-    static const std::vector<std::string> bits{"[", "]", "{", "}", ":", "-", "&a ", "*a", "\"", "'", "#", "|", ">", "!", "%", "\t", "  ", "\n", "\xff", "?", ", ", "<<: ", "---\n", "1e300", "-1", "0", ".5"};
+    static const std::vector<std::string> bits{"[", "]",  "{",  "}",  ":",    "-", "&a ", "*a",   "\"",    "'",     "#",  "|", ">", "!",
+                                               "%", "\t", "  ", "\n", "\xff", "?", ", ",  "<<: ", "---\n", "1e300", "-1", "0", ".5"};
     const std::size_t at = below(lines.size());
     std::string& line = lines[at];
     switch (below(7)) {
@@ -62,7 +63,8 @@ TEST_CASE("damaged files load or are refused, and never answer with nonsense", "
     Document kind;
   };
   unsigned seed = 1;
-  for (const Kind& kind : {Kind{"systems", Document::system}, Kind{"clusters", Document::system}, Kind{"gpus", Document::gpu}, Kind{"links", Document::link}, Kind{"switches", Document::switches}}) {
+  for (const Kind& kind : {Kind{"systems", Document::system}, Kind{"clusters", Document::system}, Kind{"gpus", Document::gpu},
+                           Kind{"links", Document::link}, Kind{"switches", Document::switches}}) {
     for (const std::string& name : names_in(kind.folder)) {
       for (int round = 0; round < 8; ++round, ++seed) {
         std::vector<std::string> lines = lines_of(data / kind.folder / (name + ".yaml"));

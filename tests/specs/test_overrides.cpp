@@ -60,7 +60,8 @@ TEST_CASE("memories are overridden on their GPU", "[specs]") {
 
 TEST_CASE("a machine altered by hand is no longer the one that was measured", "[specs]") {
   CHECK(load_system("dgx-h100").constants.basis == Basis::calibrated);
-  for (const char* change : {"nvlink.bandwidth=400 GB/s per direction", "nvlink.links=12", "nvlink.latency=1 us", "nvlink.efficiency=0.9", "gpu=h200-sxm", "hbm.bandwidth=4000 GB/s"}) {
+  for (const char* change : {"nvlink.bandwidth=400 GB/s per direction", "nvlink.links=12", "nvlink.latency=1 us", "nvlink.efficiency=0.9",
+                             "gpu=h200-sxm", "hbm.bandwidth=4000 GB/s"}) {
     INFO(change);
     CHECK(with({change}).constants.basis == Basis::sibling);
   }
@@ -73,7 +74,8 @@ TEST_CASE("a machine altered by hand is no longer the one that was measured", "[
   CHECK(with({"nic.bandwidth=12 GB/s per direction"}, "dgx-a100-hdr").constants.transport_basis == Basis::sibling);
   // a file without a name of its own is that machine, altered
   const Folder folder;
-  CHECK(load_system(folder.write("mine.yaml", "extends: dgx-h100\ntiers: [{name: nvlink, bandwidth: 400 GB/s per direction}]\n")).constants.basis == Basis::sibling);
+  CHECK(load_system(folder.write("mine.yaml", "extends: dgx-h100\ntiers: [{name: nvlink, bandwidth: 400 GB/s per direction}]\n"))
+            .constants.basis == Basis::sibling);
   CHECK(load_system(folder.write("mine.yaml", "name: mine\nextends: dgx-h100\n")).constants.basis == Basis::sibling);
 }
 
@@ -108,6 +110,10 @@ TEST_CASE("latency is felt where it is overridden, and the constants stay with t
   // a value that the file itself gives, with a source, is the nominal one
   const System deepseek = load_system("deepseek-v3-h800", std::vector<std::string>{"nic.latency=9 us"});
   CHECK(deepseek.tier("nic")->nominal_latency.value() == Approx(2.8e-6));
+  const System inside = load_system("deepseek-v3-h800", std::vector<std::string>{"nic.latency.value=9 us"});
+  CHECK(inside.tier("nic")->latency.value.value() == Approx(9e-6));
+  CHECK(inside.tier("nic")->nominal_latency.value() == Approx(2.8e-6));
+  CHECK(inside.tier("nic")->latency.provenance.source.starts_with("--set"));
 }
 
 TEST_CASE("latency and rate of the NICs are felt between nodes only", "[specs]") {
@@ -143,25 +149,29 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
       {"=900 GB/s", {"write PATH=VALUE"}},
       {"  =1", {"--set", "the path is empty"}},
       {"...=1", {"the path is empty"}},
-      {"nvlnk.bandwidth=900 GB/s per direction", {"--set nvlnk.bandwidth", "no tier \"nvlnk\"", "did you mean \"nvlink\"?", "tiers here: nvlink pcie nic"}},
+      {"nvlnk.bandwidth=900 GB/s per direction",
+       {"--set nvlnk.bandwidth", "no tier \"nvlnk\"", "did you mean \"nvlink\"?", "tiers here: nvlink pcie nic"}},
       {"tiers.zzz.bandwidth=1 GB/s per direction", {"no tier \"zzz\"", "tiers here: nvlink pcie nic"}},
       {"tiers[9].bandwidth=1 GB/s per direction", {"no tier \"[9]\"", "tiers here:"}},
       {"tiers[-1].bandwidth=1 GB/s per direction", {"no tier \"[-1]\""}},
       {"tiers[0x].bandwidth=1 GB/s per direction", {"no tier \"[0x]\""}},
       {"tiers[99999999999999999999].bandwidth=1 GB/s per direction", {"no tier"}},
       {"tiers[0]=5", {"does not end at a key", "write TIER.KEY=VALUE"}},
-      {"nvlink.bandwith=900 GB/s per direction", {"--set nvlink.bandwith:1:1: tiers[0].bandwith: unknown key", "did you mean \"bandwidth\"?"}},
+      {"nvlink.bandwith=900 GB/s per direction",
+       {"--set nvlink.bandwith:1:1: tiers[0].bandwith: unknown key", "did you mean \"bandwidth\"?"}},
       {"gdr=false", {"--set gdr:1:1: gdr: unknown key"}},
       {"nvlink.bandwidth=", {"--set nvlink.bandwidth=", "has no value"}},
       {"nvlink.bandwidth=   ", {"has no value"}},
-      {"nvlink.bandwidth=900 GB/s", {"--set nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "450 GB/s per direction"}},
+      {"nvlink.bandwidth=900 GB/s",
+       {"--set nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "450 GB/s per direction"}},
       {"nvlink.bandwidth=900 GB per direction", {"which is no rate"}},
       {"nvlink.latency=5 GB", {"--set nvlink.latency:1:1", "\"GB\"", "us, ns"}},
       {"nic.gdr=perhaps", {"neither true nor false"}},
       {"name.first=x", {"\"name\" leads nowhere", "name a key of the file, or TIER.KEY"}},
       {"nvlink.links.x.y=1", {"\"links\" leads nowhere"}},
       {"nvlink.bandwidth.value=1 GB/s per direction", {"\"bandwidth\" leads nowhere"}},
-      {"hbm.bandwidth=4000 GB/s per direction", {"--set hbm.bandwidth:1:1: hbm.bandwidth", "a memory has no direction", "write \"4000 GB/s\""}},
+      {"hbm.bandwidth=4000 GB/s per direction",
+       {"--set hbm.bandwidth:1:1: hbm.bandwidth", "a memory has no direction", "write \"4000 GB/s\""}},
       {"hbm.bandwith=4000 GB/s", {"hbm.bandwith: unknown key", "did you mean \"bandwidth\"?"}},
       {"hbm.x.y=1", {"leads nowhere"}},
       {"gpu=h1000", {"--set gpu:1:1: gpu: no gpu named \"h1000\""}},

@@ -48,4 +48,20 @@ struct System {
   }
 };
 
+/// Endpoints of a tier over the whole machine it belongs to: GPUs of a domain, NICs of a node, and for a network tier every NIC
+/// of all nodes, since all of them feed it.
+[[nodiscard]] inline double endpoints_of(const System& system, const Tier& tier) {
+  if (tier.role != TierRole::network) return tier.endpoints;
+  const Tier* nic = system.tier(TierRole::nic);
+  return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
+}
+/// Bytes per second all endpoints of a tier inject together, one direction; what a taper lets into a network tier.
+[[nodiscard]] inline Bandwidth aggregate_of(const System& system, const Tier& tier) {
+  return tier.role == TierRole::network ? tier.bandwidth.value * (endpoints_of(system, tier) / tier.oversubscription) : tier.aggregate();
+}
+/// Rate across the worst even cut, one direction: Tier::bisection, and half of what a network tier takes in.
+[[nodiscard]] inline Bandwidth bisection_of(const System& system, const Tier& tier) {
+  return tier.role == TierRole::network ? aggregate_of(system, tier) * 0.5 : tier.bisection();
+}
+
 }  // namespace fabricost

@@ -78,6 +78,7 @@ namespace detail {
 }  // namespace detail
 
 inline Bandwidth Tier::bisection() const {
+  if (endpoints < 2) return bandwidth.value;  // nothing to cut
   const double half = endpoints / 2;  // an odd endpoint out sits on the larger side
   switch (kind) {
     case TierKind::memory: return bandwidth.value;
@@ -87,7 +88,7 @@ inline Bandwidth Tier::bisection() const {
     case TierKind::fat_tree:
     case TierKind::dragonfly: return bandwidth.value * half / oversubscription;
     case TierKind::full_mesh:
-      return endpoints < 2 ? bandwidth.value : bandwidth.value * (half * (endpoints - half) / (endpoints - 1));
+      return bandwidth.value * (half * (endpoints - half) / (endpoints - 1));
     case TierKind::mesh_graph: return link_bandwidth * static_cast<double>(detail::cut_links(edges, endpoints));
     case TierKind::point_to_point: return bandwidth.value;
     case TierKind::ring: return link_bandwidth * 2.0;

@@ -30,8 +30,8 @@ inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer 
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
   if (protocol == Protocol::ll) {
     // half of what LL stores are flags: never more than half of the Simple rate, which binds beyond some 28 peers
-    const double per_byte = std::max(x.ll_ramp * message / exchange_ll_limit, 2 * bytes / (x.rate_share * fabric.inner_rate));
-    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = per_byte, .per_byte = 1});
+    const double at_limit = std::max(x.ll_ramp, 2 * peers * exchange_ll_limit / (x.rate_share * fabric.inner_rate));
+    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = at_limit, .per_byte = message / exchange_ll_limit});
     return line;
   }
   const double rate = x.rate_share * fabric.inner_rate;

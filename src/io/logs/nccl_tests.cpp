@@ -34,7 +34,8 @@ void undecorate(std::string& line) {
     std::size_t end = at + 1;
     if (end < line.size() && line[end] == '[') ++end;
     while (end < line.size() && (is_digit(line[end]) || line[end] == ';')) ++end;
-    line.replace(at, std::min(end + 1, line.size()) - at, " ");
+    line.erase(at + 1, std::min(end + 1, line.size()) - at - 1);
+    line[at] = ' ';
   }
   for (std::size_t at = line.find("]<std"); at != std::string::npos; at = line.find("]<std", at)) {
     const std::size_t open = line.rfind('[', at);
@@ -44,7 +45,8 @@ void undecorate(std::string& line) {
       continue;
     }
     if (end + 1 < line.size() && line[end + 1] == ':') ++end;
-    line.replace(open, end + 1 - open, " ");
+    line.erase(open + 1, end - open);
+    line[open] = ' ';
     at = open;
   }
 }
