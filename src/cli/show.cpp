@@ -93,11 +93,18 @@ namespace {
 [[nodiscard]] std::string headline(const System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr || tier->endpoints < 2) return "";
-  return wrapped(
+  std::string out = wrapped(
       "  ", fmt::format(
                 "{}: the headline of {} counts all {} GPUs and both directions; one way it is {}, and {} crosses the worst cut in halves.",
                 tier->name.view(), rate_text(tier->aggregate() * 2.0), tier->endpoints, rate_text(tier->aggregate()),
                 rate_text(tier->bisection())));
+  if (const Tier* nic = system.tier(TierRole::nic); nic != nullptr) {
+    const Bandwidth share = nic->bandwidth.value * (static_cast<double>(nic->endpoints) / system.gpus_per_node);
+    const double ratio = tier->bandwidth.value / share;
+    out += wrapped("  ", fmt::format("{} over {}: {:.3g} times, {} against {} a GPU, one way.", tier->name.view(), nic->name.view(), ratio,
+                                     rate_text(tier->bandwidth.value), rate_text(share)));
+  }
+  return out;
 }
 
 [[nodiscard]] std::string sources(const System& system) {
