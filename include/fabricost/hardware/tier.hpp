@@ -33,7 +33,7 @@ struct Tier {
   Bandwidth link_bandwidth{};              ///< of one link, one direction
   Bandwidth link_usable{};                 ///< what NCCL plans with for one link; zero when unknown
   double efficiency = 1;                   ///< payload share after packet headers, in (0, 1]
-  double oversubscription = 1;             ///< down : up, at least 1
+  double oversubscription = 1;             ///< what its children can send over what the tier takes in, at least 1
   int shared_by = 1;                       ///< endpoints that share one such link upward
   bool reduces_in_network = false;
   bool multicasts = false;

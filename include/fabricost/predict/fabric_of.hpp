@@ -62,17 +62,20 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
       if (d > 1 && f.torus_axes < 3) f.torus[static_cast<std::size_t>(f.torus_axes++)] = d;
 }
 
-/// What network tiers above the NICs leave of their rate. A ring or tree sends one full stream per switch border; an exchange
-/// sends everything that is bound outside of a switch's m domains: (1 - m/N) of it over 1/oversubscription of the rate.
+/// What network tiers above the NICs leave of their rate. A tier of oversubscription o takes in 1/o of what the m domains of each
+/// of its children can send. A ring or tree needs one full stream out of each child: share m/o. An exchange sends (1 - m/N) of
+/// its traffic out of a child: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate.
 inline void describe_network(Fabric& f, const System& system) {
   const double N = f.domains();
-  double below = 1;  // domains below one switch of the level
+  const double nodes_per_domain = static_cast<double>(system.domain) / system.gpus_per_node;
+  double below = 1;  // nodes below one child of the tier
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
+    const double child = std::max(1.0, below / nodes_per_domain);
+    if (child >= N) break;
+    const double streams = child / tier.oversubscription;
+    const double exchanges = (1 - 1 / N) / (tier.oversubscription * (1 - child / N));
     below *= std::max(1, tier.endpoints);
-    if (below >= N) break;
-    const double streams = below / tier.oversubscription;
-    const double exchanges = (1 - 1 / N) / (tier.oversubscription * (1 - below / N));
     if (streams < f.streams) {
       f.streams = streams;
       f.streams_tier = tier.name;

@@ -1,0 +1,68 @@
+/// \file errors.cpp
+/// C++ exceptions as Python ones, which keep what the C++ ones know.
+
+#include "bindings.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace fabricost::python {
+namespace {
+
+// Live as long as the process: exceptions may be raised until its very end.
+PyObject* error_type = nullptr;
+PyObject* request_error_type = nullptr;
+PyObject* spec_error_type = nullptr;
+
+[[nodiscard]] PyObject* new_type(py::module_& module, const char* name, const char* doc, PyObject* base) {
+  PyObject* const type = PyErr_NewExceptionWithDoc((std::string{"fabricost."} + name).c_str(), doc, base, nullptr);
+  if (type == nullptr) throw py::error_already_set();
+  module.add_object(name, py::reinterpret_borrow<py::object>(type));
+  return type;
+}
+
+void raise(const SpecError& error) {
+  const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(error.what());
+  instance.attr("issues") = py::cast(error.issues());
+  PyErr_SetObject(spec_error_type, instance.ptr());
+}
+
+void translate(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const SpecError& error) {
+    raise(error);
+  } catch (const RequestError& error) {
+    PyErr_SetString(request_error_type, error.what());
+  } catch (const Error& error) {
+    PyErr_SetString(error_type, error.what());
+  }
+}
+
+}  // namespace
+
+void add_errors(py::module_& module) {
+  py::class_<Issue>(module, "Issue", "One fault of an input file.")
+      .def_readonly("file", &Issue::file, "Path of the file.")
+      .def_readonly("line", &Issue::line, "Line, counted from 1; 0 when the whole file is meant.")
+      .def_readonly("column", &Issue::column, "Column, counted from 1.")
+      .def_readonly("path", &Issue::path, "Where the value is inside the document, as in `tiers[0].bandwidth`; may be empty.")
+      .def_readonly("message", &Issue::message, "What is wrong, with the value.")
+      .def_readonly("remedy", &Issue::remedy, "What to write instead; may be empty.")
+      .def("__str__", &Issue::text)
+      .def("__repr__", [](const Issue& issue) {
+        return "Issue(" + issue.file + ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column) + ": " + issue.message + ")";
+      });
+  error_type = new_type(module, "Error", "Anything the caller can mend: a wrong file, a wrong number, an impossible question.", PyExc_ValueError);
+  request_error_type = new_type(module, "RequestError",
+                                "A question the machine or the model cannot answer: an unknown name, ranks that do not fit, an algorithm\n"
+                                "that does not exist for the operation.",
+                                error_type);
+  spec_error_type = new_type(module, "SpecError", "Faults of input files, all at once: `issues` is a list of Issue.", error_type);
+  py::register_exception_translator(&translate);
+}
+
+}  // namespace fabricost::python

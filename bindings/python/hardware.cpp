@@ -1,0 +1,146 @@
+/// \file hardware.cpp
+/// Machines: System, its tiers, and how to load one.
+
+#include "bindings.hpp"
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/io/load.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <filesystem>
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace fabricost::python {
+namespace {
+
+/// The tiers of a system, which Python reaches by place and by name.
+struct Tiers {
+  std::vector<Tier> all;
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const Tier& tier : all) out.emplace_back(tier.name.view());
+    return out;
+  }
+  [[nodiscard]] const Tier* find(std::string_view wanted) const {
+    for (const Tier& tier : all)
+      if (tier.name == wanted) return &tier;
+    return nullptr;
+  }
+  [[nodiscard]] const Tier& by_name(const std::string& wanted) const {
+    if (const Tier* tier = find(wanted)) return *tier;
+    throw py::key_error(cli::unknown_text(wanted, "a tier of this system", names()));
+  }
+  [[nodiscard]] const Tier& by_place(py::ssize_t place) const {
+    const auto count = static_cast<py::ssize_t>(all.size());
+    if (place < -count || place >= count) throw py::index_error(fmt::format("tier {} of {}", place, count));
+    return all[static_cast<std::size_t>(place < 0 ? place + count : place)];
+  }
+};
+
+void add_tier(py::module_& module) {
+  py::class_<Tier>(module, "Tier", "One level of a machine: what it joins, in which shape, how fast per endpoint and direction.")
+      .def_property_readonly(
+          "name", [](const Tier& t) { return t.name.view(); }, "Name within its system, as in `nvlink`.")
+      .def_property_readonly(
+          "kind", [](const Tier& t) { return name(t.kind); },
+          "Shape: memory, switch, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree or dragonfly.")
+      .def_property_readonly(
+          "bytes_per_second", [](const Tier& t) { return t.bandwidth.value.value(); },
+          "Datasheet rate of one endpoint in ONE direction, byte/s: links x lanes x lane rate x encoding / 8.")
+      .def_property_readonly(
+          "latency_seconds", [](const Tier& t) { return t.latency.value.value(); }, "Latency of one hop, s; 0 when unknown.")
+      .def_readonly("endpoints", &Tier::endpoints, "How many children it joins: GPUs of a domain, NICs of a node, nodes below a switch.")
+      .def_property_readonly(
+          "source", [](const Tier& t) { return t.bandwidth.provenance.source; }, "Where bytes_per_second comes from.")
+      .def_property_readonly(
+          "confidence", [](const Tier& t) { return name(t.bandwidth.provenance.confidence); },
+          "How far to trust bytes_per_second: datasheet, measured, vendor-code, press, announced, assumed or derived.")
+      .def("__repr__", [](const Tier& t) {
+        return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way, {:.4g} us", t.name.view(), name(t.kind), t.endpoints,
+                           t.bandwidth.value.value() / 1e9, t.latency.value.value() * 1e6);
+      });
+}
+
+void add_tiers(py::module_& module) {
+  constexpr auto inside = py::return_value_policy::reference_internal;
+  py::class_<Tiers>(module, "Tiers",
+                    "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
+                    "`\"nvlink\" in tiers`, `for tier in tiers`.")
+      .def("__len__", [](const Tiers& tiers) { return tiers.all.size(); })
+      .def("__getitem__", &Tiers::by_place, inside, "place"_a)
+      .def("__getitem__", &Tiers::by_name, inside, "name"_a)
+      .def("__contains__", [](const Tiers& tiers, const std::string& name) { return tiers.find(name) != nullptr; })
+      .def("__contains__", [](const Tiers&, const py::object&) { return false; })
+      .def(
+          "__iter__", [](const Tiers& tiers) { return py::make_iterator(tiers.all.begin(), tiers.all.end()); }, py::keep_alive<0, 1>())
+      .def("__repr__", [](const Tiers& tiers) { return "tiers " + cli::joined(tiers.names(), " "); });
+}
+
+void add_system(py::module_& module) {
+  py::class_<System>(module, "System", "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.")
+      .def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
+      .def_readonly("title", &System::title, "What a person calls it.")
+      .def_property_readonly("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
+      .def_readonly("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
+      .def_readonly("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
+      .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
+      .def_property_readonly(
+          "tiers", [](const System& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
+      .def("__repr__", [](const System& s) {
+        return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
+      });
+}
+
+[[nodiscard]] System load(const std::filesystem::path& name_or_path, const std::vector<std::string>& overrides,
+                          const std::filesystem::path& calibration) {
+  return load_system(name_or_path.string(), overrides, calibration.string());
+}
+
+[[nodiscard]] std::vector<std::string> all_names() {
+  std::vector<std::string> out;
+  for (const SystemName& one : system_names()) out.push_back(one.name);
+  return out;
+}
+
+}  // namespace
+
+void add_hardware(py::module_& module) {
+  add_tier(module);
+  add_tiers(module);
+  add_system(module);
+  module.def("load_system", &load, "name_or_path"_a, "overrides"_a = py::tuple(), "calibration"_a = "",
+             R"(load_system(name_or_path, overrides=(), calibration='')
+--
+
+A system or cluster by name (see system_names), or a YAML file: a path with a '/' or ending in .yaml.
+
+overrides: `PATH=VALUE` strings; bandwidths say their direction.
+calibration: '' for the shipped one, 'none' for datasheet and prior only, or a calibration file.
+
+Raises SpecError with every fault of the files, RequestError for a name that does not exist.
+
+>>> import fabricost as fc
+>>> fc.load_system("dgx-h100")
+dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
+>>> slower = fc.load_system("dgx-h100", overrides=["tiers.nvlink.bandwidth=400 GB/s per direction"])
+>>> slower.tiers["nvlink"].bytes_per_second / fc.GB
+400.0
+)");
+  module.def("system_names", &all_names, R"(system_names()
+--
+
+Names of all systems, then of all clusters, that load_system knows, each sorted.
+
+>>> import fabricost as fc
+>>> "dgx-h100" in fc.system_names()
+True
+)");
+}
+
+}  // namespace fabricost::python

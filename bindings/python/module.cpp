@@ -1,0 +1,16 @@
+/// \file module.cpp
+/// Table of contents of the Python module; fabricost/__init__.py gives its names to users.
+
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  // Docstrings start with the signature as a person would write it, which is also what inspect.signature reads.
+  pybind11::options options;
+  options.disable_function_signatures();
+  module.doc() = "Compiled part of fabricost.";
+  module.attr("__version__") = FABRICOST_VERSION;
+  fabricost::python::add_errors(module);
+  fabricost::python::add_hardware(module);
+  fabricost::python::add_operations(module);
+  fabricost::python::add_predict(module);
+}
