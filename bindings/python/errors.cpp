@@ -56,7 +56,8 @@ void add_errors(py::module_& module) {
       .def("__repr__", [](const Issue& issue) {
         return "Issue(" + issue.file + ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column) + ": " + issue.message + ")";
       });
-  error_type = new_type(module, "Error", "Anything the caller can mend: a wrong file, a wrong number, an impossible question.", PyExc_ValueError);
+  error_type =
+      new_type(module, "Error", "Anything the caller can mend: a wrong file, a wrong number, an impossible question.", PyExc_ValueError);
   request_error_type = new_type(module, "RequestError",
                                 "A question the machine or the model cannot answer: an unknown name, ranks that do not fit, an algorithm\n"
                                 "that does not exist for the operation.",

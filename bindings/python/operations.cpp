@@ -63,15 +63,16 @@ template <Collective C>
 void add_collective(py::module_& module, const char* what, const char* bytes, const char* factor) {
   const char* const title = class_names[static_cast<std::size_t>(C)];
   const std::string doc = fmt::format(
-      "{0}(bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\n{1}\n\n"
-      "bytes: {2}; a number of bytes, left out for sweep.\n"
+      "{0}\n\n"
+      "bytes: {1}; a number of bytes, left out for sweep.\n"
       "ranks: GPUs that take part; 0 for all of `nodes`.\n"
       "nodes: nodes they sit on; 0 for as few as hold the ranks.\n"
       "dtype: int8, half, bfloat16, fp8, float or double, or NumPy's and nccl-tests' names of them.\n\n"
-      "algbw = bytes / seconds; busbw = algbw x {3}.",
-      title, what, bytes, factor);
+      "algbw = bytes / seconds; busbw = algbw x {2}.",
+      what, bytes, factor);
   py::class_<Asked<C>, Operation>(module, title, doc.c_str())
-      .def(py::init(&ask<C>), "bytes"_a = py::none(), py::kw_only(), "ranks"_a = 0, "nodes"_a = 0, "dtype"_a = "half");
+      .def(py::init(&ask<C>), "bytes"_a = py::none(), py::kw_only(), "ranks"_a = 0, "nodes"_a = 0, "dtype"_a = "half",
+           "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.");
 }
 
 void add_operation(py::module_& module) {
@@ -79,8 +80,7 @@ void add_operation(py::module_& module) {
       .def_property_readonly(
           "collective", [](const Operation& op) { return name(op.collective); }, "all_reduce, all_gather, ..., send_recv")
       .def_property_readonly(
-          "bytes",
-          [](const Operation& op) { return op.bytes.value() >= 0 ? std::optional<double>{op.bytes.value()} : std::nullopt; },
+          "bytes", [](const Operation& op) { return op.bytes.value() >= 0 ? std::optional<double>{op.bytes.value()} : std::nullopt; },
           "Size in bytes as nccl-tests counts it; None where it was left out.")
       .def_readonly("ranks", &Operation::ranks, "GPUs asked for; 0: all of the nodes.")
       .def_readonly("nodes", &Operation::nodes, "Nodes asked for; 0: as few as hold the ranks.")
@@ -98,23 +98,21 @@ void add_operations(py::module_& module) {
   constexpr const char* own = "the buffer of one rank";
   constexpr const char* held = "everything a rank holds at the start";
   add_collective<Collective::all_reduce>(module, "Every rank ends with the sum of all ranks' buffers.", own, "2 (n-1)/n");
-  add_collective<Collective::all_gather>(module, "Every rank ends with the parts of all.", "everything a rank has at the end, n times its own part",
-                                         "(n-1)/n");
+  add_collective<Collective::all_gather>(module, "Every rank ends with the parts of all.",
+                                         "everything a rank has at the end, n times its own part", "(n-1)/n");
   add_collective<Collective::reduce_scatter>(module, "Every rank ends with one part of the sum.", held, "(n-1)/n");
   add_collective<Collective::broadcast>(module, "One rank's buffer to all.", own, "1");
   add_collective<Collective::reduce>(module, "The sum of all ranks' buffers to one rank.", own, "1");
   add_collective<Collective::all_to_all>(module, "Every rank sends a part of its own to every other.", held, "(n-1)/n");
   py::class_<Asked<Collective::send_recv>, Operation>(module, "SendRecv",
-                                                      R"(SendRecv(bytes=None, path='gpu-gpu')
---
-
-From one rank to another.
+                                                      R"(From one rank to another.
 
 bytes: the buffer of one rank, a number of bytes; left out for sweep.
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
 
 algbw = busbw = bytes / seconds.)")
-      .def(py::init(&ask_pair), "bytes"_a = py::none(), "path"_a = "gpu-gpu");
+      .def(py::init(&ask_pair), "bytes"_a = py::none(), "path"_a = "gpu-gpu",
+           "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.");
 }
 
 }  // namespace fabricost::python

@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
 [[nodiscard]] Choice choice_of(const Name& algorithm, const Name& protocol, const std::string& rule) {
   Choice out;
-  out.rule = named(rule, "a choice", [](std::string_view text) { return detail::parse_enum<Choice::Rule>(text, rule_names); }, rule_names);
+  out.rule = named(
+      rule, "a choice", [](std::string_view text) { return detail::parse_enum<Choice::Rule>(text, rule_names); }, rule_names);
   if (algorithm) out.algorithm = named(*algorithm, "an algorithm", parse_algorithm, algorithm_names);
   if (protocol) out.protocol = named(*protocol, "a protocol", parse_protocol, protocol_names);
   return out;
@@ -34,12 +35,14 @@ void check_sized(const Operation& op) {
   if (std::isnan(op.bytes.value())) throw RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)");
 }
 
-[[nodiscard]] Prediction predict_one(const System& system, const Operation& op, const Name& algorithm, const Name& protocol, const std::string& rule) {
+[[nodiscard]] Prediction predict_one(const System& system, const Operation& op, const Name& algorithm, const Name& protocol,
+                                     const std::string& rule) {
   check_sized(op);
   return predict(system, op, choice_of(algorithm, protocol, rule));
 }
 
-[[nodiscard]] std::string explain_one(const System& system, const Operation& op, const Name& algorithm, const Name& protocol, const std::string& rule) {
+[[nodiscard]] std::string explain_one(const System& system, const Operation& op, const Name& algorithm, const Name& protocol,
+                                      const std::string& rule) {
   check_sized(op);
   return explain(system, op, choice_of(algorithm, protocol, rule));
 }
@@ -52,7 +55,8 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
   if (!array) throw py::type_error("sizes: not an array of numbers (bytes)");
   const char kind = array.dtype().kind();
   if (kind != 'i' && kind != 'u' && kind != 'f')
-    throw py::type_error("sizes: numbers of bytes are wanted, not " + py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>());
+    throw py::type_error("sizes: numbers of bytes are wanted, not " +
+                         py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>());
   return Doubles(array);
 }
 
@@ -93,7 +97,8 @@ void add_term(py::module_& module) {
 }
 
 void add_prediction(py::module_& module) {
-  py::class_<Prediction>(module, "Prediction", "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.")
+  py::class_<Prediction>(module, "Prediction",
+                         "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.")
       .def_readonly("seconds", &Prediction::seconds, "The time, s: the sum of terms[i].seconds.")
       .def_readonly("ranks", &Prediction::ranks, "GPUs that took part.")
       .def_readonly("nodes", &Prediction::nodes, "Nodes they sit on.")
@@ -102,7 +107,8 @@ void add_prediction(py::module_& module) {
       .def_property_readonly(
           "protocol", [](const Prediction& p) { return p.protocol.view(); }, "What it ran under: ll, ll128 or simple.")
       .def_property_readonly(
-          "algorithm_bytes_per_second", [](const Prediction& p) { return p.algorithm_bandwidth().value(); }, "algbw = bytes / seconds, byte/s.")
+          "algorithm_bytes_per_second", [](const Prediction& p) { return p.algorithm_bandwidth().value(); },
+          "algbw = bytes / seconds, byte/s.")
       .def_property_readonly(
           "bus_bytes_per_second", [](const Prediction& p) { return p.bus_bandwidth().value(); },
           "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.")
@@ -119,8 +125,8 @@ void add_prediction(py::module_& module) {
           "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.")
       .def("__str__", [](const Prediction& p) { return explain(p); })
       .def("__repr__", [](const Prediction& p) {
-        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6, p.ranks,
-                           p.nodes, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view());
+        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
+                           p.ranks, p.nodes, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view());
       });
 }
 
@@ -155,9 +161,9 @@ True
   add("sweep", &sweep_sizes, R"(sweep(system, operation, sizes, *, algorithm=None, protocol=None, choice='nccl')
 --
 
-Seconds at each of many sizes in bytes, an array shaped like `sizes`; each equals predict(...).seconds at that size.
+Seconds at each of many sizes in bytes, an array shaped like `sizes`; each predict(...).seconds at that size.
 
-What runs between which sizes is worked out once, so a size costs nanoseconds; other Python threads run meanwhile.
+What runs between which sizes is worked out once, so a size costs tens of nanoseconds; other Python threads run meanwhile.
 The operation's own bytes do not matter. The rest as in predict.
 
 >>> import fabricost as fc, numpy as np
