@@ -10,7 +10,7 @@ function(run)
   set(last_output "${out}" PARENT_SCOPE)
 endfunction()
 
-set(options -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
+set(options -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
 find_program(ccache ccache)
 if(ccache)
   list(APPEND options -DCMAKE_CXX_COMPILER_LAUNCHER=${ccache})
