@@ -33,4 +33,14 @@ class Label {
   std::array<char, capacity + 1> text_{};
 };
 
+namespace detail {
+/// Labels of a table of names, made at compile time.
+template <class Name, std::size_t N>
+[[nodiscard]] constexpr std::array<Label, N> labels_of(const std::array<Name, N>& names) {
+  std::array<Label, N> out{};
+  for (std::size_t i = 0; i < N; ++i) out[i] = Label{std::string_view{names[i]}};
+  return out;
+}
+}  // namespace detail
+
 }  // namespace fabricost

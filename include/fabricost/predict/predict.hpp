@@ -14,15 +14,20 @@ namespace fabricost {
 
 namespace detail {
 
+inline constexpr auto algorithm_labels = labels_of(algorithm_names);
+inline constexpr auto protocol_labels = labels_of(protocol_names);
+inline constexpr auto term_labels = labels_of(term_names);
+inline constexpr Label gpu_label{"gpu"};
+
 /// The tier a level's time is spent in; the network tier where its taper binds.
 [[nodiscard]] inline Label tier_of(const System& system, const Fabric& f, const Operation& op, TermKind kind, int level) {
-  if (kind == TermKind::launch) return "gpu";
+  if (kind == TermKind::launch) return gpu_label;
   const bool host = op.collective == Collective::send_recv && op.path == Path::gpu_host;
   if (level == 0) {
     const Tier* tier = host ? system.tier(TierRole::c2c) : system.tier(TierRole::scale_up);
     if (host && tier == nullptr) tier = system.tier(TierRole::host);
     if (tier == nullptr) tier = system.tier(TierRole::scale_up);
-    return tier != nullptr ? tier->name : Label{"gpu"};
+    return tier != nullptr ? tier->name : gpu_label;
   }
   const Label& tapered = op.collective == Collective::all_to_all ? f.exchanges_tier : f.streams_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;
@@ -41,13 +46,13 @@ inline void check_size(double bytes) {
   p.ranks = static_cast<int>(f.ranks());
   p.nodes = f.nodes;
   p.ran = ran;
-  p.algorithm = name(ran.algorithm);
-  p.protocol = name(ran.protocol);
+  p.algorithm = algorithm_labels[static_cast<std::size_t>(ran.algorithm)];
+  p.protocol = protocol_labels[static_cast<std::size_t>(ran.protocol)];
   p.by_price = by_price;
   const Contributions parts = take_apart(line, bytes);
   for (const Contribution& part : parts) {
     p.seconds += part.seconds;
-    p.terms.add({.name = name(part.kind), .tier = tier_of(system, f, op, part.kind, part.level), .time = Time::from_value(part.seconds)});
+    p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)], .tier = tier_of(system, f, op, part.kind, part.level), .time = Time::from_value(part.seconds)});
   }
   Certainty sure = certainty_of(system.constants, f, op.collective, ran, bytes);
   if (op.collective == Collective::send_recv && op.path == Path::gpu_host)  // host copies are priced from the datasheet
