@@ -44,7 +44,7 @@ fs::path data_directory() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const fs::path beside = self.parent_path().parent_path() / "share" / "fabricost" / "data";
+    fs::path beside = self.parent_path().parent_path() / "share" / "fabricost" / "data";
     if (has_data(beside)) return beside;
   }
   for (const char* place : {FABRICOST_SOURCE_DATA, FABRICOST_INSTALLED_DATA})
@@ -127,7 +127,7 @@ fs::path SpecStore::find(std::string_view folder, const std::string& name) const
   const bool plain =
       !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < longest_name;
   if (!plain) return {};
-  const fs::path file = data_ / folder / (name + ".yaml");
+  fs::path file = data_ / folder / (name + ".yaml");
   if (is_there(file)) return file;
   if (folder == "systems") return find("clusters", name);
   return {};

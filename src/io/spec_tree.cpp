@@ -30,9 +30,9 @@ bool is_printable(const std::string& text) {
 bool is_closed(const std::string& text, std::size_t open) {
   const char quote = text[open];
   for (std::size_t i = open + 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\')
-      ++i;
-    else if (text[i] == quote && quote == '\'' && i + 1 < text.size() && text[i + 1] == quote)
+    const bool escape = quote == '"' && text[i] == '\\';
+    const bool doubled = quote == '\'' && text[i] == quote && i + 1 < text.size() && text[i + 1] == quote;
+    if (escape || doubled)
       ++i;
     else if (text[i] == quote)
       return true;

@@ -79,7 +79,8 @@ namespace detail {
 
 inline Bandwidth Tier::bisection() const {
   if (endpoints < 2) return bandwidth.value;  // nothing to cut
-  const double half = endpoints / 2;  // an odd endpoint out sits on the larger side
+  const int smaller = endpoints / 2;  // an odd endpoint out sits on the larger side
+  const double half = smaller;
   switch (kind) {
     case TierKind::memory: return bandwidth.value;
     case TierKind::switched:

@@ -44,9 +44,8 @@ class Curve {
       lines_[static_cast<std::size_t>(count_)] = line;
       ++count_;
     }
-    if (pieces_ > 0 && index_[static_cast<std::size_t>(pieces_ - 1)] == at) {
-      extend(until);
-    } else if (pieces_ == most_pieces) {
+    const bool goes_on = pieces_ > 0 && index_[static_cast<std::size_t>(pieces_ - 1)] == at;
+    if (goes_on || pieces_ == most_pieces) {
       extend(until);
     } else {
       index_[static_cast<std::size_t>(pieces_)] = static_cast<unsigned char>(at);

@@ -51,7 +51,8 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
   const double steps = detail::log2_ceil(n);
   double inside = 0;
   double across = 0;
-  for (double distance = 1; distance < n; distance *= 2) {
+  for (int step = 0; step < static_cast<int>(steps); ++step) {
+    const double distance = std::exp2(step);
     double blocks;  // of S/n, sent at this distance
     if (collective == Collective::all_gather) {
       blocks = std::fmin(distance, n - distance);
