@@ -38,6 +38,7 @@ constexpr std::size_t most_rows = 64;
 
 [[nodiscard]] std::vector<const ComparedPoint*> by_bytes(const std::vector<ComparedPoint>& points) {
   std::vector<const ComparedPoint*> out;
+  out.reserve(points.size());
   for (const ComparedPoint& p : points) out.push_back(&p);
   std::stable_sort(out.begin(), out.end(), [](const ComparedPoint* a, const ComparedPoint* b) { return a->point.bytes < b->point.bytes; });
   return out;
