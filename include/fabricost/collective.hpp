@@ -48,6 +48,9 @@ inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host
   return c == Collective::all_reduce || c == Collective::reduce_scatter || c == Collective::reduce;
 }
 
+/// True for point-to-point traffic, which runs outside of NCCL's table of algorithms.
+[[nodiscard]] constexpr bool is_exchange(Collective c) { return c == Collective::all_to_all || c == Collective::send_recv; }
+
 namespace detail {
 /// Lower case without dashes and underscores, the form in which names are compared everywhere.
 [[nodiscard]] inline std::string folded(std::string_view text) {

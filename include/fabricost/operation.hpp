@@ -23,6 +23,9 @@ struct Operation {
   Path path = Path::gpu_gpu;
 };
 
+/// True for a copy between a GPU and its host: no other rank, no algorithm to choose.
+[[nodiscard]] inline bool is_host_copy(const Operation& op) { return op.collective == Collective::send_recv && op.path == Path::gpu_host; }
+
 namespace detail {
 /// One named aggregate per collective, so that a call reads `AllReduce{.bytes = MiB(256), .ranks = 64}`.
 template <Collective C>

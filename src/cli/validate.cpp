@@ -2,6 +2,7 @@
 /// fabricost validate: measured times beside predicted ones, and how far apart they are.
 
 #include "names.hpp"
+#include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
@@ -15,7 +16,6 @@
 
 #include <unistd.h>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -31,20 +31,6 @@ struct ValidateOptions {
   std::string system, nodes, ranks, choice, calibration, out;
   bool raw = false, json = false;
 };
-
-/// A whole number of at least 1; 0 when nothing was given.
-[[nodiscard]] int count_of(const std::string& text, std::string_view option) {
-  if (text.empty()) return 0;
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
-  if ((fault == std::errc{} || fault == std::errc::result_out_of_range) && stopped == end && text.front() != '-' &&
-      (fault != std::errc{} || value > 10000000))
-    throw RequestError(fmt::format("{}: \"{}\" is too many", option, text));
-  if (fault != std::errc{} || stopped != end || value < 1)
-    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
-  return value;
-}
 
 /// The fields of the contract; without points the errors are null, not zero.
 [[nodiscard]] nlohmann::ordered_json to_json(const ErrorSummary& e) {

@@ -66,7 +66,7 @@ namespace {
               .schedule = {},
               .line = {}};
   const Candidate ran = story.prediction.ran;
-  story.host = operation.collective == Collective::send_recv && operation.path == Path::gpu_host;
+  story.host = is_host_copy(operation);
   story.schedule = schedule_of(ran.algorithm, operation.collective, story.fabric);
   story.line = story.host ? price_host_copy(story.fabric, system.constants)
                           : price(story.schedule, story.fabric, system.constants, ran.protocol, is_byte_wide(operation.dtype));

@@ -65,8 +65,7 @@ struct Causes {
 
 [[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
   std::vector<const Tier*> out;
-  const bool pair = op.collective == Collective::send_recv;
-  if (pair && op.path == Path::gpu_host) {
+  if (is_host_copy(op)) {
     if (const Tier* tier = system.tier(tier_of(system, f, op, TermKind::wire, 0).view())) out.push_back(tier);
     return out;
   }
@@ -104,7 +103,7 @@ struct Causes {
 }  // namespace
 
 Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
-  if (op.collective == Collective::send_recv && op.path == Path::gpu_host) {
+  if (is_host_copy(op)) {
     const Tier* tier = system.tier(tier_of(system, f, op, TermKind::wire, 0).view());
     if (tier == nullptr) return {};
     return {1, tier->bandwidth.value.value(), fmt::format("{}, one way", tier->name.view())};
@@ -118,7 +117,7 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
   }
   if (f.domains() > 1) {
     // a ring sends everything through a domain's NICs together; where GPUs send for themselves each has its share of them
-    const bool exchange = op.collective == Collective::all_to_all || op.collective == Collective::send_recv;
+    const bool exchange = is_exchange(op.collective);
     const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
     const Tier* tier = system.tier(TierRole::nic);
     if (out.rate == 0 || rate < out.rate) {

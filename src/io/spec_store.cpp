@@ -78,27 +78,21 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   return out;
 }
 
-Gpu load_gpu(std::string_view name_or_path) {
+namespace {
+/// One part by name or path, through its reader.
+template <class Part>
+Part load_part(std::string_view folder, std::string_view name_or_path, Part (*read)(const io::SpecNode&, io::Faults&)) {
   io::SpecStore library;
   io::Faults faults;
-  Gpu out = io::read_gpu(library.resolve("gpus", name_or_path), faults);
+  Part out = read(library.resolve(folder, name_or_path), faults);
   faults.raise();
   return out;
 }
-Link load_link(std::string_view name_or_path) {
-  io::SpecStore library;
-  io::Faults faults;
-  Link out = io::read_link(library.resolve("links", name_or_path), faults);
-  faults.raise();
-  return out;
-}
-SwitchSpec load_switch(std::string_view name_or_path) {
-  io::SpecStore library;
-  io::Faults faults;
-  SwitchSpec out = io::read_switch(library.resolve("switches", name_or_path), faults);
-  faults.raise();
-  return out;
-}
+}  // namespace
+
+Gpu load_gpu(std::string_view name_or_path) { return load_part("gpus", name_or_path, io::read_gpu); }
+Link load_link(std::string_view name_or_path) { return load_part("links", name_or_path, io::read_link); }
+SwitchSpec load_switch(std::string_view name_or_path) { return load_part("switches", name_or_path, io::read_switch); }
 
 namespace io {
 

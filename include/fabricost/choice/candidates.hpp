@@ -34,16 +34,18 @@ struct Candidates {
 [[nodiscard]] inline const char* why_not(Candidate c, Collective op, const Fabric& f, bool byte_wide) {
   const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
   const bool ring_like = op == Collective::all_reduce || gather_or_scatter;
-  const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
+  const bool exchange = is_exchange(op);
   const bool simple = c.protocol == Protocol::simple;
   if (c.protocol == Protocol::ll128 && (exchange || !has_ll128(f))) return "LL128 does not run on this path";
-  if (f.neighbours_only && f.local() > 2 && f.domains() <= 1 && c.algorithm != Algorithm::ring && c.algorithm != Algorithm::hierarchical && c.algorithm != Algorithm::torus_bucket &&
-      op != Collective::send_recv)
+  if (f.neighbours_only && f.local() > 2 && f.domains() <= 1 && c.algorithm != Algorithm::ring && c.algorithm != Algorithm::hierarchical &&
+      c.algorithm != Algorithm::torus_bucket && op != Collective::send_recv)
     return "chips of a torus reach only their neighbours directly";
   switch (c.algorithm) {
     case Algorithm::ring: return exchange ? "a ring cannot exchange point to point" : nullptr;
     case Algorithm::tree:
-      return op == Collective::all_reduce || op == Collective::broadcast || op == Collective::reduce ? nullptr : "trees exist for all_reduce, broadcast and reduce";
+      return op == Collective::all_reduce || op == Collective::broadcast || op == Collective::reduce
+                 ? nullptr
+                 : "trees exist for all_reduce, broadcast and reduce";
     case Algorithm::nvls:
       if (!ring_like) return "in-switch reduction exists for all_reduce, all_gather and reduce_scatter";
       if (!f.in_switch) return "the switches of this domain do not reduce";
@@ -68,9 +70,11 @@ struct Candidates {
       return simple ? nullptr : "PAT runs Simple only";
     case Algorithm::halving_doubling:
     case Algorithm::rabenseifner: return ring_like ? nullptr : "halving and doubling exist for all_reduce, all_gather and reduce_scatter";
-    case Algorithm::bruck: return op == Collective::all_to_all || op == Collective::all_gather ? nullptr : "Bruck exists for all_to_all and all_gather";
+    case Algorithm::bruck:
+      return op == Collective::all_to_all || op == Collective::all_gather ? nullptr : "Bruck exists for all_to_all and all_gather";
     case Algorithm::pairwise: return op == Collective::all_to_all ? nullptr : "pairwise exists for all_to_all";
-    case Algorithm::direct: return exchange || gather_or_scatter ? nullptr : "direct exists for all_to_all, send_recv, all_gather and reduce_scatter";
+    case Algorithm::direct:
+      return exchange || gather_or_scatter ? nullptr : "direct exists for all_to_all, send_recv, all_gather and reduce_scatter";
     case Algorithm::torus_bucket:
       if (f.torus_axes < 2) return "this is no whole 2-D or 3-D torus (a slice needs a spec with its own dims)";
       if (f.domains() > 1) return "the bucket algorithm stays inside one torus";

@@ -24,9 +24,9 @@ namespace fabricost {
 /// One row of the tuner's model.
 struct TunerRow {
   Candidate candidate;
-  double latency = 0;       ///< seconds
-  double per_byte = 0;      ///< seconds
-  int correction = -1;      ///< row of the tree table, or none
+  double latency = 0;   ///< seconds
+  double per_byte = 0;  ///< seconds
+  int correction = -1;  ///< row of the tree table, or none
 };
 
 /// The tuner's table for one (collective, fabric): small, filled once, asked for any size.
@@ -81,8 +81,10 @@ inline constexpr std::array<double, 3> tree_network{5.0, 8.5, 14.0}, ring_networ
 // GB/s; columns 1 / 2 / more domains
 inline constexpr std::array<double, 4> ll_limit_one_node{39, 87.7, 141, 282};
 inline constexpr std::array<double, 4> ring_ll128_per_channel{20, 20, 36.7, 36};
-inline constexpr std::array<std::array<double, 3>, 4> tree_ll128_per_channel{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-inline constexpr std::array<std::array<double, 3>, 4> tree_per_channel{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+inline constexpr std::array<std::array<double, 3>, 4> tree_ll128_per_channel{
+    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+inline constexpr std::array<std::array<double, 3>, 4> tree_per_channel{
+    {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
 inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0, 0, 0}, {0, 0, 0}, {0, 57.7, 45.5}, {0, 96, 80}}};
 
 }  // namespace detail
@@ -91,7 +93,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
 [[nodiscard]] inline TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide) {
   TunerTable table;
   const double n = f.ranks(), N = f.domains(), g = f.local();
-  if (op == Collective::all_to_all || op == Collective::send_recv) {
+  if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
     table.exchange_limit = f.over_pcie && N <= 1 ? (n <= 2 ? 64 : 32) * kibibyte : exchange_ll_limit;
     return table;
@@ -123,7 +125,8 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
                                 : ring_bus;
     double hop = ring_inner[p];
     if (N > 1) hop = std::max(hop, p == 2 ? 3 * post : post);
-    table.add({Algorithm::ring, static_cast<Protocol>(p)}, detail::ring_base[p] + (steps - crossing) * hop + crossing * ring_outer[p], bus * ratio);
+    table.add({Algorithm::ring, static_cast<Protocol>(p)}, detail::ring_base[p] + (steps - crossing) * hop + crossing * ring_outer[p],
+              bus * ratio);
   }
   if (all_reduce) {
     const auto& tree_inner = f.over_pcie ? detail::tree_pcie : detail::tree_nvlink;

@@ -20,8 +20,8 @@ inline constexpr std::array<std::string_view, 17> generation_names{
 enum class TierKind : unsigned char {
   memory, switched, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree, dragonfly
 };
-inline constexpr std::array<std::string_view, 11> tier_kind_names{"memory", "switch",         "full_mesh", "mesh_graph", "ring",     "torus",
-                                                                  "host",   "point_to_point", "rails",     "fat_tree",   "dragonfly"};
+inline constexpr std::array<std::string_view, 11> tier_kind_names{
+    "memory", "switch", "full_mesh", "mesh_graph", "ring", "torus", "host", "point_to_point", "rails", "fat_tree", "dragonfly"};
 [[nodiscard]] constexpr std::string_view name(TierKind k) { return tier_kind_names[static_cast<std::size_t>(k)]; }
 
 /// What a tier is for: `scale_up` joins the GPUs of a domain, `nic` is a node's way out, `network` tiers join nodes.
@@ -33,8 +33,8 @@ inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scal
 enum class Transport : unsigned char {
   infiniband, roce, efa_v1, efa_v2, efa_v3, efa_v4, slingshot, tcpx, tcpxo, tcp, rccl_roce, omnipath, unknown
 };
-inline constexpr std::array<std::string_view, 13> transport_names{"infiniband", "roce", "efa-v1", "efa-v2", "efa-v3",    "efa-v4",   "slingshot",
-                                                                  "tcpx",       "tcpxo", "tcp",    "rccl-roce", "omnipath", "unknown"};
+inline constexpr std::array<std::string_view, 13> transport_names{
+    "infiniband", "roce", "efa-v1", "efa-v2", "efa-v3", "efa-v4", "slingshot", "tcpx", "tcpxo", "tcp", "rccl-roce", "omnipath", "unknown"};
 [[nodiscard]] constexpr std::string_view name(Transport t) { return transport_names[static_cast<std::size_t>(t)]; }
 
 /// Nearest common point of a GPU and its NIC, in nvidia-smi's words: one PCIe switch, several, the CPU's host bridge,

@@ -33,6 +33,7 @@ struct System {
   Constants constants;  ///< what predictions are priced with
 
   [[nodiscard]] int gpus() const { return gpus_per_node * nodes; }
+  [[nodiscard]] double nodes_per_domain() const { return static_cast<double>(domain) / gpus_per_node; }
   [[nodiscard]] Bytes memory() const { return gpu.memory.value; }
 
   /// The first tier with that role, or nullptr.
@@ -47,6 +48,14 @@ struct System {
     return nullptr;
   }
 };
+
+/// The tier between a GPU and its host: C2C before PCIe, or the PCIe that joins the GPUs themselves; nullptr when none is described.
+[[nodiscard]] inline const Tier* host_tier(const System& system) {
+  if (const Tier* c2c = system.tier(TierRole::c2c)) return c2c;
+  if (const Tier* host = system.tier(TierRole::host)) return host;
+  const Tier* scale_up = system.tier(TierRole::scale_up);
+  return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
+}
 
 /// Endpoints of a tier over the whole machine it belongs to: GPUs of a domain, NICs of a node, and for a network tier every NIC
 /// of all nodes, since all of them feed it.

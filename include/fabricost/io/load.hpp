@@ -23,7 +23,8 @@ namespace fabricost {
 /// A named system or cluster of data/, or a YAML file (a name with a '/' or ending in .yaml).
 /// \param overrides `PATH=VALUE` each, as in `tiers.nvlink.bandwidth=900 GB/s per direction` or `nic.gdr=false`
 /// \param calibration empty: the shipped one; "none": datasheet and prior only; else a calibration file
-[[nodiscard]] System load_system(std::string_view name_or_path, std::span<const std::string> overrides = {}, std::string_view calibration = {});
+[[nodiscard]] System load_system(std::string_view name_or_path, std::span<const std::string> overrides = {},
+                                 std::string_view calibration = {});
 
 /// One GPU, link or switch of data/ by name or path.
 [[nodiscard]] Gpu load_gpu(std::string_view name_or_path);

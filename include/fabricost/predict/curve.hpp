@@ -86,13 +86,13 @@ inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, th
 
 /// Why nothing that the choice allows can run, and what could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
-  const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket
-                            : op == Collective::all_to_all || op == Collective::send_recv ? Algorithm::direct : Algorithm::ring;
+  const Algorithm natural = f.neighbours_only ? Algorithm::torus_bucket : is_exchange(op) ? Algorithm::direct : Algorithm::ring;
   const Candidate wanted{choice.algorithm.value_or(natural), choice.protocol.value_or(Protocol::simple)};
   const char* why = why_not(wanted, op, f, byte_wide);
   std::string out;
-  for (const std::string_view piece : {name(wanted.algorithm), std::string_view{" cannot run "}, name(op), std::string_view{" under "}, name(wanted.protocol),
-                                       std::string_view{" here: "}, std::string_view{why != nullptr ? why : "no protocol fits"}})
+  for (const std::string_view piece :
+       {name(wanted.algorithm), std::string_view{" cannot run "}, name(op), std::string_view{" under "}, name(wanted.protocol),
+        std::string_view{" here: "}, std::string_view{why != nullptr ? why : "no protocol fits"}})
     out.append(piece);
   std::string possible;
   Algorithm last{};
@@ -103,6 +103,13 @@ inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, th
   }
   if (!possible.empty()) out.append("; possible: ").append(possible);
   return out;
+}
+
+/// \throws RequestError when the choice leaves nothing that can run
+[[nodiscard]] inline Candidates candidates_or_throw(const System& system, const Choice& choice, ChoiceInput in, const Fabric& f) {
+  const Candidates candidates = allowed_candidates(choice, in, f);
+  if (candidates.count == 0) throw RequestError(system.name + ": " + impossible(choice, in.op, f, in.byte_wide));
+  return candidates;
 }
 
 /// Sizes at which the tuner's pick changes: inside an octave all its rows are straight lines, so the lower envelope is exact.
@@ -163,19 +170,15 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   visit(now, std::numeric_limits<double>::infinity());
 }
 
-}  // namespace detail
-
-/// compile(system, operation, choice): the operation's size does not matter.
-/// \throws RequestError when the ranks do not fit the machine or nothing the choice allows can run.
-[[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
-  const Fabric f = fabric_of(system, operation);
+/// compile, on a fabric that is known already.
+[[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
   const Constants& c = system.constants;
   Curve curve{f};
   const double forever = std::numeric_limits<double>::infinity();
   const ChoiceInput in{operation.collective, is_byte_wide(operation.dtype)};
-  if (operation.collective == Collective::send_recv && operation.path == Path::gpu_host) {
+  if (is_host_copy(operation)) {
     if (!(f.host_link_rate > 0)) throw RequestError(system.name + ": has no tier to the host (role \"host\" or \"c2c\")");
-    curve.append({Algorithm::direct, Protocol::simple}, detail::price_host_copy(f, c), forever);
+    curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(f, c), forever);
     return curve;
   }
   const auto append = [&](Candidate candidate, double until) {
@@ -184,15 +187,21 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
     const TunerTable table = allowed_rows(choice, in, f);
     if (table.exchange_limit > 0 || table.count > 0) {
-      detail::walk_tuner(table, append);
+      walk_tuner(table, append);
       return curve;
     }
   }
-  const Candidates candidates = allowed_candidates(choice, in, f);
-  if (candidates.count == 0) throw RequestError(system.name + ": " + detail::impossible(choice, in.op, f, in.byte_wide));
-  const PriceTable table{candidates, in, f, c};
-  detail::walk_prices(table, [&](int i, double until) { curve.append(table.candidate(i), table.line(i), until); });
+  const PriceTable table{candidates_or_throw(system, choice, in, f), in, f, c};
+  walk_prices(table, [&](int i, double until) { curve.append(table.candidate(i), table.line(i), until); });
   return curve;
+}
+
+}  // namespace detail
+
+/// compile(system, operation, choice): the operation's size does not matter.
+/// \throws RequestError when the ranks do not fit the machine or nothing the choice allows can run.
+[[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
+  return detail::compile_on(fabric_of(system, operation), system, operation, choice);
 }
 
 }  // namespace fabricost

@@ -67,11 +67,10 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
 /// its traffic out of a child: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate.
 inline void describe_network(Fabric& f, const System& system) {
   const double N = f.domains();
-  const double nodes_per_domain = static_cast<double>(system.domain) / system.gpus_per_node;
   double below = 1;  // nodes below one child of the tier
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
-    const double child = std::max(1.0, below / nodes_per_domain);
+    const double child = std::max(1.0, below / system.nodes_per_domain());
     if (child >= N) break;
     const double streams = child / tier.oversubscription;
     const double exchanges = (1 - 1 / N) / (tier.oversubscription * (1 - child / N));
@@ -89,9 +88,9 @@ inline void describe_network(Fabric& f, const System& system) {
 }
 
 inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
-  if (nic == nullptr) throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
-  const double nodes_per_domain = static_cast<double>(system.domain) / system.gpus_per_node;
-  const double total = nic->endpoints * nodes_per_domain;
+  if (nic == nullptr)
+    throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
+  const double total = nic->endpoints * system.nodes_per_domain();
   f.nics = std::max(1.0, std::floor(total * f.local() / system.domain + 1e-9));
   f.outer_rate = f.nics * nic->bandwidth.value.value() / nic->shared_by;
   f.outer_latency = nic->latency.value.value() - nic->nominal_latency.value();
@@ -109,12 +108,10 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   if (ranks > 1000000000 || nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
   if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
   if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
-  if (ranks == 0) {
-    if (nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
-    ranks = nodes * per_node;
-  }
+  if (ranks == 0) ranks = nodes * per_node;
   if (ranks > nodes * per_node)
-    throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + " nodes of " + std::to_string(per_node) + " GPUs");
+    throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + " nodes of " + std::to_string(per_node) +
+                       " GPUs");
   if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
   if (ranks % nodes != 0)
     throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
@@ -124,16 +121,14 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   if (nodes % nodes_per_domain == 0) return Levels{per_rank_node * nodes_per_domain, nodes / nodes_per_domain};
   const int domains = (nodes + nodes_per_domain - 1) / nodes_per_domain;
   if (ranks % domains != 0)
-    throw RequestError(std::to_string(nodes) + " nodes do not fill whole domains of " + std::to_string(nodes_per_domain) + "; take a multiple of " +
-                       std::to_string(nodes_per_domain));
+    throw RequestError(std::to_string(nodes) + " nodes do not fill whole domains of " + std::to_string(nodes_per_domain) +
+                       "; take a multiple of " + std::to_string(nodes_per_domain));
   return Levels{ranks / domains, domains};
 }
 
 /// \throws RequestError when the ranks do not divide or the machine has no way to join them.
 [[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
   Fabric f;
-  f.gpus_per_node = system.gpus_per_node;
-  f.full_domain = system.domain;
   f.generation = system.gpu.generation;
   f.library = system.library;
   f.cpu = system.cpu;
@@ -147,17 +142,15 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   }
   f.nodes = op.nodes > 0 ? op.nodes : std::max(1, static_cast<int>(std::ceil(f.ranks() / system.gpus_per_node)));
   const Tier* scale_up = system.tier(TierRole::scale_up);
-  const Tier* host = system.tier(TierRole::host);
-  if (const Tier* c2c = system.tier(TierRole::c2c)) host = c2c;
-  if (host == nullptr && scale_up != nullptr && scale_up->kind == TierKind::host) host = scale_up;
-  if (host != nullptr) {
+  if (const Tier* host = host_tier(system)) {
     f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has the link to itself
     f.host_latency = host->latency.value.value();
   }
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0]);
   f.channels = search_channels(f.usable_per_gpu, f.generation);
-  if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2) throw RequestError(system.name + ": has one GPU per domain; use --path nic");
-  if (f.local() > 1 && scale_up == nullptr && !(pair && op.path == Path::gpu_host))
+  if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
+    throw RequestError(system.name + ": has one GPU per domain; use --path nic");
+  if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {

@@ -13,14 +13,15 @@
 namespace fabricost {
 
 struct PipelineHandover {
-  Prediction one;      ///< a single hand-over
-  double count = 0;    ///< on the critical path
+  Prediction one;    ///< a single hand-over
+  double count = 0;  ///< on the critical path
   [[nodiscard]] Time total() const { return Time::from_value(count * one.seconds); }
 };
 
 /// \param activations bytes handed over per microbatch; \param path over which wires neighbouring stages talk
 /// \throws RequestError for fewer than 1 stage or microbatch, and as predict
-[[nodiscard]] inline PipelineHandover predict_pipeline(const System& system, const Bytes& activations, int stages, int microbatches, Path path = Path::gpu_gpu) {
+[[nodiscard]] inline PipelineHandover predict_pipeline(const System& system, const Bytes& activations, int stages, int microbatches,
+                                                       Path path = Path::gpu_gpu) {
   if (stages < 1 || microbatches < 1) throw RequestError("a pipeline needs at least one stage and one microbatch");
   PipelineHandover out{.one = predict(system, SendRecv{.bytes = activations, .path = path})};
   out.count = pipeline_schedule(Levels{2}, 0, stages, microbatches).steps();

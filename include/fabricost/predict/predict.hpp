@@ -22,11 +22,8 @@ inline constexpr Label gpu_label{"gpu"};
 /// The tier a level's time is spent in; the network tier where its taper binds.
 [[nodiscard]] inline Label tier_of(const System& system, const Fabric& f, const Operation& op, TermKind kind, int level) {
   if (kind == TermKind::launch) return gpu_label;
-  const bool host = op.collective == Collective::send_recv && op.path == Path::gpu_host;
   if (level == 0) {
-    const Tier* tier = host ? system.tier(TierRole::c2c) : system.tier(TierRole::scale_up);
-    if (host && tier == nullptr) tier = system.tier(TierRole::host);
-    if (tier == nullptr) tier = system.tier(TierRole::scale_up);
+    const Tier* tier = is_host_copy(op) ? host_tier(system) : system.tier(TierRole::scale_up);
     return tier != nullptr ? tier->name : gpu_label;
   }
   const Label& tapered = op.collective == Collective::all_to_all ? f.exchanges_tier : f.streams_tier;
@@ -35,11 +32,17 @@ inline constexpr Label gpu_label{"gpu"};
   return nic != nullptr ? nic->name : Label{"nic"};
 }
 
+/// No tuner rule is known for the library, so what runs was decided by price.
+[[nodiscard]] inline bool decided_by_price(const System& system, const Operation& op, const Choice& choice) {
+  return choice.rule == Choice::Rule::nccl && !follows_tuner(system.library) && !is_host_copy(op);
+}
+
 inline void check_size(double bytes) {
   if (!(bytes >= 0 && bytes < 1e18)) throw RequestError("a size must be between 0 and 10^18 bytes");
 }
 
-[[nodiscard]] inline Prediction finish(const System& system, const Operation& op, const Fabric& f, Candidate ran, const Line& line, bool by_price) {
+[[nodiscard]] inline Prediction finish(const System& system, const Operation& op, const Fabric& f, Candidate ran, const Line& line,
+                                       bool by_price) {
   const double bytes = op.bytes.value();
   Prediction p;
   p.operation = op;
@@ -52,10 +55,12 @@ inline void check_size(double bytes) {
   const Contributions parts = take_apart(line, bytes);
   for (const Contribution& part : parts) {
     p.seconds += part.seconds;
-    p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)], .tier = tier_of(system, f, op, part.kind, part.level), .time = Time::from_value(part.seconds)});
+    p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)],
+                 .tier = tier_of(system, f, op, part.kind, part.level),
+                 .time = Time::from_value(part.seconds)});
   }
   Certainty sure = certainty_of(system.constants, f, op.collective, ran, bytes);
-  if (op.collective == Collective::send_recv && op.path == Path::gpu_host)  // host copies are priced from the datasheet
+  if (is_host_copy(op))  // host copies are priced from the datasheet
     sure = {Basis::datasheet, system.constants.interval.unfitted_algorithm, sure.extrapolated};
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
@@ -72,35 +77,31 @@ inline void check_size(double bytes) {
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   const double bytes = op.bytes.value();
   detail::check_size(bytes);
-  const bool host = op.collective == Collective::send_recv && op.path == Path::gpu_host;
-  if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !host) {
+  const Fabric f = fabric_of(system, op);
+  const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
+  if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !is_host_copy(op)) {
     // the common question: ask the tuner for this size alone and price only what runs
-    const Fabric f = fabric_of(system, op);
-    const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
     const TunerTable table = allowed_rows(choice, in, f);
     if (table.exchange_limit > 0 || table.count > 0) {
       const Candidate ran = table.pick(bytes);
-      return detail::finish(system, op, f, ran, price(schedule_of(ran.algorithm, in.op, f), f, system.constants, ran.protocol, in.byte_wide), false);
+      const Line line = price(schedule_of(ran.algorithm, in.op, f), f, system.constants, ran.protocol, in.byte_wide);
+      return detail::finish(system, op, f, ran, line, false);
     }
   }
-  if (choice.rule == Choice::Rule::fastest && !host) {
-    const Fabric f = fabric_of(system, op);
-    const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
-    const Candidates candidates = allowed_candidates(choice, in, f);
-    if (candidates.count > 0) {
-      const PriceTable table{candidates, in, f, system.constants};
-      const int best = table.pick(bytes);
-      return detail::finish(system, op, f, table.candidate(best), table.line(best), false);
-    }
+  if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples
+    const PriceTable table{detail::candidates_or_throw(system, choice, in, f), in, f, system.constants};
+    const int best = table.pick(bytes);
+    return detail::finish(system, op, f, table.candidate(best), table.line(best), false);
   }
-  const Curve curve = compile(system, op, choice);
-  return detail::finish(system, op, curve.fabric(), curve.ran(bytes), curve.line(bytes), choice.rule == Choice::Rule::nccl && !follows_tuner(system.library) && !host);
+  const Curve curve = detail::compile_on(f, system, op, choice);
+  return detail::finish(system, op, f, curve.ran(bytes), curve.line(bytes), detail::decided_by_price(system, op, choice));
 }
 
 /// The same question at many sizes. \throws as predict
-[[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes, const Choice& choice = {}) {
+[[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes,
+                                                   const Choice& choice = {}) {
   const Curve curve = compile(system, op, choice);
-  const bool by_price = choice.rule == Choice::Rule::nccl && !follows_tuner(system.library);
+  const bool by_price = detail::decided_by_price(system, op, choice);
   std::vector<Prediction> out;
   out.reserve(sizes.size());
   Operation one = op;

@@ -28,8 +28,6 @@ struct Fabric {
   Label exchanges_tier;
   double usable_per_gpu = 0;   ///< what NCCL plans with inside the domain, one way
   Channels channels;           ///< what NCCL's search makes of that
-  int full_domain = 1;         ///< GPUs of a full domain
-  int gpus_per_node = 1;
   double host_link_rate = 0;   ///< one way GPU to host, after packet overhead; 0 when unknown
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate

@@ -18,7 +18,8 @@ struct LevelCost {
   double rate = 0;  ///< bytes per second of one endpoint, one direction
 };
 
-[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol, int channels, Collective op) {
+[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol, int channels,
+                                                          Collective op) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
   const double ring = detail::inner_ring_rate(fabric, c);
@@ -44,7 +45,8 @@ struct LevelCost {
 }
 
 /// The general price with the levels' costs given: what the tests drive with constants of their own.
-[[nodiscard]] inline Line price_phases(const Schedule& schedule, const std::array<LevelCost, 2>& cost, double launch, double floor, double overlap) {
+[[nodiscard]] inline Line price_phases(const Schedule& schedule, const std::array<LevelCost, 2>& cost, double launch, double floor,
+                                       double overlap) {
   Line line;
   line.overlap = overlap;
   line.base_part(TermKind::launch, 0, 1, launch);
@@ -72,12 +74,14 @@ struct LevelCost {
   return line;
 }
 
-[[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, int channels) {
+[[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol,
+                                        int channels) {
   auto cost = level_costs(fabric, c, protocol, channels, schedule.collective);
   if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
   const bool simple = protocol == Protocol::simple;
-  const double floor = simple ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)
-                              : protocol == Protocol::ll128 ? c.scale_up.ll128.floor : 0;
+  const double floor = simple                        ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)
+                       : protocol == Protocol::ll128 ? c.scale_up.ll128.floor
+                                                     : 0;
   const double overlap = simple ? c.scale_up.simple.overlap : protocol == Protocol::ll128 ? c.scale_up.ll128.overlap : 1;
   return price_phases(schedule, cost, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch, floor, overlap);
 }

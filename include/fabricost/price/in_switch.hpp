@@ -14,7 +14,7 @@
 
 namespace fabricost {
 
-inline constexpr double rack_growth_size = 64 * mebibyte;   ///< assumed: saturated where it was measured
+inline constexpr double rack_growth_size = 64 * mebibyte;  ///< assumed: saturated where it was measured
 inline constexpr double rack_measured_from = 512 * mebibyte;
 
 /// How much dearer the floor of in-switch reduction is in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
@@ -35,7 +35,9 @@ inline constexpr double rack_measured_from = 512 * mebibyte;
   const double floor = c.nvls.floor;
   line.base_part(TermKind::floor, 0, 1, std::max(0.1 * floor, floor + schedule.steps() * fabric.inner_latency));
   if (rack)
-    line.ramp({.shape = Ramp::Shape::exponential, .amplitude = transport.nvls_floor * rack_floor_factor(n) - c.launch - floor, .per_byte = 1 / rack_growth_size});
+    line.ramp({.shape = Ramp::Shape::exponential,
+               .amplitude = transport.nvls_floor * rack_floor_factor(n) - c.launch - floor,
+               .per_byte = 1 / rack_growth_size});
   else
     line.ramp({.shape = Ramp::Shape::exponential, .amplitude = floor * c.nvls.growth, .per_byte = 1 / c.nvls.growth_size});
   // all_gather and reduce_scatter move half of all_reduce's bus volume

@@ -74,7 +74,9 @@ struct Crossing {
   if (protocol == Protocol::ll) {
     line.base_part(TermKind::steps, 0, at.inner, with_latency(up.ll.hop, fabric.inner_latency));
     line.base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency));
-    line.ramp({.shape = Ramp::Shape::saturating_square, .level = 1, .amplitude = at.outer * 0.52 * t.tree_growth,
+    line.ramp({.shape = Ramp::Shape::saturating_square,
+               .level = 1,
+               .amplitude = at.outer * 0.52 * t.tree_growth,
                .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
     rate *= t.ll_share;
   } else if (protocol == Protocol::ll128) {
@@ -86,7 +88,11 @@ struct Crossing {
     line.latency_part(TermKind::floor, 0, 1, up.simple.floor);
     line.latency_part(TermKind::steps, 0, at.inner, with_latency(up.simple.hop, fabric.inner_latency));
     line.latency_part(TermKind::steps, 1, at.outer, 0.25 * step);
-    line.ramp({.shape = Ramp::Shape::saturating, .inside = true, .level = 1, .amplitude = at.outer * 0.75 * step, .per_byte = 1 / (52 * kilobyte)});
+    line.ramp({.shape = Ramp::Shape::saturating,
+               .inside = true,
+               .level = 1,
+               .amplitude = at.outer * 0.75 * step,
+               .per_byte = 1 / (52 * kilobyte)});
     line.overlap = 1.3;
   }
   line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
@@ -102,8 +108,9 @@ struct Crossing {
   const double passes = std::max(1.0, schedule.bytes(0));  // of S through a GPU
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
   const double spread = fabric.domains() > 2 && schedule.collective == Collective::all_reduce ? 1 / 1.85 : 1;
-  const double outer = network > 0 ? 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
-                                   : 1e30;
+  const double outer =
+      network > 0 ? 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
+                  : 1e30;
   const double rate = detail::soft_smaller(inner, outer);
   const double kilobyte = 1e3 * fabric.nics;
   const int level = outer <= inner ? 1 : 0;
@@ -116,7 +123,10 @@ struct Crossing {
     const double longer = std::pow(std::min(std::max(chain, 1.0), 14.0) / 6, 1.1);
     line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * longer, fabric.inner_latency));
     line.base_part(TermKind::steps, 1, network, with_latency(t.tree_step, fabric.outer_latency));
-    line.ramp({.shape = Ramp::Shape::saturating_square, .level = 1, .amplitude = network * t.tree_growth, .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
+    line.ramp({.shape = Ramp::Shape::saturating_square,
+               .level = 1,
+               .amplitude = network * t.tree_growth,
+               .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
     share = network > 0 ? t.ll_share : 0.25;
   } else if (protocol == Protocol::ll128) {
     line.base_part(TermKind::steps, 0, chain, with_latency(5 * up.ll.hop, fabric.inner_latency));
@@ -168,7 +178,8 @@ struct Crossing {
   }
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);
   line.base_part(TermKind::steps, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
-  line.ramp({.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit * n)});
+  line.ramp(
+      {.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit * n)});
   const double inside = (schedule.bytes(0) + 1 / n) / detail::inner_ring_rate(fabric, c);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.exchanges);
   const double together = norm(inside, across, 2);

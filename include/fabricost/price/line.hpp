@@ -18,7 +18,8 @@ namespace fabricost {
 
 /// What a part of the time is spent on.
 enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy };
-inline constexpr std::array<const char*, 6> term_names{"launch", "serial steps", "protocol floor", "latency growth", "wire", "local copies"};
+inline constexpr std::array<const char*, 6> term_names{"launch",         "serial steps", "protocol floor",
+                                                       "latency growth", "wire",         "local copies"};
 [[nodiscard]] constexpr const char* name(TermKind kind) { return term_names[static_cast<std::size_t>(kind)]; }
 
 /// count x each: seconds in base and latency, seconds per byte of S in rate.
@@ -102,7 +103,9 @@ struct Line {
   }
 
   Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, {kind, level, count, each}); }
-  Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, {kind, level, count, each}); }
+  Line& latency_part(TermKind kind, int level, double count, double each) {
+    return add(latency_parts, latency, {kind, level, count, each});
+  }
   Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, {kind, level, count, each}); }
   Line& ramp(const Ramp& added) {
     if (added.amplitude > 0)

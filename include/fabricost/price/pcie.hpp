@@ -39,7 +39,7 @@ namespace fabricost {
   const double k = schedule.steps(0);
   const double bytes = schedule.bytes(0);
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;
-  const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
+  const bool exchange = is_exchange(op);
   const double ll_rate = c.ll_share[reach] * fabric.pcie_rate;
   const double rate = pcie_rate_factor(c, op, reach) * c.simple_share[reach] * fabric.pcie_rate;
 

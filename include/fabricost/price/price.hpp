@@ -39,7 +39,8 @@ namespace fabricost {
     case Algorithm::direct: return direct_schedule(op, levels);
     case Algorithm::torus_bucket: {
       const std::span<const int> dims{fabric.torus.data(), static_cast<std::size_t>(fabric.torus_axes)};
-      return op == Collective::all_to_all ? torus_exchange_schedule(levels, dims, fabric.wrap) : torus_schedule(op, levels, dims, fabric.wrap);
+      return op == Collective::all_to_all ? torus_exchange_schedule(levels, dims, fabric.wrap)
+                                          : torus_schedule(op, levels, dims, fabric.wrap);
     }
     case Algorithm::one_shot: return one_shot_schedule(levels);
     case Algorithm::two_shot: return two_shot_schedule(levels);
@@ -51,7 +52,7 @@ namespace fabricost {
 /// True when a form was fitted to measurements of this (algorithm, fabric); otherwise the price comes from the schedule alone.
 [[nodiscard]] inline bool has_fitted_form(Algorithm algorithm, Collective op, const Fabric& fabric) {
   if (fabric.library == Library::other) return false;
-  const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
+  const bool exchange = is_exchange(op);
   switch (algorithm) {
     case Algorithm::ring: return !exchange;
     case Algorithm::direct: return exchange;
@@ -84,7 +85,7 @@ namespace fabricost {
       break;
     case Algorithm::nvls_tree: return price_nvls_tree(schedule, fabric, c);
     case Algorithm::direct:
-      if (!fitted || (schedule.collective != Collective::all_to_all && schedule.collective != Collective::send_recv)) break;
+      if (!fitted || !is_exchange(schedule.collective)) break;
       if (across) return price_internode_exchange(schedule, fabric, c);
       if (fabric.over_pcie) return price_pcie(schedule, fabric, c.pcie, protocol);
       return price_exchange(schedule, fabric, c.scale_up, protocol);
@@ -96,14 +97,15 @@ namespace fabricost {
 /// Half width in log time of the interval nine in ten points fall into, for what ran on a measured machine of this kind.
 [[nodiscard]] inline double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric) {
   const bool across = fabric.domains() > 1;
-  const bool exchange = op == Collective::all_to_all || op == Collective::send_recv;
+  const bool exchange = is_exchange(op);
   const auto by_protocol = [&](double ll, double ll128, double simple) {
     return ran.protocol == Protocol::ll ? ll : ran.protocol == Protocol::ll128 ? ll128 : simple;
   };
   if (!has_fitted_form(ran.algorithm, op, fabric)) return w.unfitted_algorithm;
   if (exchange && across) return w.internode_exchange;
   if (fabric.over_pcie && !across)
-    return exchange ? by_protocol(w.pcie_exchange_ll, w.pcie_exchange_ll, w.pcie_exchange_simple) : by_protocol(w.pcie_ll, w.pcie_ll, w.pcie_simple);
+    return exchange ? by_protocol(w.pcie_exchange_ll, w.pcie_exchange_ll, w.pcie_exchange_simple)
+                    : by_protocol(w.pcie_ll, w.pcie_ll, w.pcie_simple);
   if (exchange) return by_protocol(w.exchange_ll, w.exchange_ll, w.exchange_simple);
   switch (ran.algorithm) {
     case Algorithm::ring:

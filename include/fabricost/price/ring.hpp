@@ -55,7 +55,8 @@ namespace detail {
     line.ramp({.shape = Ramp::Shape::square,
                .amplitude = ll.full_threads + ll.forward * forwards + (ll.reduce + ll.reduce_int8 * wide) * reducing,
                .per_byte = 1 / threads});
-    line.ramp({.shape = Ramp::Shape::channels, .amplitude = ll.channels_cost, .per_byte = 1 / threads, .limit = static_cast<double>(channels)});
+    line.ramp(
+        {.shape = Ramp::Shape::channels, .amplitude = ll.channels_cost, .per_byte = 1 / threads, .limit = static_cast<double>(channels)});
     line.chunk = threads * channels;
     line.chunk_seconds = (bytes / message + 1) * ll.chunk / std::min(ll.channel_rate, fabric.inner_rate / channels);
     line.chunk_share = ll.chunk_share;

@@ -23,8 +23,11 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
     // at the outer levels what leaves a group includes traffic bound further out
     const double leaving = n - below;
     const bool outer = level > 0;
-    out.add({.level = level, .stage = staged ? level : 0, .steps = steps_per_partner > 0 ? steps_per_partner * partners : 1,
-             .bytes = outer ? below * leaving / n : partners / n, .message = 1 / n,
+    out.add({.level = level,
+             .stage = staged ? level : 0,
+             .steps = steps_per_partner > 0 ? steps_per_partner * partners : 1,
+             .bytes = outer ? below * leaving / n : partners / n,
+             .message = 1 / n,
              .reduces = out.collective == Collective::reduce_scatter ? partners : 0});
   }
 }
@@ -60,7 +63,8 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
       const double period = 2 * distance;
       blocks = std::floor(n / period) * distance + std::fmax(0, std::fmod(n, period) - distance);
     }
-    const double crossing = levels.count > 1 ? (std::fmin(g, distance) - std::fmax(0, distance - (n - g))) / g : 0;  // share of ranks whose partner is outside
+    const double crossing =
+        levels.count > 1 ? (std::fmin(g, distance) - std::fmax(0, distance - (n - g))) / g : 0;  // share of ranks whose partner is outside
     inside += blocks / n * (1 - crossing);
     across += blocks / n * crossing * g;
   }

@@ -30,10 +30,20 @@ namespace fabricost {
     const double partners = std::exp2(steps);
     // near first: S is already divided by all ranks below; far first: by all ranks above
     const double share = near_first ? 1 : levels.below(level) / outer;
-    out.add({.level = level, .stage = level, .steps = halves * steps, .bytes = halves * share * (partners - 1) / partners,
-             .message = 1 / n, .forwards = steps, .reduces = reducing * steps});
+    out.add({.level = level,
+             .stage = level,
+             .steps = halves * steps,
+             .bytes = halves * share * (partners - 1) / partners,
+             .message = 1 / n,
+             .forwards = steps,
+             .reduces = reducing * steps});
     if (partners < size)  // ranks beyond the power of two fold in before and get the result after
-      out.add({.level = level, .stage = levels.count + level, .steps = 2, .bytes = (near_first ? 1 : share) * halves, .message = 1, .reduces = reducing});
+      out.add({.level = level,
+               .stage = levels.count + level,
+               .steps = 2,
+               .bytes = (near_first ? 1 : share) * halves,
+               .message = 1,
+               .reduces = reducing});
   }
   return out;
 }

@@ -18,7 +18,8 @@ namespace fabricost {
   if (levels.ranks() <= 1) return out;
   const bool both = collective == Collective::all_reduce;
   // one direction carries a rank's own part up, the other the result down; the busier one counts
-  out.add({.level = 0, .steps = both ? 2.0 : 1.0, .bytes = both ? 1 + 1 / n : 1, .message = 1 / n, .reduces = reduces(collective) ? 1.0 : 0.0});
+  out.add(
+      {.level = 0, .steps = both ? 2.0 : 1.0, .bytes = both ? 1 + 1 / n : 1, .message = 1 / n, .reduces = reduces(collective) ? 1.0 : 0.0});
   return out;
 }
 
@@ -41,7 +42,11 @@ namespace fabricost {
   if (levels.ranks() <= 1) return out;
   const bool chain = algorithm == Algorithm::collnet_chain;
   if (g > 1)
-    out.add({.level = 0, .steps = chain ? 2 * (g - 1) : 2, .bytes = (collective == Collective::all_reduce ? 2 : 1) * (chain ? 1 : (g - 1) / g), .message = chain ? 1 : 1 / g, .reduces = 1});
+    out.add({.level = 0,
+             .steps = chain ? 2 * (g - 1) : 2,
+             .bytes = (collective == Collective::all_reduce ? 2 : 1) * (chain ? 1 : (g - 1) / g),
+             .message = chain ? 1 : 1 / g,
+             .reduces = 1});
   for (int level = 1; level < levels.count; ++level) out.add({.level = level, .steps = 2, .bytes = 1, .message = 1 / g, .reduces = 1});
   return out;
 }

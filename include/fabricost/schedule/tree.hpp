@@ -22,13 +22,21 @@ namespace fabricost {
   const double N = n / g;
   if (g > 1) {
     const double steps = ways * (g - 1);
-    out.add({.level = 0, .steps = steps, .bytes = g > 2 ? ways : 1, .message = 1, .forwards = collective == Collective::reduce ? 0.0 : g - 1,
+    out.add({.level = 0,
+             .steps = steps,
+             .bytes = g > 2 ? ways : 1,
+             .message = 1,
+             .forwards = collective == Collective::reduce ? 0.0 : g - 1,
              .reduces = reduces(collective) ? g - 1 : 0.0});
   }
   for (int level = 1; level < levels.count; ++level) {
     const double steps = ways * std::log2(levels.size(level));
-    out.add({.level = level, .steps = steps, .bytes = both && N > 2 ? 2.0 : 1.0, .message = 1,
-             .forwards = collective == Collective::reduce ? 0 : steps / ways, .reduces = reduces(collective) ? steps / ways : 0});
+    out.add({.level = level,
+             .steps = steps,
+             .bytes = both && N > 2 ? 2.0 : 1.0,
+             .message = 1,
+             .forwards = collective == Collective::reduce ? 0 : steps / ways,
+             .reduces = reduces(collective) ? steps / ways : 0});
   }
   return out;
 }
