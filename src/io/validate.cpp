@@ -3,7 +3,8 @@
 
 #include <fabricost/io/validate.hpp>
 
-#include <fabricost/io/load.hpp>
+#include "io/machines.hpp"
+
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
@@ -12,9 +13,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <memory>
-#include <set>
-#include <tuple>
 
 namespace fabricost {
 
@@ -28,97 +26,6 @@ double quantile(const std::vector<double>& sorted, double p) {
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-/// The calibration asked for is not there: no point's fault, and no reason to skip them all.
-struct CalibrationFault {
-  std::string message;
-};
-
-/// Machines as the points found them, each loaded once.
-class Machines {
- public:
-  explicit Machines(std::string calibration) : calibration_(std::move(calibration)) {}
-
-  /// \throws RequestError for an unknown name
-  const System& of(const Point& point) {
-    const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value()};
-    const auto found = seen_.find(key);
-    if (found != seen_.end()) return *found->second;
-    const System& plain = loaded(point.system, {});
-    const System& fitting = loaded(point.system, overrides(plain, point));
-    seen_.emplace(key, &fitting);
-    return fitting;
-  }
-
- private:
-  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double>;
-
-  const System& loaded(const std::string& name, const std::vector<std::string>& changes) {
-    auto& slot = systems_[{name, changes}];
-    if (slot) return *slot;
-    try {
-      slot = std::make_unique<System>(load_system(name, changes, calibration_));
-    } catch (const RequestError& error) {
-      if (!calibration_.empty() && known_without_calibration(name)) throw CalibrationFault{error.what()};
-      throw;
-    } catch (const SpecError& error) {
-      if (changes.empty()) throw;
-      throw RequestError(fmt::format("{} cannot have {}: {}", name, fmt::join(changes, ", "), first_line(error.issues().front().message)));
-    }
-    return *slot;
-  }
-  static bool known_without_calibration(const std::string& name) {
-    try {
-      (void)load_system(name, {}, "none");
-      return true;
-    } catch (const RequestError&) {
-      return false;
-    }
-  }
-
-  /// What the point knows of its NICs and the machine's description says otherwise.
-  static std::vector<std::string> overrides(const System& system, const Point& point) {
-    std::vector<std::string> out;
-    const Tier* nic = system.tier(TierRole::nic);
-    if (nic == nullptr) return out;
-    const auto set = [&](std::string_view key, std::string_view value) {
-      out.push_back(fmt::format("tiers.{}.{}={}", nic->name.view(), key, value));
-    };
-    if (point.gpu_direct && *point.gpu_direct != nic->gpu_direct) set("gdr", *point.gpu_direct ? "true" : "false");
-    if (point.sharp && *point.sharp != nic->sharp) set("sharp", *point.sharp ? "true" : "false");
-    const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions say what of it is payload
-    const double own = nic->bandwidth.value.value();
-    const bool other_rate = rate > 0 && std::fabs(rate / own - 1) > 0.1;
-    const bool other_count = point.nics_per_node > 0 && point.nics_per_node != nic->endpoints;
-    // twice as many ports of half the rate are the same way out
-    if (other_rate && other_count && std::fabs(rate * point.nics_per_node / (own * nic->endpoints) - 1) < 0.1) return out;
-    if (other_count) set("endpoints", std::to_string(point.nics_per_node));
-    if (other_rate) set("bandwidth", fmt::format("{:.17g} GB/s per direction", rate / 1e9));
-    return out;
-  }
-
-  std::string calibration_;
-  std::map<std::pair<std::string, std::vector<std::string>>, std::unique_ptr<System>> systems_;
-  std::map<Key, const System*> seen_;
-};
-
-/// The question a point answers. nccl-tests' send_recv goes round all ranks, so between nodes when there are several.
-Operation question_of(const Point& point, const System& system) {
-  Operation op{.collective = point.collective,
-               .bytes = Bytes::from_value(point.bytes),
-               .ranks = point.ranks(),
-               .nodes = point.nodes,
-               .dtype = point.dtype};
-  if (point.collective == Collective::send_recv) {
-    const bool one_domain =
-        point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
-    op.path = one_domain ? Path::gpu_gpu : Path::nic;
-    op.ranks = 2;
-    if (one_domain) op.nodes = 1;
-  }
-  return op;
-}
 
 const char* size_group(double bytes) {
   return bytes <= 64 * kibibyte ? "<=64 KiB" : bytes <= mebibyte ? "<=1 MiB" : bytes <= 32 * mebibyte ? "<=32 MiB" : "above";
@@ -171,17 +78,17 @@ ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
 ValidationReport validate(const Points& points, const ValidationOptions& options) {
   ValidationReport out;
   out.skipped = points.skipped;
-  Machines machines(options.calibration);
+  io::Machines machines(options.calibration, options.adjust);
   std::vector<Point> known;
   for (const Point& point : points.points) {
     try {
       const System& system = machines.of(point);
       known.push_back(point);
       if (known.back().gpus_per_node == 0) known.back().gpus_per_node = system.gpus_per_node;
-    } catch (const CalibrationFault& fault) {
+    } catch (const io::CalibrationFault& fault) {
       throw RequestError(fault.message);
     } catch (const RequestError& error) {
-      count_skipped(out.skipped, first_line(error.what()), point.repeats);
+      count_skipped(out.skipped, io::first_line(error.what()), point.repeats);
     }
   }
   if (!options.raw) known = merge_repeats(known);
@@ -193,10 +100,10 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
     try {
       const System& system = machines.of(point);
       const Choice choice{.rule = options.rule, .algorithm = point.algorithm, .protocol = point.protocol};
-      Prediction prediction = predict(system, question_of(point, system), choice);
+      Prediction prediction = predict(system, io::question_of(point, system), choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {
-      count_skipped(out.skipped, first_line(error.what()), point.repeats);
+      count_skipped(out.skipped, io::first_line(error.what()), point.repeats);
     }
   }
   std::vector<const ComparedPoint*> all;

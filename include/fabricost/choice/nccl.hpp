@@ -93,6 +93,10 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
 [[nodiscard]] inline TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide) {
   TunerTable table;
   const double n = f.ranks(), N = f.domains(), g = f.local();
+  if (f.library == Library::oneccl) {  // one kernel at all sizes: its measured curves have no step
+    table.add({is_exchange(op) ? Algorithm::direct : Algorithm::ring, Protocol::simple}, 0, 1);
+    return table;
+  }
   if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
     table.exchange_limit = f.over_pcie && N <= 1 ? (n <= 2 ? 64 : 32) * kibibyte : exchange_ll_limit;

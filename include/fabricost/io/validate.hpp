@@ -7,6 +7,7 @@
 #include <fabricost/io/points.hpp>
 #include <fabricost/predict/prediction.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ValidationOptions {
   Choice::Rule rule = Choice::Rule::nccl;
   std::string calibration{};  ///< as in load_system
   bool raw = false;           ///< keep repeats instead of merging them by their median
+  std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: constants that are in no file yet
 };
 
 /// One measured point and what was predicted for it.

@@ -94,27 +94,33 @@ namespace fabricost {
   return price_generic(schedule, fabric, c, protocol, channels);
 }
 
-/// Half width in log time of the interval nine in ten points fall into, for what ran on a measured machine of this kind.
-[[nodiscard]] inline double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric) {
+/// Which of the interval widths speaks for what ran: the class of points whose residuals it was taken from.
+[[nodiscard]] inline double IntervalWidths::*interval_class(Candidate ran, Collective op, const Fabric& fabric) {
+  using W = IntervalWidths;
   const bool across = fabric.domains() > 1;
   const bool exchange = is_exchange(op);
-  const auto by_protocol = [&](double ll, double ll128, double simple) {
+  const auto by_protocol = [&](double W::*ll, double W::*ll128, double W::*simple) {
     return ran.protocol == Protocol::ll ? ll : ran.protocol == Protocol::ll128 ? ll128 : simple;
   };
-  if (!has_fitted_form(ran.algorithm, op, fabric)) return w.unfitted_algorithm;
-  if (exchange && across) return w.internode_exchange;
+  if (!has_fitted_form(ran.algorithm, op, fabric)) return &W::unfitted_algorithm;
+  if (exchange && across) return &W::internode_exchange;
   if (fabric.over_pcie && !across)
-    return exchange ? by_protocol(w.pcie_exchange_ll, w.pcie_exchange_ll, w.pcie_exchange_simple)
-                    : by_protocol(w.pcie_ll, w.pcie_ll, w.pcie_simple);
-  if (exchange) return by_protocol(w.exchange_ll, w.exchange_ll, w.exchange_simple);
+    return exchange ? by_protocol(&W::pcie_exchange_ll, &W::pcie_exchange_ll, &W::pcie_exchange_simple)
+                    : by_protocol(&W::pcie_ll, &W::pcie_ll, &W::pcie_simple);
+  if (exchange) return by_protocol(&W::exchange_ll, &W::exchange_ll, &W::exchange_simple);
   switch (ran.algorithm) {
     case Algorithm::ring:
-      return across ? by_protocol(w.internode_ring_ll, w.internode_ring_ll128, w.internode_ring_simple)
-                    : by_protocol(w.ring_ll, w.ring_ll128, w.ring_simple);
-    case Algorithm::tree: return by_protocol(w.tree_ll, w.tree_ll128, w.tree_simple);
-    case Algorithm::nvls: return fabric.local() > 8 ? w.nvls_tree : w.nvls;
-    default: return w.nvls_tree;
+      return across ? by_protocol(&W::internode_ring_ll, &W::internode_ring_ll128, &W::internode_ring_simple)
+                    : by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
+    case Algorithm::tree: return by_protocol(&W::tree_ll, &W::tree_ll128, &W::tree_simple);
+    case Algorithm::nvls: return fabric.local() > 8 ? &W::nvls_tree : &W::nvls;
+    default: return &W::nvls_tree;
   }
+}
+
+/// Half width in log time of the interval nine in ten points fall into, for what ran on a measured machine of this kind.
+[[nodiscard]] inline double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric) {
+  return w.*interval_class(ran, op, fabric);
 }
 
 }  // namespace fabricost

@@ -1,0 +1,316 @@
+#pragma once
+/// \file fit.hpp
+/// Fitting the constants of price/ to measured times.
+///
+///   residual_i = (log predicted_i - log measured_i) / scale_i,  soft-L1 loss;   unknowns: log(constant / prior)
+///
+/// The pair that ran (algorithm, protocol) is settled before, by the choice: never a minimum over pairs, since NCCL's own choice is
+/// not one. Machines share what physics shares: those of one generation their scale-up constants, those of one transport what lies
+/// between nodes, and in a joint fit of several generations the constants marked `shared` are one for all.
+/// The prior is Gaussian: a spread of its own for every constant, and a common factor on all latencies and on all rates of a block,
+/// so that one measured latency informs the others.
+
+#include <fabricost/calibrate/least_squares.hpp>
+#include <fabricost/calibrate/parameters.hpp>
+#include <fabricost/price/price.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// One set of constants to be fitted.
+struct Block {
+  ConstantSet set = ConstantSet::scale_up;
+  std::string name;     ///< of what shares it: a generation, a transport, a system
+  Constants prior;      ///< where it starts and what it is held to
+  double spread = 1;    ///< how much the table's own spreads are widened; ignored where `flat` is above zero
+  double flat = 0;      ///< one spread for every constant
+  double latency = 0;   ///< standard deviation, in log, of the common factor on latencies
+  double rate = 0;      ///< the same on rates
+};
+
+/// Points that one Line prices.
+struct Series {
+  std::size_t machine = 0;
+  Fabric fabric;
+  Schedule schedule;
+  Candidate ran;
+  Collective op = Collective::all_reduce;
+  bool byte_wide = false;
+  double scale = 0.04;  ///< of the loss, in log: residuals well below count by their squares, well above by their size
+  std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: a question asked of the fit, no point of it
+};
+
+/// A machine of the data and the blocks that hold its constants; none: those stay as they are.
+struct FittedMachine {
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  Constants constants;  ///< with everything that is not fitted
+  std::array<std::size_t, 3> block{none, none, none};  ///< by ConstantSet
+};
+
+struct FitOptions {
+  int starts = 3;         ///< the prior, then points scattered around it
+  bool share = false;     ///< constants marked `shared` are one for all blocks of a set
+  int most_steps = 200;
+};
+
+/// A fitted constant.
+struct Unknown {
+  const Parameter* parameter = nullptr;
+  std::vector<std::size_t> blocks;  ///< it belongs to
+  double prior_deviation = 0;       ///< standard deviations in log
+  double deviation = 0;
+  double change = 0;                ///< log(fitted / prior)
+  int partner = -1;  ///< the unknown it is most strongly correlated with
+  double correlation = 0;
+  /// What the data did not narrow stays at the prior, moved only with the common factors.
+  [[nodiscard]] bool determined() const { return deviation < 0.7 * prior_deviation; }
+};
+
+struct Fit {
+  std::vector<Constants> blocks;  ///< the prior of each block with its set replaced by what was fitted
+  std::vector<Unknown> unknowns;
+  std::vector<std::vector<double>> residuals;  ///< log predicted - log measured, by series
+  std::vector<std::vector<double>> deviation;  ///< of log predicted from the constants' uncertainty, by series
+  double cost = 0, noise = 0;                  ///< noise: robust spread of the residuals, in units of their scale
+  int steps = 0;
+  bool converged = false;
+};
+
+namespace detail {
+
+/// Sets the constants of a set to the prior's times exp(change). A transport's other constants keep their ratio to what they would be
+/// by following its tree_step.
+inline void apply_changes(Constants& into, const Block& block, std::span<const double> change) {
+  const std::span<const Parameter> parameters = parameters_of(block.set);
+  Constants follow, followed;
+  const bool transport = block.set == ConstantSet::transport;
+  if (transport) {
+    const double step = block.prior.transport.tree_step;
+    follow.transport = TransportConstants::from_tree_step(step);
+    followed.transport = TransportConstants::from_tree_step(step * std::exp(change[0]));
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i];
+    double value = p.value(block.prior);
+    if (value > 0) {
+      if (transport && i > 0) value *= p.value(followed) / p.value(follow);
+      if (change[i] != 0) value *= std::exp(change[i]);
+      value = std::clamp(value, p.least, p.most);
+    }
+    p.of(into) = value;
+  }
+}
+
+/// The problem that `minimise` is given.
+class ConstantsProblem {
+ public:
+  ConstantsProblem(const std::vector<Block>& blocks, const std::vector<FittedMachine>& machines, const std::vector<Series>& series,
+                   const FitOptions& options)
+      : blocks_(blocks), machines_(machines), series_(series), options_(options) {
+    first_.push_back(0);
+    for (const Series& s : series_) first_.push_back(first_.back() + static_cast<Eigen::Index>(s.bytes.size()));
+    for (const Block& b : blocks_) slots_.emplace_back(parameters_of(b.set).size(), -1);
+    name_unknowns();
+    whiten();
+  }
+
+  [[nodiscard]] std::vector<Unknown>& unknowns() { return unknowns_; }
+  [[nodiscard]] Eigen::Index count() const { return static_cast<Eigen::Index>(unknowns_.size()); }
+  [[nodiscard]] Eigen::VectorXd weights() const {
+    Eigen::VectorXd w(first_.back());
+    for (std::size_t s = 0; s < series_.size(); ++s)
+      for (std::size_t i = 0; i < series_[s].bytes.size(); ++i) w[first_[s] + static_cast<Eigen::Index>(i)] = series_[s].weight[i];
+    return w;
+  }
+  /// log changes from whitened unknowns
+  [[nodiscard]] Eigen::VectorXd changes(const Eigen::VectorXd& u) const { return root_ * u; }
+  [[nodiscard]] const Eigen::MatrixXd& root() const { return root_; }
+  [[nodiscard]] Eigen::Index first(std::size_t series) const { return first_[series]; }
+
+  [[nodiscard]] Constants constants_of(std::size_t block, const Eigen::VectorXd& change) const {
+    Constants out = blocks_[block].prior;
+    apply_changes(out, blocks_[block], block_changes(block, change));
+    return out;
+  }
+
+  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) const {
+    Eigen::VectorXd r(first_.back());
+    const Eigen::VectorXd change = changes(u);
+    for (std::size_t m = 0; m < machines_.size(); ++m) evaluate(m, change, r);
+    return r;
+  }
+
+  /// Forward differences, only over the machines a constant belongs to.
+  [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) const {
+    const Eigen::VectorXd base = residuals(u);
+    const Eigen::VectorXd change = changes(u);
+    Eigen::MatrixXd by_change = Eigen::MatrixXd::Zero(first_.back(), count());
+    Eigen::VectorXd moved = base;
+    constexpr double h = 1e-6;
+    for (Eigen::Index k = 0; k < count(); ++k) {
+      Eigen::VectorXd there = change;
+      there[k] += h;
+      for (std::size_t m = 0; m < machines_.size(); ++m) {
+        if (!concerns(unknowns_[static_cast<std::size_t>(k)], machines_[m])) continue;
+        evaluate(m, there, moved);
+        for (std::size_t s = 0; s < series_.size(); ++s) {
+          if (series_[s].machine != m) continue;
+          const Eigen::Index n = first_[s + 1] - first_[s];
+          by_change.col(k).segment(first_[s], n) = (moved.segment(first_[s], n) - base.segment(first_[s], n)) / h;
+        }
+      }
+    }
+    return by_change * root_;
+  }
+
+ private:
+  /// Every constant with a positive prior that is not held, once per block, or once for all where it is shared.
+  void name_unknowns() {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      const std::span<const Parameter> parameters = parameters_of(blocks_[b].set);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Parameter& p = parameters[i];
+        if (p.fitted == Fitted::held || !(p.value(blocks_[b].prior) > 0)) continue;
+        if (options_.share && p.fitted == Fitted::shared) {
+          const auto same = std::find_if(unknowns_.begin(), unknowns_.end(), [&](const Unknown& u) { return u.parameter == &p; });
+          if (same != unknowns_.end()) {
+            same->blocks.push_back(b);
+            slots_[b][i] = static_cast<int>(same - unknowns_.begin());
+            continue;
+          }
+        }
+        slots_[b][i] = static_cast<int>(unknowns_.size());
+        unknowns_.push_back({.parameter = &p, .blocks = {b}});
+      }
+    }
+  }
+
+  /// root_ root_' is the prior's covariance.
+  void whiten() {
+    Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(count(), count());
+    for (Eigen::Index k = 0; k < count(); ++k) {
+      const Unknown& a = unknowns_[static_cast<std::size_t>(k)];
+      const Block& block = blocks_[a.blocks.front()];
+      const double own = block.flat > 0 ? block.flat : block.spread * a.parameter->spread;
+      covariance(k, k) = own * own;
+      for (Eigen::Index l = 0; l < count(); ++l) {
+        const Unknown& b = unknowns_[static_cast<std::size_t>(l)];
+        if (a.blocks.size() > 1 || b.blocks.size() > 1 || a.blocks.front() != b.blocks.front()) continue;
+        covariance(k, l) += block.latency * block.latency * a.parameter->latency * b.parameter->latency +
+                            block.rate * block.rate * a.parameter->rate * b.parameter->rate;
+      }
+    }
+    for (Eigen::Index k = 0; k < count(); ++k) unknowns_[static_cast<std::size_t>(k)].prior_deviation = std::sqrt(covariance(k, k));
+    root_ = covariance.llt().matrixL();
+  }
+
+  [[nodiscard]] std::vector<double> block_changes(std::size_t block, const Eigen::VectorXd& change) const {
+    std::vector<double> out(slots_[block].size(), 0.0);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (slots_[block][i] >= 0) out[i] = change[slots_[block][i]];
+    return out;
+  }
+
+  [[nodiscard]] static bool concerns(const Unknown& unknown, const FittedMachine& machine) {
+    return std::any_of(unknown.blocks.begin(), unknown.blocks.end(), [&](std::size_t b) {
+      return std::find(machine.block.begin(), machine.block.end(), b) != machine.block.end();
+    });
+  }
+
+  void evaluate(std::size_t machine, const Eigen::VectorXd& change, Eigen::VectorXd& r) const {
+    Constants c = machines_[machine].constants;
+    for (const std::size_t b : machines_[machine].block)
+      if (b != FittedMachine::none) apply_changes(c, blocks_[b], block_changes(b, change));
+    for (std::size_t s = 0; s < series_.size(); ++s) {
+      const Series& points = series_[s];
+      if (points.machine != machine) continue;
+      const Line line = price(points.schedule, points.fabric, c, points.ran.protocol, points.byte_wide);
+      for (std::size_t i = 0; i < points.bytes.size(); ++i)
+        r[first_[s] + static_cast<Eigen::Index>(i)] = (std::log(line(points.bytes[i])) - points.log_seconds[i]) / points.scale;
+    }
+  }
+
+  const std::vector<Block>& blocks_;
+  const std::vector<FittedMachine>& machines_;
+  const std::vector<Series>& series_;
+  FitOptions options_;
+  std::vector<Eigen::Index> first_;
+  std::vector<std::vector<int>> slots_;  ///< unknown of a block's parameter, or -1
+  std::vector<Unknown> unknowns_;
+  Eigen::MatrixXd root_;
+};
+
+/// The same scatter on every machine: std::normal_distribution is not.
+class Scatter {
+ public:
+  [[nodiscard]] double next() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) {
+      state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+      sum += static_cast<double>(state_ >> 11) * 0x1.0p-53;
+    }
+    return sum;
+  }
+
+ private:
+  unsigned long long state_ = 20240517;
+};
+
+}  // namespace detail
+
+/// The constants that explain the measured times best. Bounds are those of the parameter tables; `starts` minimisations, the best kept.
+/// Machines, blocks and series refer to each other by index.
+[[nodiscard]] inline Fit fit_constants(const std::vector<Block>& blocks, const std::vector<FittedMachine>& machines,
+                                       const std::vector<Series>& series, const FitOptions& options = {}) {
+  detail::ConstantsProblem problem(blocks, machines, series, options);
+  const Eigen::VectorXd weights = problem.weights();
+  LeastSquares best;
+  detail::Scatter scatter;
+  for (int start = 0; start < std::max(1, options.starts); ++start) {
+    Eigen::VectorXd u = Eigen::VectorXd::Zero(problem.count());
+    if (start > 0)
+      for (Eigen::Index k = 0; k < u.size(); ++k) u[k] = scatter.next();
+    LeastSquares found = minimise(problem, u, weights, options.most_steps);
+    if (found.cost < best.cost) best = std::move(found);
+  }
+  Fit out;
+  out.cost = best.cost;
+  out.noise = best.noise;
+  out.steps = best.steps;
+  out.converged = best.converged;
+  const Eigen::VectorXd change = problem.changes(best.unknowns);
+  const Eigen::MatrixXd covariance = problem.root() * best.covariance * problem.root().transpose();
+  for (std::size_t b = 0; b < blocks.size(); ++b) out.blocks.push_back(problem.constants_of(b, change));
+  out.unknowns = std::move(problem.unknowns());
+  for (Eigen::Index k = 0; k < change.size(); ++k) {
+    Unknown& unknown = out.unknowns[static_cast<std::size_t>(k)];
+    unknown.change = change[k];
+    unknown.deviation = std::sqrt(covariance(k, k));
+    for (Eigen::Index l = 0; l < change.size(); ++l) {
+      if (l == k) continue;
+      const double r = covariance(k, l) / std::sqrt(covariance(k, k) * covariance(l, l));
+      if (std::fabs(r) > std::fabs(unknown.correlation)) {
+        unknown.correlation = r;
+        unknown.partner = static_cast<int>(l);
+      }
+    }
+  }
+  const Eigen::VectorXd r = problem.residuals(best.unknowns);
+  const Eigen::MatrixXd sensitivity = problem.jacobian(best.unknowns);  // in units of each series' scale
+  const Eigen::VectorXd spread = (sensitivity * best.covariance).cwiseProduct(sensitivity).rowwise().sum().cwiseSqrt();
+  for (std::size_t s = 0; s < series.size(); ++s) {
+    out.residuals.emplace_back();
+    out.deviation.emplace_back();
+    for (std::size_t i = 0; i < series[s].bytes.size(); ++i) {
+      const Eigen::Index at = problem.first(s) + static_cast<Eigen::Index>(i);
+      out.residuals.back().push_back(r[at] * series[s].scale);
+      out.deviation.back().push_back(spread[at] * series[s].scale);
+    }
+  }
+  return out;
+}
+
+}  // namespace fabricost

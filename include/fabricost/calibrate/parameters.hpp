@@ -1,0 +1,169 @@
+#pragma once
+/// \file parameters.hpp
+/// The fitted constants by name: where each lives, what it is, how far it may go and how much is known of it before anything was
+/// measured. Whoever reads, writes or fits constants walks these tables; a new constant is one row.
+///
+/// `spread` is the standard deviation, in log, of a constant around its prior when one machine is calibrated from a few points;
+/// `latency` and `rate` say how strongly it follows the factor by which all latencies (or rates) of that machine differ from the
+/// prior's (facts: leave-one-generation-out of NCCL on A100, H100, B200; leave-one-cluster-out of 16 public clusters).
+
+#include <fabricost/hardware/constants.hpp>
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace fabricost {
+
+/// Which of a system's sets of constants.
+enum class ConstantSet : unsigned char { scale_up, pcie, transport };
+inline constexpr std::array<std::string_view, 3> constant_set_names{"scale_up", "pcie", "transport"};
+[[nodiscard]] constexpr std::string_view name(ConstantSet s) { return constant_set_names[static_cast<std::size_t>(s)]; }
+
+/// How a constant is written: seconds, a rate given as its share of the one-way rate, bytes per second, bytes, a plain number.
+enum class Measure : unsigned char { time, share, rate, size, number };
+
+/// Whether a joint fit of several machines gives every machine its own value, all of them one, or leaves it at what was set.
+enum class Fitted : unsigned char { own, shared, held };
+
+struct Parameter {
+  std::string_view key;  ///< as in a calibration file, sections with a point: "ll.hop"
+  Measure measure = Measure::number;
+  double& (*of)(Constants&);
+  double least = 0, most = 0;  ///< in SI units
+  Fitted fitted = Fitted::own;
+  double spread = 0.25;
+  double latency = 0, rate = 0;
+
+  [[nodiscard]] double value(const Constants& c) const { return of(const_cast<Constants&>(c)); }  // NOLINT: read only
+};
+
+namespace detail {
+inline constexpr double shortest = 1e-9, longest = 1e-2;
+}  // namespace detail
+
+#define FABRICOST_OF(member) [](Constants& c) -> double& { return c.member; }
+
+inline constexpr std::array scale_up_parameters{
+    Parameter{"launch", Measure::time, FABRICOST_OF(scale_up.launch), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"tree_hop", Measure::time, FABRICOST_OF(scale_up.tree_hop), detail::shortest, detail::longest, Fitted::held},
+    Parameter{"int8_volume", Measure::number, FABRICOST_OF(scale_up.int8_volume), 0, 1, Fitted::shared},
+    Parameter{"ll.hop", Measure::time, FABRICOST_OF(scale_up.ll.hop), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"ll.channel_rate", Measure::rate, FABRICOST_OF(scale_up.ll.channel_rate), 1e8, 1e12, Fitted::own, 0.25, -0.5},
+    Parameter{"ll.channels_cost", Measure::time, FABRICOST_OF(scale_up.ll.channels_cost), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"ll.full_threads", Measure::time, FABRICOST_OF(scale_up.ll.full_threads), detail::shortest, detail::longest, Fitted::shared},
+    Parameter{"ll.forward", Measure::time, FABRICOST_OF(scale_up.ll.forward), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"ll.reduce", Measure::time, FABRICOST_OF(scale_up.ll.reduce), detail::shortest, detail::longest, Fitted::held},
+    Parameter{"ll.reduce_int8", Measure::time, FABRICOST_OF(scale_up.ll.reduce_int8), detail::shortest, detail::longest, Fitted::held},
+    Parameter{"ll.chunk_share", Measure::number, FABRICOST_OF(scale_up.ll.chunk_share), 0, 1, Fitted::shared},
+    Parameter{"ll128.floor", Measure::time, FABRICOST_OF(scale_up.ll128.floor), detail::shortest, detail::longest, Fitted::shared},
+    Parameter{"ll128.rate_share", Measure::number, FABRICOST_OF(scale_up.ll128.rate_share), 0.01, 1, Fitted::held},
+    Parameter{"ll128.drain", Measure::number, FABRICOST_OF(scale_up.ll128.drain), 0, 10, Fitted::held},
+    Parameter{"ll128.overlap", Measure::number, FABRICOST_OF(scale_up.ll128.overlap), 1, 12, Fitted::held},
+    Parameter{"simple.floor", Measure::time, FABRICOST_OF(scale_up.simple.floor), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"simple.hop", Measure::time, FABRICOST_OF(scale_up.simple.hop), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"simple.overlap", Measure::number, FABRICOST_OF(scale_up.simple.overlap), 1, 12},
+    Parameter{"simple.rate", Measure::share, FABRICOST_OF(scale_up.simple.rate_share), 0.001, 1.1, Fitted::own, 0.1, 0, 1},
+    Parameter{"simple.drain", Measure::number, FABRICOST_OF(scale_up.simple.drain), 0, 10},
+    Parameter{"simple.cold_copy", Measure::number, FABRICOST_OF(scale_up.simple.cold_copy), 0, 10, Fitted::shared},
+    Parameter{"simple.reduce_scatter_rate", Measure::number, FABRICOST_OF(scale_up.simple.reduce_scatter_rate), 0.1, 2, Fitted::own, 0.05},
+    Parameter{"simple.all_reduce_rate", Measure::number, FABRICOST_OF(scale_up.simple.all_reduce_rate), 0.1, 2, Fitted::shared, 0.05},
+    Parameter{"simple.reduce_latency", Measure::number, FABRICOST_OF(scale_up.simple.reduce_latency), 0, 1, Fitted::shared, 0.05},
+    Parameter{"nvls.floor", Measure::time, FABRICOST_OF(scale_up.nvls.floor), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"nvls.growth", Measure::number, FABRICOST_OF(scale_up.nvls.growth), 0, 100, Fitted::shared},
+    Parameter{"nvls.growth_size", Measure::size, FABRICOST_OF(scale_up.nvls.growth_size), 1024, 1e12, Fitted::shared},
+    Parameter{"nvls.rate", Measure::share, FABRICOST_OF(scale_up.nvls.rate_share), 0.001, 1.6, Fitted::own, 0.1, 0, 1},
+    Parameter{"all_to_all.base", Measure::time, FABRICOST_OF(scale_up.all_to_all.base), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"all_to_all.hop", Measure::time, FABRICOST_OF(scale_up.all_to_all.hop), detail::shortest, detail::longest, Fitted::shared},
+    Parameter{"all_to_all.ll_ramp", Measure::time, FABRICOST_OF(scale_up.all_to_all.ll_ramp), detail::shortest, detail::longest, Fitted::shared},
+    Parameter{"all_to_all.floor", Measure::time, FABRICOST_OF(scale_up.all_to_all.floor), detail::shortest, detail::longest, Fitted::shared},
+    Parameter{"all_to_all.ramp", Measure::time, FABRICOST_OF(scale_up.all_to_all.ramp), detail::shortest, detail::longest},
+    Parameter{"all_to_all.rate", Measure::share, FABRICOST_OF(scale_up.all_to_all.rate_share), 0.001, 1.1, Fitted::own, 0.1, 0, 1},
+    Parameter{"all_to_all.self_copy", Measure::number, FABRICOST_OF(scale_up.all_to_all.self_copy), 0, 10},
+    Parameter{"all_to_all.cold_copy", Measure::number, FABRICOST_OF(scale_up.all_to_all.cold_copy), 0, 10, Fitted::shared},
+    Parameter{"all_to_all.overlap", Measure::number, FABRICOST_OF(scale_up.all_to_all.overlap), 1, 12},
+};
+
+inline constexpr std::array pcie_parameters{
+    Parameter{"ll_rate.pair", Measure::share, FABRICOST_OF(pcie.ll_share[0]), 1e-4, 1.1, Fitted::own, 0.25, 0, 1},
+    Parameter{"ll_rate.socket", Measure::share, FABRICOST_OF(pcie.ll_share[1]), 1e-4, 1.1, Fitted::own, 0.5, 0, 1},
+    Parameter{"ll_rate.two_sockets", Measure::share, FABRICOST_OF(pcie.ll_share[2]), 1e-4, 1.1, Fitted::own, 0.5, 0, 1},
+    Parameter{"simple_rate.pair", Measure::share, FABRICOST_OF(pcie.simple_share[0]), 1e-4, 1.1, Fitted::own, 0.15, 0, 1},
+    Parameter{"simple_rate.socket", Measure::share, FABRICOST_OF(pcie.simple_share[1]), 1e-4, 1.1, Fitted::own, 0.5, 0, 1},
+    Parameter{"simple_rate.two_sockets", Measure::share, FABRICOST_OF(pcie.simple_share[2]), 1e-4, 1.1, Fitted::own, 0.5, 0, 1},
+    Parameter{"launch", Measure::time, FABRICOST_OF(pcie.launch), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"ll_hop", Measure::time, FABRICOST_OF(pcie.ll_hop), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"ll_overlap", Measure::number, FABRICOST_OF(pcie.ll_overlap), 1, 12},
+    Parameter{"drain", Measure::number, FABRICOST_OF(pcie.drain), 0, 10},
+    Parameter{"ll_all_reduce_rate", Measure::number, FABRICOST_OF(pcie.ll_all_reduce_rate), 0.1, 3, Fitted::own, 0.1},
+    Parameter{"simple_floor", Measure::time, FABRICOST_OF(pcie.simple_floor), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"simple_hop", Measure::time, FABRICOST_OF(pcie.simple_hop), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+    Parameter{"simple_overlap", Measure::number, FABRICOST_OF(pcie.simple_overlap), 1, 12},
+    Parameter{"warm_rate", Measure::number, FABRICOST_OF(pcie.warm_rate), 1, 3, Fitted::own, 0.1},
+    Parameter{"warm_bytes", Measure::size, FABRICOST_OF(pcie.warm_bytes), 1024, 1e9, Fitted::held},
+    Parameter{"reduce_scatter_rate", Measure::number, FABRICOST_OF(pcie.reduce_scatter_rate), 0.1, 3, Fitted::own, 0.05},
+    Parameter{"reduce_scatter_rate_two_sockets", Measure::number, FABRICOST_OF(pcie.reduce_scatter_rate_two_sockets), 0.1, 3, Fitted::own, 0.1},
+    Parameter{"exchange_pair_rate", Measure::number, FABRICOST_OF(pcie.exchange_pair_rate), 0.1, 3, Fitted::own, 0.1},
+    Parameter{"exchange_base", Measure::time, FABRICOST_OF(pcie.exchange_base), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"exchange_hop", Measure::time, FABRICOST_OF(pcie.exchange_hop), detail::shortest, detail::longest},
+    Parameter{"exchange_ll_share", Measure::number, FABRICOST_OF(pcie.exchange_ll_share), 0.01, 3},
+    Parameter{"exchange_floor", Measure::time, FABRICOST_OF(pcie.exchange_floor), detail::shortest, detail::longest, Fitted::own, 0.25, 0.5},
+};
+
+/// `tree_step` leads: those below it that are not given follow it (TransportConstants::from_tree_step).
+inline constexpr std::array transport_parameters{
+    Parameter{"tree_step", Measure::time, FABRICOST_OF(transport.tree_step), 1e-7, 0.1, Fitted::own, 0.4, 1},
+    Parameter{"tree_growth", Measure::time, FABRICOST_OF(transport.tree_growth), 1e-8, 0.1, Fitted::held},
+    Parameter{"ring_ll_step", Measure::time, FABRICOST_OF(transport.ring_ll_step), 1e-7, 0.1, Fitted::own, 0.4, 0},
+    Parameter{"ll128_step", Measure::time, FABRICOST_OF(transport.ll128_step), 1e-7, 0.1, Fitted::own, 0.5, 0},
+    Parameter{"ring_simple_step", Measure::time, FABRICOST_OF(transport.ring_simple_step), 1e-7, 0.1, Fitted::own, 0.7, 0},
+    Parameter{"nvls_step", Measure::time, FABRICOST_OF(transport.nvls_step), 1e-7, 0.1, Fitted::own, 0.6, 0},
+    Parameter{"tree_simple_step", Measure::time, FABRICOST_OF(transport.tree_simple_step), 1e-7, 0.1, Fitted::held},
+    Parameter{"efficiency", Measure::number, FABRICOST_OF(transport.efficiency), 0.01, 1, Fitted::own, 0.08, 0, 1},
+    Parameter{"host_bridge", Measure::number, FABRICOST_OF(transport.host_bridge), 0.01, 1, Fitted::own, 0.2},
+    Parameter{"ll_share", Measure::number, FABRICOST_OF(transport.ll_share), 0.001, 1, Fitted::own, 0.7},
+    Parameter{"exchange_share", Measure::number, FABRICOST_OF(transport.exchange_share), 0.01, 1, Fitted::own, 0.3},
+    Parameter{"no_gdr_rate", Measure::number, FABRICOST_OF(transport.no_gdr_rate), 0.01, 1, Fitted::held},
+    Parameter{"no_gdr_step", Measure::number, FABRICOST_OF(transport.no_gdr_step), 1, 100, Fitted::held},
+    Parameter{"nvls_floor", Measure::time, FABRICOST_OF(transport.nvls_floor), 1e-7, 0.1, Fitted::held},
+};
+
+#undef FABRICOST_OF
+
+[[nodiscard]] inline std::span<const Parameter> parameters_of(ConstantSet set) {
+  switch (set) {
+    case ConstantSet::scale_up: return scale_up_parameters;
+    case ConstantSet::pcie: return pcie_parameters;
+    case ConstantSet::transport: return transport_parameters;
+  }
+  return {};
+}
+
+/// An interval's width by the name it has in a calibration file.
+struct NamedWidth {
+  std::string_view key;
+  double IntervalWidths::*of;
+  ConstantSet set;  ///< whose residuals it comes from
+};
+inline constexpr std::array interval_widths{
+    NamedWidth{"ring_ll", &IntervalWidths::ring_ll, ConstantSet::scale_up},
+    NamedWidth{"ring_ll128", &IntervalWidths::ring_ll128, ConstantSet::scale_up},
+    NamedWidth{"ring_simple", &IntervalWidths::ring_simple, ConstantSet::scale_up},
+    NamedWidth{"nvls", &IntervalWidths::nvls, ConstantSet::scale_up},
+    NamedWidth{"exchange_ll", &IntervalWidths::exchange_ll, ConstantSet::scale_up},
+    NamedWidth{"exchange_simple", &IntervalWidths::exchange_simple, ConstantSet::scale_up},
+    NamedWidth{"pcie_ll", &IntervalWidths::pcie_ll, ConstantSet::pcie},
+    NamedWidth{"pcie_simple", &IntervalWidths::pcie_simple, ConstantSet::pcie},
+    NamedWidth{"pcie_exchange_ll", &IntervalWidths::pcie_exchange_ll, ConstantSet::pcie},
+    NamedWidth{"pcie_exchange_simple", &IntervalWidths::pcie_exchange_simple, ConstantSet::pcie},
+    NamedWidth{"internode_ring_ll", &IntervalWidths::internode_ring_ll, ConstantSet::transport},
+    NamedWidth{"internode_ring_ll128", &IntervalWidths::internode_ring_ll128, ConstantSet::transport},
+    NamedWidth{"internode_ring_simple", &IntervalWidths::internode_ring_simple, ConstantSet::transport},
+    NamedWidth{"tree_ll", &IntervalWidths::tree_ll, ConstantSet::transport},
+    NamedWidth{"tree_ll128", &IntervalWidths::tree_ll128, ConstantSet::transport},
+    NamedWidth{"tree_simple", &IntervalWidths::tree_simple, ConstantSet::transport},
+    NamedWidth{"nvls_tree", &IntervalWidths::nvls_tree, ConstantSet::transport},
+    NamedWidth{"internode_exchange", &IntervalWidths::internode_exchange, ConstantSet::transport},
+};
+
+}  // namespace fabricost

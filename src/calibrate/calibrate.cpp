@@ -1,0 +1,372 @@
+/// \file calibrate.cpp
+/// Sorting measured points into machines, sets of constants and series, fitting them, and summing up what the fit says.
+
+#include "io/machines.hpp"
+
+#include <fabricost/calibrate/fit.hpp>
+#include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/load.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+namespace fabricost {
+
+namespace {
+
+constexpr double joint_spread = 0.3;         // a weak prior: a constant without data stays, one with data does not notice
+constexpr double points_per_cluster = 60;    // of weight, so that the cluster with the longest sweeps does not set a transport's constants
+constexpr double across_scale = 0.1, joint_scale = 0.04, own_scale = 0.05;
+constexpr int enough_for_quantile = 20;
+
+double quantile_of(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = p * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+double mean_of(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)); }
+
+/// What a set of constants is called, and so which machines have it in common.
+std::string set_name(ConstantSet set, const System& system, const Fabric& fabric) {
+  switch (set) {
+    case ConstantSet::scale_up: return fmt::format("scale-up-{}", name(system.gpu.generation));
+    case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
+    case ConstantSet::transport: return fmt::format("transport-{}", name(fabric.transport));
+  }
+  return {};
+}
+
+/// The points, ready to be fitted.
+class Preparation {
+ public:
+  Preparation(const Points& points, const CalibrateOptions& options) : options_(options), machines_(options.calibration) {
+    skipped = points.skipped;
+    own_ = !options.system.empty();
+    if (own_) (void)load_system(options.system, {}, options.calibration);  // it must exist
+    collect(points);
+    ask_everywhere();
+  }
+
+  std::vector<Block> blocks;
+  std::vector<CalibratedSet> sets;  // beside the blocks
+  std::vector<FittedMachine> machines;
+  std::vector<Series> series;
+  std::vector<std::size_t> set_of;  // of a series: whose residuals it shows
+  std::vector<Skipped> skipped;
+  std::vector<double> before;  // errors in percent, in the order of the points
+
+ private:
+  void collect(const Points& points) {
+    std::vector<Point> known;
+    for (const Point& point : points.points) {
+      if (own_ && point.system != options_.system) {
+        count_skipped(skipped, fmt::format("of {}, not of {}", point.system, options_.system), point.repeats);
+        continue;
+      }
+      try {
+        const System& system = machines_.of(point);
+        known.push_back(point);
+        if (known.back().gpus_per_node == 0) known.back().gpus_per_node = system.gpus_per_node;
+      } catch (const io::CalibrationFault& fault) {
+        throw RequestError(fault.message);
+      } catch (const RequestError& error) {
+        count_skipped(skipped, io::first_line(error.what()), point.repeats);
+      }
+    }
+    known = merge_repeats(known);
+    std::map<std::string, int> crossing;  // points between nodes, by system
+    for (const Point& point : known)
+      if (point.nodes > 1) ++crossing[point.system];
+    for (const Point& point : known) {
+      if (point.ranks() < 2) {
+        count_skipped(skipped, "one rank: nothing moves", point.repeats);
+        continue;
+      }
+      try {
+        add(point, crossing[point.system]);
+      } catch (const RequestError& error) {
+        count_skipped(skipped, io::first_line(error.what()), point.repeats);
+      }
+    }
+  }
+
+  void add(const Point& point, int crossing) {
+    const System& system = machines_.of(point);
+    const Operation op = io::question_of(point, system);
+    const Choice choice{.algorithm = point.algorithm, .protocol = point.protocol};
+    const Prediction now = predict(system, op, choice);
+    const Fabric fabric = fabric_of(system, op);
+    if (is_host_copy(op) || !has_fitted_form(now.ran.algorithm, op.collective, fabric)) {
+      count_skipped(skipped, fmt::format("{} has no form to fit here", name(now.ran.algorithm)), point.repeats);
+      return;
+    }
+    const bool across = fabric.domains() > 1;
+    const ConstantSet set = across ? ConstantSet::transport : fabric.over_pcie ? ConstantSet::pcie : ConstantSet::scale_up;
+    const std::size_t machine = machine_of(system);
+    const std::size_t block = block_of(set, system, fabric);
+    machines[machine].block[static_cast<std::size_t>(set)] = block;
+    CalibratedSet& into = sets[block];
+    if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
+    const double bytes = op.bytes.value();
+    into.smallest = into.points == 0 ? bytes : std::min(into.smallest, bytes);
+    into.largest = std::max(into.largest, bytes);
+    const int local = static_cast<int>(fabric.local());
+    into.fewest_ranks = into.points == 0 ? local : std::min(into.fewest_ranks, local);
+    into.most_ranks = std::max(into.most_ranks, local);
+    into.most_nodes = std::max(into.most_nodes, point.nodes);
+    ++into.points;
+    before.push_back(error_of(std::log(now.seconds / point.seconds)));
+    Series& s = series_of(machine, block, fabric, op, now.ran, across);
+    s.bytes.push_back(bytes);
+    s.log_seconds.push_back(std::log(point.seconds));
+    s.weight.push_back(across && !own_ ? std::min(1.0, points_per_cluster / crossing) : 1);
+  }
+
+  std::size_t machine_of(const System& system) {
+    const auto [at, fresh] = machine_index_.try_emplace(&system, machines.size());
+    if (fresh) {
+      machines.push_back({.constants = system.constants});
+      systems_.push_back(&system);
+    }
+    return at->second;
+  }
+
+  std::size_t block_of(ConstantSet set, const System& system, const Fabric& fabric) {
+    const std::string called = set_name(set, system, fabric);
+    const auto [at, fresh] = block_index_.try_emplace(called, blocks.size());
+    if (!fresh) return at->second;
+    Block block{.set = set, .name = called, .prior = system.constants};
+    const Basis basis = set == ConstantSet::transport ? system.constants.transport_basis : system.constants.basis;
+    if (!own_) {
+      if (system.library == Library::nccl || set != ConstantSet::scale_up) {
+        block.prior = Constants{};
+        for (const Parameter& p : parameters_of(set))
+          if (p.fitted == Fitted::held) p.of(block.prior) = p.value(system.constants);
+      }
+      if (set == ConstantSet::scale_up) block.flat = joint_spread;
+      if (set == ConstantSet::pcie) block.spread = 2;
+      if (set == ConstantSet::transport) block.latency = 1, block.rate = 0.15;
+    } else {
+      // a machine is further from a datasheet than from its measured siblings
+      block.spread = basis == Basis::datasheet ? 1 : 0.5;
+      block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : 0.3;
+      block.rate = set == ConstantSet::transport ? 0.15 : 0.1;
+    }
+    blocks.push_back(block);
+    CalibratedSet out;
+    out.set = set;
+    out.name = called;
+    out.generation = system.gpu.generation;
+    out.transport = fabric.transport;
+    out.library = system.library;
+    out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
+    sets.push_back(std::move(out));
+    return at->second;
+  }
+
+  Series& series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across) {
+    const bool wide = is_byte_wide(op.dtype);
+    const Key key{machine, op.collective, fabric.ranks(), fabric.domains(), ran.algorithm, ran.protocol, wide};
+    const auto [at, fresh] = series_index_.try_emplace(key, series.size());
+    if (fresh) {
+      series.push_back({.machine = machine,
+                        .fabric = fabric,
+                        .schedule = schedule_of(ran.algorithm, op.collective, fabric),
+                        .ran = ran,
+                        .op = op.collective,
+                        .byte_wide = wide,
+                        .scale = across ? across_scale : own_ ? own_scale : joint_scale});
+      set_of.push_back(set);
+    }
+    return series[at->second];
+  }
+
+  /// Questions without a measured answer, on every fitted set: how sure the constants leave the fit there.
+  void ask_everywhere() {
+    const std::size_t measured = series.size();
+    const std::vector<FittedMachine> fitted = machines;
+    for (std::size_t m = 0; m < fitted.size(); ++m) {
+      const System& system = *systems_[m];
+      for (std::size_t set = 0; set < 3; ++set) {
+        const std::size_t block = fitted[m].block[set];
+        if (block == FittedMachine::none) continue;
+        const bool across = set == static_cast<std::size_t>(ConstantSet::transport);
+        for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all})
+          for (const int ranks : {2, 4, 8}) {
+            Operation question{.collective = op, .ranks = across ? ranks * system.domain : std::min(ranks, system.domain)};
+            if (across) question.nodes = static_cast<int>(ranks * system.nodes_per_domain());
+            ask(m, block, question, across);
+          }
+      }
+    }
+    for (std::size_t s = measured; s < series.size(); ++s) asked_.push_back(s);
+  }
+  void ask(std::size_t machine, std::size_t block, Operation question, bool across) {
+    const System& system = *systems_[machine];
+    try {
+      const Fabric fabric = fabric_of(system, question);
+      for (double bytes = 1024; bytes <= 1024 * mebibyte; bytes *= 16) {
+        question.bytes = Bytes::from_value(bytes);
+        const Candidate ran = predict(system, question).ran;
+        if (!has_fitted_form(ran.algorithm, question.collective, fabric)) continue;
+        Series& s = series_of(machine, block, fabric, question, ran, across);
+        s.bytes.push_back(bytes);
+        s.log_seconds.push_back(0);
+        s.weight.push_back(0);
+      }
+    } catch (const RequestError&) {
+      // a machine of fewer ranks or nodes is not asked
+    }
+  }
+
+  using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool>;
+  CalibrateOptions options_;
+  bool own_ = false;
+  io::Machines machines_;
+  std::vector<const System*> systems_;
+  std::map<const System*, std::size_t> machine_index_;
+  std::map<std::string, std::size_t> block_index_;
+  std::map<Key, std::size_t> series_index_;
+  std::vector<std::size_t> asked_;
+};
+
+/// Residuals and the width of the interval, class by class, of the points a set is responsible for.
+void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, const Fit& fit) {
+  struct Members {
+    std::vector<double> sizes, errors, squares;
+  };
+  std::map<std::string_view, Members> classes;
+  std::vector<double> all;
+  for (std::size_t s = 0; s < data.series.size(); ++s) {
+    if (data.set_of[s] != block) continue;
+    const Series& points = data.series[s];
+    const auto member = interval_class(points.ran, points.op, points.fabric);
+    const auto named = std::find_if(interval_widths.begin(), interval_widths.end(), [&](const NamedWidth& w) { return w.of == member; });
+    if (named == interval_widths.end()) continue;
+    Members& its = classes[named->key];
+    for (std::size_t i = 0; i < points.bytes.size(); ++i) {
+      its.squares.push_back(fit.deviation[s][i] * fit.deviation[s][i]);
+      if (!(points.weight[i] > 0)) continue;
+      its.sizes.push_back(std::fabs(fit.residuals[s][i]));
+      its.errors.push_back(error_of(fit.residuals[s][i]));
+      all.push_back(its.errors.back());
+    }
+  }
+  into.median_ape = quantile_of(all, 0.5);
+  into.mape = mean_of(all);
+  for (const NamedWidth& width : interval_widths) {
+    const auto found = classes.find(width.key);
+    if (found == classes.end()) continue;
+    const Members& its = found->second;
+    const bool enough = its.sizes.size() >= enough_for_quantile;
+    const double scatter = enough ? quantile_of(its.sizes, 0.9) : into.constants.interval.*width.of;
+    const double unsure = 1.645 * std::sqrt(mean_of(its.squares));
+    double& half = into.constants.interval.*width.of;
+    half = std::max(0.01, std::hypot(scatter, unsure));
+    into.classes.push_back({.key = width.key,
+                            .points = static_cast<int>(its.sizes.size()),
+                            .median_ape = quantile_of(its.errors, 0.5),
+                            .mape = mean_of(its.errors),
+                            .width = half});
+  }
+}
+
+void list_constants(CalibratedSet& into, std::size_t block, const Block& prior, const Fit& fit) {
+  for (const Unknown& u : fit.unknowns) {
+    if (std::find(u.blocks.begin(), u.blocks.end(), block) == u.blocks.end()) continue;
+    const Parameter& p = *u.parameter;
+    into.fitted.push_back({.key = p.key,
+                           .measure = p.measure,
+                           .value = p.value(into.constants),
+                           .prior = p.value(prior.prior),
+                           .deviation = u.deviation,
+                           .prior_deviation = u.prior_deviation,
+                           .determined = u.determined(),
+                           .shared = u.blocks.size() > 1,
+                           .partner = u.partner >= 0 ? fit.unknowns[static_cast<std::size_t>(u.partner)].parameter->key : "",
+                           .correlation = u.correlation});
+  }
+}
+
+}  // namespace
+
+Calibration calibrate(const Points& points, const CalibrateOptions& options) {
+  Preparation data(points, options);
+  Calibration out;
+  out.system = options.system;
+  out.skipped = std::move(data.skipped);
+  if (data.blocks.empty()) {
+    std::string why;
+    for (const Skipped& s : out.skipped) why += fmt::format("\n  {} rows: {}", s.rows, s.reason);
+    throw RequestError(fmt::format("no point is left to fit{}{}", why.empty() ? "" : ":", why));
+  }
+  const bool joint = options.system.empty();
+  FitOptions how{.starts = options.starts > 0 ? options.starts : joint ? 3 : 1, .share = joint};
+  const Fit fit = fit_constants(data.blocks, data.machines, data.series, how);
+  out.sets = std::move(data.sets);
+  std::vector<double> after;
+  for (std::size_t s = 0; s < data.series.size(); ++s)
+    for (std::size_t i = 0; i < data.series[s].bytes.size(); ++i)
+      if (data.series[s].weight[i] > 0) after.push_back(error_of(fit.residuals[s][i]));
+  for (std::size_t b = 0; b < out.sets.size(); ++b) {
+    out.sets[b].constants = fit.blocks[b];
+    sum_up(out.sets[b], b, data, fit);
+    list_constants(out.sets[b], b, data.blocks[b], fit);
+  }
+  out.points = static_cast<int>(after.size());
+  out.median_before = quantile_of(data.before, 0.5);
+  out.mean_before = mean_of(data.before);
+  out.median_after = quantile_of(after, 0.5);
+  out.mean_after = mean_of(after);
+  out.constants = static_cast<int>(fit.unknowns.size());
+  for (const Unknown& u : fit.unknowns) out.determined += u.determined() ? 1 : 0;
+  out.converged = fit.converged;
+  out.steps = fit.steps;
+  return out;
+}
+
+void apply_calibration(const Calibration& calibration, System& system) {
+  const Tier* scale_up = system.tier(TierRole::scale_up);
+  const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
+  const Tier* nic = system.tier(TierRole::nic);
+  Constants& c = system.constants;
+  for (const CalibratedSet& set : calibration.sets) {
+    const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
+    const bool fits = set.set == ConstantSet::transport ? nic != nullptr && nic->transport == set.transport
+                      : set.library != system.library   ? false
+                      : set.set == ConstantSet::pcie    ? over_pcie
+                                                        : set.generation == system.gpu.generation;
+    if (!ours && !fits) continue;
+    for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);
+    for (const NamedWidth& width : interval_widths)
+      if (width.set == set.set) c.interval.*width.of = set.constants.interval.*width.of;
+    if (set.set == ConstantSet::transport) {
+      c.transport_known = true;
+      c.transport_basis = ours ? Basis::calibrated : Basis::sibling;
+      c.most_nodes = set.most_nodes;
+      c.transport_name = set.name;
+    } else {
+      c.basis = ours ? Basis::calibrated : set.set == ConstantSet::pcie ? Basis::datasheet : Basis::sibling;
+      c.smallest = set.smallest;
+      c.largest = set.largest;
+      c.fewest_ranks = set.fewest_ranks;
+      c.most_ranks = set.most_ranks;
+      c.name = set.name;
+    }
+  }
+}
+
+}  // namespace fabricost

@@ -1,0 +1,126 @@
+/// \file calibration_yaml.cpp
+/// Writing calibration files: constants with their units, how well each is known, and the residuals they leave.
+
+#include <fabricost/io/calibrate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+
+namespace {
+
+constexpr double gigabyte = 1e9;
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 32 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+std::string rate(double bytes_per_second) { return fmt::format("{:.6g} GB/s per direction", bytes_per_second / gigabyte); }
+std::string size(double bytes) {
+  if (bytes < kibibyte) return fmt::format("{:.10g} B", bytes);
+  if (bytes < mebibyte) return fmt::format("{:.10g} KiB", bytes / kibibyte);
+  return fmt::format("{:.6g} MiB", bytes / mebibyte);
+}
+
+std::string written(const Parameter& p, const CalibratedSet& set) {
+  const double value = p.value(set.constants);
+  switch (p.measure) {
+    case Measure::time: return fmt::format("{:.6g} us", value / microsecond);
+    case Measure::share: return rate(value * set.bandwidth);
+    case Measure::rate: return rate(value);
+    case Measure::size: return size(value);
+    case Measure::number: break;
+  }
+  return fmt::format("{:.6g}", value);
+}
+
+/// Keys with a point become sections.
+template <class Value>
+std::string nested(const std::vector<std::pair<std::string, Value>>& entries, const std::string& margin) {
+  std::string out, open;
+  for (const auto& [key, value] : entries) {
+    const auto point = key.find('.');
+    if (point == std::string::npos) {
+      out += fmt::format("{}{}: {}\n", margin, key, value);
+      continue;
+    }
+    const std::string section = key.substr(0, point);
+    if (section != open) out += fmt::format("{}{}:\n", margin, section);
+    open = section;
+    out += fmt::format("{}  {}: {}\n", margin, key.substr(point + 1), value);
+  }
+  return out;
+}
+
+/// The keys of one set, each line indented by `margin`.
+std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
+  std::string out = fmt::format("kind: {}\n", name(set.set));
+  out += fmt::format("{}library: {}\n", margin, name(set.library));
+  if (set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
+  if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, name(set.transport));
+  std::string measured;
+  if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
+  if (set.set != ConstantSet::transport)
+    measured += fmt::format("smallest: {}, largest: {}, fewest_ranks: {}, most_ranks: {}", size(set.smallest), size(set.largest),
+                            set.fewest_ranks, set.most_ranks);
+  else
+    measured += fmt::format("most_nodes: {}", set.most_nodes);
+  out += fmt::format("{}measured: {{{}}}\n", margin, measured);
+  out += fmt::format("{}constants:\n", margin);
+  std::vector<std::pair<std::string, std::string>> constants, deviations;
+  for (const Parameter& p : parameters_of(set.set)) constants.emplace_back(p.key, written(p, set));
+  out += nested(constants, margin + "  ");
+  std::string widths;
+  for (const ClassResidual& c : set.classes) widths += fmt::format("{}{}: {:.3g}", widths.empty() ? "" : ", ", c.key, c.width);
+  if (!widths.empty()) out += fmt::format("{}intervals: {{{}}}  # half widths in log: nine in ten measurements\n", margin, widths);
+  out += fmt::format("{}residuals:  # percent\n", margin);
+  out += fmt::format("{}  all: {{points: {}, median: {:.3g}, mean: {:.3g}}}\n", margin, set.points, set.median_ape, set.mape);
+  for (const ClassResidual& c : set.classes)
+    if (c.points > 0)
+      out += fmt::format("{}  {}: {{points: {}, median: {:.3g}, mean: {:.3g}}}\n", margin, c.key, c.points, c.median_ape, c.mape);
+  out += fmt::format("{}deviations:  # standard errors in percent; those not listed were held\n", margin);
+  for (const FittedConstant& c : set.fitted)
+    deviations.emplace_back(c.key, fmt::format("{:.2g}{}{}", 100 * c.deviation, c.determined ? "" : "  # not determined by the data",
+                                               c.shared ? "  # one value for all generations fitted together" : ""));
+  out += nested(deviations, margin + "  ");
+  return out;
+}
+
+std::string heading(std::string_view name, std::string_view title, const std::vector<std::string>& systems, std::string_view date,
+                    std::string_view origin) {
+  std::string out = fmt::format("name: {}\ntitle: {}\n", name, title);
+  out += fmt::format("systems: [{}]\n", fmt::join(systems, ", "));
+  out += fmt::format("source: {}\nconfidence: measured\ndate: {}\n", in_quotes(origin), date);
+  return out;
+}
+
+}  // namespace
+
+std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date, std::string_view origin) {
+  std::vector<std::string> systems;
+  if (!calibration.system.empty()) systems.push_back(calibration.system);
+  if (systems.empty())
+    for (const CalibratedSet& set : calibration.sets)
+      for (const std::string& system : set.systems)
+        if (std::find(systems.begin(), systems.end(), system) == systems.end()) systems.push_back(system);
+  for (std::string& system : systems)
+    if (system.find('/') != std::string::npos) system = system.substr(system.rfind('/') + 1);
+  std::string out = heading(name, in_quotes(fmt::format("Fitted to measurements of {}", fmt::join(systems, ", "))), systems, date, origin);
+  out += "parts:\n";
+  for (const CalibratedSet& set : calibration.sets) out += "  - " + set_yaml(set, "    ");
+  return out;
+}
+
+std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin) {
+  const std::string title = fmt::format("Fitted to measurements of {}", fmt::join(set.systems, ", "));
+  return heading(set.name, in_quotes(title), set.systems, date, origin) + set_yaml(set, "");
+}
+
+}  // namespace fabricost

@@ -1,0 +1,180 @@
+/// \file calibrate.cpp
+/// fabricost calibrate: measurements in, constants out, with how well each is known.
+
+#include "../io/text_table.hpp"
+#include "question.hpp"
+#include "report.hpp"
+#include "runner.hpp"
+#include "subcommands.hpp"
+#include "write_file.hpp"
+
+#include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/load.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+/// As typed; empty where nothing was.
+struct CalibrateQuestion {
+  std::vector<std::string> files;
+  std::string system, nodes, ranks, calibration, out, date;
+  bool json = false;
+};
+
+[[nodiscard]] std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+[[nodiscard]] std::string value_text(const CalibratedSet& set, const FittedConstant& c, double value) {
+  switch (c.measure) {
+    case Measure::time: return fmt::format("{:.4g} us", value * 1e6);
+    case Measure::share: return fmt::format("{:.4g} GB/s", value * set.bandwidth / 1e9);
+    case Measure::rate: return fmt::format("{:.4g} GB/s", value / 1e9);
+    case Measure::size: return fmt::format("{:.4g} MiB", value / mebibyte);
+    case Measure::number: break;
+  }
+  return fmt::format("{:.4g}", value);
+}
+
+[[nodiscard]] std::string counted(int n, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+[[nodiscard]] std::string text_of(const Calibration& fit, const Terminal& terminal) {
+  constexpr auto right = TextTable::Align::right;
+  std::string out = fmt::format("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
+                                counted(fit.constants, "constant", "constants"), fit.determined, counted(fit.points, "point", "points"),
+                                fit.median_before, fit.median_after, fit.mean_before, fit.mean_after);
+  if (!fit.converged) out += "The fit had not settled after its last step: more points, or points of other sizes, would help.\n";
+  for (const CalibratedSet& set : fit.sets) {
+    out += fmt::format("\n{}: {}, {}\n", set.name, counted(set.points, "point", "points"), fmt::join(set.systems, ", "));
+    TextTable constants{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {"goes with"}}};
+    int held = 0;
+    for (const FittedConstant& c : set.fitted) {
+      if (!c.determined) {
+        ++held;
+        continue;
+      }
+      const bool tied = std::fabs(c.correlation) > 0.8;
+      constants.row({std::string{c.key}, value_text(set, c, c.value), fmt::format("{:.1f}", 100 * c.deviation), value_text(set, c, c.prior),
+                     tied ? fmt::format("{} ({:+.2f})", c.partner, c.correlation) : ""});
+    }
+    out += constants.text(2);
+    if (held > 0) {
+      std::string names;
+      for (const FittedConstant& c : set.fitted)
+        if (!c.determined) names += fmt::format("{}{}", names.empty() ? "" : ", ", c.key);
+      out += fmt::format("  not determined by these points, kept near what was known before: {}\n", names);
+    }
+    TextTable classes{{{"ran as"}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
+    for (const ClassResidual& c : set.classes)
+      classes.row({std::string{c.key}, std::to_string(c.points), c.points > 0 ? fmt::format("{:.2f}", c.median_ape) : "-",
+                   c.points > 0 ? fmt::format("{:.2f}", c.mape) : "-", fmt::format("x{:.3f}", std::exp(c.width))});
+    out += classes.text(2);
+  }
+  if (!fit.skipped.empty()) {
+    out += "\nnot fitted\n";
+    for (const Skipped& s : fit.skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
+  }
+  return terminal.strong_headings(out);
+}
+
+[[nodiscard]] nlohmann::ordered_json to_json(const Calibration& fit) {
+  nlohmann::ordered_json out;
+  out["points"] = fit.points;
+  out["constants"] = fit.constants;
+  out["determined"] = fit.determined;
+  out["converged"] = fit.converged;
+  out["median_ape"] = {{"before", fit.median_before}, {"after", fit.median_after}};
+  out["mape"] = {{"before", fit.mean_before}, {"after", fit.mean_after}};
+  out["sets"] = nlohmann::ordered_json::array();
+  for (const CalibratedSet& set : fit.sets) {
+    nlohmann::ordered_json one;
+    one["name"] = set.name;
+    one["kind"] = name(set.set);
+    one["systems"] = set.systems;
+    one["points"] = set.points;
+    one["median_ape"] = set.median_ape;
+    one["mape"] = set.mape;
+    one["constants"] = nlohmann::ordered_json::array();
+    for (const FittedConstant& c : set.fitted)
+      one["constants"].push_back({{"name", c.key},
+                                  {"value", c.value},
+                                  {"prior", c.prior},
+                                  {"relative_standard_error", c.deviation},
+                                  {"determined", c.determined},
+                                  {"correlated_with", c.partner},
+                                  {"correlation", c.correlation}});
+    one["residuals"] = nlohmann::ordered_json::object();
+    for (const ClassResidual& c : set.classes)
+      one["residuals"][std::string{c.key}] = {{"points", c.points}, {"median_ape", c.median_ape}, {"mape", c.mape}, {"interval", c.width}};
+    out["sets"].push_back(std::move(one));
+  }
+  out["skipped"] = nlohmann::ordered_json::array();
+  for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  return out;
+}
+
+/// "12 points of a.csv, b.log"
+[[nodiscard]] std::string origin_of(const CalibrateQuestion& asked, int points) {
+  std::string files;
+  for (const std::string& file : asked.files)
+    files += fmt::format("{}{}", files.empty() ? "" : ", ", std::filesystem::path(file).filename().string());
+  return fmt::format("fabricost calibrate, least squares on log(predicted/measured) of {} merged points of {}", points, files);
+}
+
+void write(const CalibrateQuestion& asked, const Calibration& fit) {
+  const std::string origin = origin_of(asked, fit.points);
+  const std::string date = asked.date.empty() ? today() : asked.date;
+  if (!asked.system.empty()) {
+    const std::string stem = std::filesystem::path(asked.out).stem().string();
+    write_file("--out", asked.out, calibration_yaml(fit, stem, date, origin));
+    return;
+  }
+  if (!std::filesystem::is_directory(asked.out))
+    throw RequestError(fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
+                                   "is written there", asked.out));
+  for (const CalibratedSet& set : fit.sets)
+    write_file("--out", (std::filesystem::path(asked.out) / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Runner& runner) {
+  const auto asked = std::make_shared<CalibrateQuestion>();
+  CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
+  sub.add_option("--from,-f", asked->files, "Measurements: point CSVs, nccl-tests logs, ...")->option_text("FILE...");
+  sub.add_option("--system,-s", asked->system, "The machine; without it all machines of the files are fitted together")->option_text("NAME");
+  sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
+  sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
+  sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
+  sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
+  sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
+  sub.add_flag("--json", asked->json, "Print JSON");
+  sub.footer("Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
+             "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
+  runner.add(sub, [asked](const Terminal& terminal) {
+    if (asked->files.empty()) throw RequestError("from which measurements? Name them with --from");
+    const PointSource otherwise{
+        .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
+    Points points;
+    for (const std::string& file : asked->files) points.append(read_points(file, otherwise));
+    const Calibration fit = calibrate(points, {.system = asked->system, .calibration = asked->calibration});
+    std::string out = asked->json ? printed(to_json(fit)) : text_of(fit, terminal);
+    if (!asked->out.empty()) write(*asked, fit);
+    return out;
+  });
+}
+
+}  // namespace fabricost::cli

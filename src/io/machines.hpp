@@ -1,0 +1,51 @@
+#pragma once
+/// \file machines.hpp
+/// The machine and the question behind a measured point. Private to the sources.
+
+#include <fabricost/io/points.hpp>
+#include <fabricost/hardware/system.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost::io {
+
+/// The calibration asked for is not there: no point's fault, and no reason to skip them all.
+struct CalibrationFault {
+  std::string message;
+};
+
+[[nodiscard]] std::string first_line(const std::string& text);
+
+/// Machines as the points found them, each loaded once. GPUDirect, SHARP and NICs that a point knows override the description's.
+class Machines {
+ public:
+  using Adjust = std::function<void(System&)>;
+  /// \param calibration as in load_system; \param adjust called on every machine once it is loaded
+  explicit Machines(std::string calibration, Adjust adjust = {}) : calibration_(std::move(calibration)), adjust_(std::move(adjust)) {}
+
+  /// \throws RequestError for an unknown name, CalibrationFault
+  const System& of(const Point& point);
+
+ private:
+  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double>;
+
+  const System& loaded(const std::string& name, const std::vector<std::string>& changes);
+
+  std::string calibration_;
+  Adjust adjust_;
+  std::map<std::pair<std::string, std::vector<std::string>>, std::unique_ptr<System>> systems_;
+  std::map<Key, const System*> seen_;
+};
+
+/// The question a point answers. nccl-tests' send_recv goes round all ranks, so between nodes when there are several. oneCCL's
+/// benchmark counts an all_gather by what one rank contributes, where nccl-tests counts what each receives.
+[[nodiscard]] Operation question_of(const Point& point, const System& system);
+
+}  // namespace fabricost::io
