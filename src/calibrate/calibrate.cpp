@@ -299,6 +299,11 @@ void list_constants(CalibratedSet& into, std::size_t block, const Block& prior, 
                            .partner = u.partner >= 0 ? fit.unknowns[static_cast<std::size_t>(u.partner)].parameter->key : "",
                            .correlation = u.correlation});
   }
+  const auto row = [&](const FittedConstant& c) {
+    const std::span<const Parameter> table = parameters_of(into.set);
+    return std::find_if(table.begin(), table.end(), [&](const Parameter& p) { return p.key == c.key; }) - table.begin();
+  };
+  std::sort(into.fitted.begin(), into.fitted.end(), [&](const FittedConstant& a, const FittedConstant& b) { return row(a) < row(b); });
 }
 
 }  // namespace

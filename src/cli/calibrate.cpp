@@ -139,14 +139,14 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   const std::string date = asked.date.empty() ? today() : asked.date;
   if (!asked.system.empty()) {
     const std::string stem = std::filesystem::path(asked.out).stem().string();
-    write_file("--out", asked.out, calibration_yaml(fit, stem, date, origin));
+    write_file(asked.out, calibration_yaml(fit, stem, date, origin));
     return;
   }
   if (!std::filesystem::is_directory(asked.out))
     throw RequestError(fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
                                    "is written there", asked.out));
   for (const CalibratedSet& set : fit.sets)
-    write_file("--out", (std::filesystem::path(asked.out) / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
+    write_file((std::filesystem::path(asked.out) / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
 }
 
 }  // namespace
