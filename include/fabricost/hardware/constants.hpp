@@ -25,20 +25,20 @@ inline constexpr double mebibyte = 1024 * 1024;
 
 /// The low-latency protocol inside a scale-up domain.
 struct LowLatencyConstants {
-  double hop = 1.0405 * microsecond;          ///< h: one serial step
-  double channel_rate = 7.2295e9;             ///< bL: bytes per second of ONE channel
-  double channels_cost = 1.0749 * microsecond;  ///< mc: cost of running many channels
-  double full_threads = 0.45 * microsecond;   ///< m0: cost once every thread of a channel has work
-  double forward = 0.3138 * microsecond;      ///< mag: extra per forwarding step with every thread at work
+  double hop = 1.0401 * microsecond;          ///< h: one serial step
+  double channel_rate = 7.2386e9;             ///< bL: bytes per second of ONE channel
+  double channels_cost = 1.1432 * microsecond;  ///< mc: cost of running many channels
+  double full_threads = 0.41647 * microsecond;   ///< m0: cost once every thread of a channel has work
+  double forward = 0.32561 * microsecond;      ///< mag: extra per forwarding step with every thread at work
   double reduce = 0.07 * microsecond;         ///< mrs: extra per reducing step
   double reduce_int8 = 0.09 * microsecond;    ///< i8L: the same for 8-bit types, on top
-  double chunk_share = 0.69;                  ///< ce: share of the volume that moves in whole 4 KiB chunks
+  double chunk_share = 0.68144;                  ///< ce: share of the volume that moves in whole 4 KiB chunks
   double chunk = 4096;                        ///< bytes of one channel's buffer step
 };
 
 /// 128-byte stores with a flag.
 struct LowLatency128Constants {
-  double floor = 14.7 * microsecond;  ///< f1
+  double floor = 14.813 * microsecond;  ///< f1
   double rate_share = 0.83;           ///< of the Simple ring rate
   double drain = 1.4;                 ///< steps' worth of volume beyond the schedule's
   double overlap = 1.4;               ///< exponent of norm_q
@@ -46,48 +46,48 @@ struct LowLatency128Constants {
 
 /// Whole chunks.
 struct SimpleConstants {
-  double floor = 10.0107 * microsecond;  ///< f
-  double hop = 7.097 * microsecond;      ///< hs
-  double overlap = 1.2863;               ///< q: 1 nothing overlaps, large: the larger of latency and volume hides the other
-  double rate_share = 0.78715;           ///< B over the one-way rate
-  double drain = 0.4825;                 ///< x: the local copy at the end, in steps
-  double cold_copy = 0.27;               ///< y: extra volume while buffers are first touched, up to 1 MiB per channel and rank
-  double reduce_scatter_rate = 1.007;    ///< mrs2: reduce_scatter's rate over all_gather's
-  double all_reduce_rate = 1.04;         ///< mar
-  double reduce_latency = 0.92;          ///< rl: latency of a reducing step over a copying one
+  double floor = 10.162 * microsecond;  ///< f
+  double hop = 7.434 * microsecond;      ///< hs
+  double overlap = 1.3154;               ///< q: 1 nothing overlaps, large: the larger of latency and volume hides the other
+  double rate_share = 0.78618;           ///< B over the one-way rate
+  double drain = 0.48006;                 ///< x: the local copy at the end, in steps
+  double cold_copy = 0.28626;               ///< y: extra volume while buffers are first touched, up to 1 MiB per channel and rank
+  double reduce_scatter_rate = 1.0076;    ///< mrs2: reduce_scatter's rate over all_gather's
+  double all_reduce_rate = 1.0429;         ///< mar
+  double reduce_latency = 0.91762;          ///< rl: latency of a reducing step over a copying one
 };
 
 /// In-switch reduction of one domain.
 struct InSwitchConstants {
-  double floor = 22.2733 * microsecond;  ///< fN
-  double growth = 3.2;                   ///< gN: how far the floor grows with size
-  double growth_size = 22.7 * mebibyte;  ///< sN
-  double rate_share = 0.94707;           ///< BN over the one-way rate, in terms of bus bandwidth
+  double floor = 22.302 * microsecond;  ///< fN
+  double growth = 3.2345;                   ///< gN: how far the floor grows with size
+  double growth_size = 22.666 * mebibyte;  ///< sN
+  double rate_share = 0.94735;           ///< BN over the one-way rate, in terms of bus bandwidth
 };
 
 /// Point-to-point exchange inside a domain.
 struct ExchangeConstants {
-  double base = 8.5949 * microsecond;    ///< ca
-  double hop = 0.99 * microsecond;       ///< ha, per doubling of ranks
-  double ll_ramp = 2.53 * microsecond;   ///< ma, reached at 16 KiB per peer
-  double floor = 2.4 * microsecond;      ///< fS
-  double ramp = 3.1015 * microsecond;    ///< mS, reached at 64 KiB per peer
-  double rate_share = 0.73645;           ///< BS over the one-way rate
-  double self_copy = 0.4309;             ///< xS: the rank's own part, in peers
-  double cold_copy = 0.58;               ///< yS
-  double overlap = 1.3935;               ///< qS
+  double base = 8.6003 * microsecond;    ///< ca
+  double hop = 0.99802 * microsecond;       ///< ha, per doubling of ranks
+  double ll_ramp = 2.5231 * microsecond;   ///< ma, reached at 16 KiB per peer
+  double floor = 2.1827 * microsecond;      ///< fS
+  double ramp = 3.3817 * microsecond;    ///< mS, reached at 64 KiB per peer
+  double rate_share = 0.73178;           ///< BS over the one-way rate
+  double self_copy = 0.43608;             ///< xS: the rank's own part, in peers
+  double cold_copy = 0.53668;               ///< yS
+  double overlap = 1.3222;               ///< qS
 };
 
 /// A scale-up domain joined by NVLink, or anything NCCL drives like it.
 struct ScaleUpConstants {
-  double launch = 6.4104 * microsecond;  ///< c0: kernel launch and synchronisation
+  double launch = 6.4112 * microsecond;  ///< c0: kernel launch and synchronisation
   LowLatencyConstants ll;
   LowLatency128Constants ll128;
   SimpleConstants simple;
   InSwitchConstants nvls;
   ExchangeConstants all_to_all;
-  double int8_volume = 0.062;  ///< i8: volume added by reductions of 8-bit types
-  double tree_hop = 0.597 * microsecond;  ///< one step of a tree's chain inside a domain of 4; longer chains pay more
+  double int8_volume = 0.061759;  ///< i8: volume added by reductions of 8-bit types
+  double tree_hop = 0.59643 * microsecond;  ///< one step of a tree's chain inside a domain of 4; longer chains pay more
 };
 
 /// A box whose GPUs meet over PCIe. The path changes with the number of ranks (one pair, one socket, two sockets), and with
