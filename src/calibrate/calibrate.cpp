@@ -52,7 +52,7 @@ std::string set_name(ConstantSet set, const System& system, const Fabric& fabric
 /// The points, ready to be fitted.
 class Preparation {
  public:
-  Preparation(const Points& points, const CalibrateOptions& options) : options_(options), machines_(options.calibration) {
+  Preparation(const Points& points, const CalibrateOptions& options) : options_(options), machines_(options.calibration, options.adjust) {
     skipped = points.skipped;
     own_ = !options.system.empty();
     if (own_) (void)load_system(options.system, {}, options.calibration);  // it must exist
@@ -341,6 +341,24 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   out.converged = fit.converged;
   out.steps = fit.steps;
   return out;
+}
+
+void apply_mean(const Calibration& calibration, System& system) {
+  Constants& c = system.constants;
+  for (const Parameter& p : parameters_of(ConstantSet::scale_up)) {
+    double sum = 0, count = 0;
+    for (const CalibratedSet& set : calibration.sets) {
+      if (set.set != ConstantSet::scale_up || !(p.value(set.constants) > 0)) continue;
+      const auto fitted = std::find_if(set.fitted.begin(), set.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
+      const bool unseen = fitted != set.fitted.end() && !fitted->determined && p.key.starts_with("nvls.");
+      if (unseen) continue;
+      sum += std::log(p.value(set.constants));
+      count += 1;
+    }
+    if (count > 0) p.of(c) = std::exp(sum / count);
+  }
+  c.basis = Basis::datasheet;
+  c.name = "mean";
 }
 
 void apply_calibration(const Calibration& calibration, System& system) {

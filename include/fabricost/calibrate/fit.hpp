@@ -117,7 +117,7 @@ class ConstantsProblem {
     whiten();
   }
 
-  [[nodiscard]] std::vector<Unknown>& unknowns() { return unknowns_; }
+  [[nodiscard]] const std::vector<Unknown>& unknowns() const { return unknowns_; }
   [[nodiscard]] Eigen::Index count() const { return static_cast<Eigen::Index>(unknowns_.size()); }
   [[nodiscard]] Eigen::VectorXd weights() const {
     Eigen::VectorXd w(first_.back());
@@ -284,7 +284,7 @@ class Scatter {
   const Eigen::VectorXd change = problem.changes(best.unknowns);
   const Eigen::MatrixXd covariance = problem.root() * best.covariance * problem.root().transpose();
   for (std::size_t b = 0; b < blocks.size(); ++b) out.blocks.push_back(problem.constants_of(b, change));
-  out.unknowns = std::move(problem.unknowns());
+  out.unknowns = problem.unknowns();
   for (Eigen::Index k = 0; k < change.size(); ++k) {
     Unknown& unknown = out.unknowns[static_cast<std::size_t>(k)];
     unknown.change = change[k];

@@ -90,7 +90,10 @@ template <class Model>
     if (!better) out.converged = true;  // no downhill step is left
   }
   const Eigen::MatrixXd j = model.jacobian(out.unknowns);
-  out.noise = std::max(0.5, detail::robust_spread(r, weight));  // a handful of points says little of the noise
+  // a handful of points says little of the noise: it counts as one scale until some twenty have been seen
+  const auto seen = static_cast<double>((weight.array() > 0).count());
+  const double spread = detail::robust_spread(r, weight);
+  out.noise = std::sqrt((20 + seen * spread * spread) / (20 + seen));
   normal.noalias() = j.transpose() * (pull(r) / (out.noise * out.noise)).asDiagonal() * j;
   normal.diagonal().array() += 1;
   out.covariance = normal.ldlt().solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));

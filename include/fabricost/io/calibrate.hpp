@@ -6,6 +6,7 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/io/points.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace fabricost {
 struct CalibrateOptions {
   std::string system{};       ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
   std::string calibration{};  ///< what is known before, as in load_system
+  std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
   int starts = 0;             ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
 };
 
@@ -77,6 +79,10 @@ struct Calibration {
 
 /// What load_system would make of a machine's constants with this calibration applied by hand.
 void apply_calibration(const Calibration& calibration, System& system);
+
+/// What is known of a machine of a generation that none of the fitted sets measured: the geometric mean of the scale-up sets, rates by their
+/// share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
+void apply_mean(const Calibration& calibration, System& system);
 
 /// A calibration file: every set of `calibration` in `parts`, or the one set given. \param date yyyy-mm-dd \param origin what was measured
 [[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date, std::string_view origin);
