@@ -1,0 +1,40 @@
+#pragma once
+/// \file probes.hpp
+/// The few measurements that tell most about a machine nobody has measured: what `measure --quick` runs, and what a left-out generation is
+/// calibrated with when the accuracy page says how far a handful of points goes. Each list begins with the one before it.
+
+#include <fabricost/collective.hpp>
+
+#include <array>
+#include <span>
+
+namespace fabricost {
+
+/// One point: `pair` of two ranks, else all ranks of the domain (8 at most). Element type half.
+struct Probe {
+  Collective op = Collective::all_gather;
+  bool pair = false;
+  double bytes = 0;
+};
+
+/// Two latencies and one bandwidth; then, one after the other, the point that narrows the expected error most, given what the fit knows
+/// before anything is measured (average over the A100, H100 and B200 servers, all collectives, 2 to 8 ranks, 512 B to 512 MiB).
+inline constexpr std::array<Probe, 12> probes{{
+    {Collective::all_gather, true, 2048},
+    {Collective::all_gather, false, 2048},
+    {Collective::all_gather, false, 512.0 * 1024 * 1024},
+    {Collective::all_reduce, true, 4096.0 * 1024},
+    {Collective::all_to_all, true, 2048},
+    {Collective::all_to_all, true, 16.0 * 1024 * 1024},
+    {Collective::all_gather, true, 1024.0 * 1024},
+    {Collective::all_to_all, true, 1024.0 * 1024},
+    {Collective::all_reduce, false, 512.0 * 1024},
+    {Collective::reduce_scatter, true, 64.0 * 1024 * 1024},
+    {Collective::all_gather, true, 128.0 * 1024},
+    {Collective::all_reduce, false, 32.0 * 1024 * 1024},
+}};
+inline constexpr std::span<const Probe> latency_probes{probes.data(), 2};
+inline constexpr std::span<const Probe> first_probes{probes.data(), 3};  ///< with one bandwidth
+inline constexpr std::span<const Probe> quick_probes{probes};
+
+}  // namespace fabricost
