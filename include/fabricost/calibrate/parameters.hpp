@@ -45,12 +45,12 @@ inline constexpr double shortest = 1e-9, longest = 1e-2;
 #define FABRICOST_OF(member) [](Constants& c) -> double& { return c.member; }
 
 inline constexpr std::array scale_up_parameters{
-    Parameter{"launch", Measure::time, FABRICOST_OF(scale_up.launch), detail::shortest, detail::longest, Fitted::own, 0.15, 1},
+    Parameter{"launch", Measure::time, FABRICOST_OF(scale_up.launch), detail::shortest, detail::longest, Fitted::own, 0.05, 1},
     Parameter{"tree_hop", Measure::time, FABRICOST_OF(scale_up.tree_hop), detail::shortest, detail::longest, Fitted::held},
     Parameter{"int8_volume", Measure::number, FABRICOST_OF(scale_up.int8_volume), 0, 1, Fitted::shared, 0.1},
-    Parameter{"ll.hop", Measure::time, FABRICOST_OF(scale_up.ll.hop), detail::shortest, detail::longest, Fitted::own, 0.2, 1},
-    Parameter{"ll.channel_rate", Measure::rate, FABRICOST_OF(scale_up.ll.channel_rate), 1e8, 1e12, Fitted::own, 0.25, -0.5},
-    Parameter{"ll.channels_cost", Measure::time, FABRICOST_OF(scale_up.ll.channels_cost), detail::shortest, detail::longest, Fitted::own, 0.6, 0.5},
+    Parameter{"ll.hop", Measure::time, FABRICOST_OF(scale_up.ll.hop), detail::shortest, detail::longest, Fitted::own, 0.2, 0.7},
+    Parameter{"ll.channel_share", Measure::number, FABRICOST_OF(scale_up.ll.channel_share), 0.001, 1, Fitted::own, 0.15},
+    Parameter{"ll.channels_cost", Measure::time, FABRICOST_OF(scale_up.ll.channels_cost), detail::shortest, detail::longest, Fitted::own, 0.4, 1.5},
     Parameter{"ll.full_threads", Measure::time, FABRICOST_OF(scale_up.ll.full_threads), detail::shortest, detail::longest, Fitted::shared, 0.1},
     Parameter{"ll.forward", Measure::time, FABRICOST_OF(scale_up.ll.forward), detail::shortest, detail::longest, Fitted::own, 0.5, 0.5},
     Parameter{"ll.reduce", Measure::time, FABRICOST_OF(scale_up.ll.reduce), detail::shortest, detail::longest, Fitted::held},
@@ -61,7 +61,7 @@ inline constexpr std::array scale_up_parameters{
     Parameter{"ll128.drain", Measure::number, FABRICOST_OF(scale_up.ll128.drain), 0, 10, Fitted::held},
     Parameter{"ll128.overlap", Measure::number, FABRICOST_OF(scale_up.ll128.overlap), 1, 12, Fitted::held},
     Parameter{"simple.floor", Measure::time, FABRICOST_OF(scale_up.simple.floor), detail::shortest, detail::longest, Fitted::own, 0.3, 0.5},
-    Parameter{"simple.hop", Measure::time, FABRICOST_OF(scale_up.simple.hop), detail::shortest, detail::longest, Fitted::own, 0.4, 0.5},
+    Parameter{"simple.hop", Measure::time, FABRICOST_OF(scale_up.simple.hop), detail::shortest, detail::longest, Fitted::own, 0.4, 0.7},
     Parameter{"simple.overlap", Measure::number, FABRICOST_OF(scale_up.simple.overlap), 1, 12, Fitted::own, 0.3},
     Parameter{"simple.rate", Measure::share, FABRICOST_OF(scale_up.simple.rate_share), 0.001, 1.1, Fitted::own, 0.1, 0, 1},
     Parameter{"simple.drain", Measure::number, FABRICOST_OF(scale_up.simple.drain), 0, 10, Fitted::own, 0.35},

@@ -26,7 +26,7 @@ inline constexpr double mebibyte = 1024 * 1024;
 /// The low-latency protocol inside a scale-up domain.
 struct LowLatencyConstants {
   double hop = 1.0401 * microsecond;          ///< h: one serial step
-  double channel_rate = 7.2386e9;             ///< bL: bytes per second of ONE channel
+  double channel_share = 0.386;               ///< bL: rate of ONE channel over its part of the one-way rate
   double channels_cost = 1.1432 * microsecond;  ///< mc: cost of running many channels
   double full_threads = 0.41647 * microsecond;   ///< m0: cost once every thread of a channel has work
   double forward = 0.32561 * microsecond;      ///< mag: extra per forwarding step with every thread at work

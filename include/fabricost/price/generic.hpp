@@ -27,7 +27,7 @@ struct LevelCost {
   std::array<LevelCost, 2> out;
   switch (protocol) {
     case Protocol::ll:
-      out[0] = {fabric.over_pcie ? c.pcie.ll_hop : up.ll.hop, std::min(0.5 * ring, up.ll.channel_rate * channels)};
+      out[0] = {fabric.over_pcie ? c.pcie.ll_hop : up.ll.hop, std::min(0.5 * ring, up.ll.channel_share * fabric.inner_rate)};
       out[1] = {t.tree_step, t.ll_share * outer};
       break;
     case Protocol::ll128:
