@@ -27,7 +27,7 @@ inline fabricost::Constants constants_of(const Generation& g) {
   fabricost::Constants c;
   auto& up = c.scale_up;
   up.launch = g.c0 * us;
-  up.ll = {g.h * us, g.bL * 1e9, g.mc * us, m0 * us, g.mag * us, mrs * us, i8L * us, ce, 4096};
+  up.ll = {g.h * us, g.bL / (g.one_way / g.channels), g.mc * us, m0 * us, g.mag * us, mrs * us, i8L * us, ce, 4096};
   up.ll128 = {f1 * us, 0.83, 1.4, 1.4};
   up.simple = {g.f * us, g.hs * us, g.q, g.B / g.one_way, g.x, y, g.mrs2, mar, rl};
   if (g.BN > 0) up.nvls = {g.fN * us, gN, sN, g.BN / g.one_way};

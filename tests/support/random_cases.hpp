@@ -51,7 +51,7 @@ inline fabricost::Constants random_constants(Random& random) {
                     &up.all_to_all.base, &up.all_to_all.hop, &up.all_to_all.ll_ramp, &up.all_to_all.floor, &up.all_to_all.ramp, &up.all_to_all.self_copy,
                     &up.all_to_all.cold_copy, &up.int8_volume, &up.tree_hop})
     vary(*x);
-  up.ll.channel_rate = random.scaled(4e9, 11e9);
+  up.ll.channel_share = random.uniform(0.25, 0.6);
   up.ll.chunk_share = random.uniform(0, 1);
   up.simple.rate_share = random.uniform(0.6, 0.9);
   up.simple.overlap = random.uniform(1, 3);

@@ -18,8 +18,8 @@ struct LevelCost {
   double rate = 0;  ///< bytes per second of one endpoint, one direction
 };
 
-[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol, int channels,
-                                                          Collective op) {
+[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol,
+                                                             Collective op) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
   const double ring = detail::inner_ring_rate(fabric, c);
@@ -74,9 +74,8 @@ struct LevelCost {
   return line;
 }
 
-[[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol,
-                                        int channels) {
-  auto cost = level_costs(fabric, c, protocol, channels, schedule.collective);
+[[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
+  auto cost = level_costs(fabric, c, protocol, schedule.collective);
   if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
   const bool simple = protocol == Protocol::simple;
   const double floor = simple                        ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)

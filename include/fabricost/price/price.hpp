@@ -91,7 +91,7 @@ namespace fabricost {
       return price_exchange(schedule, fabric, c.scale_up, protocol);
     default: break;
   }
-  return price_generic(schedule, fabric, c, protocol, channels);
+  return price_generic(schedule, fabric, c, protocol);
 }
 
 /// Which of the interval widths speaks for what ran: the class of points whose residuals it was taken from.
