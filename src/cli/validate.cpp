@@ -7,6 +7,7 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 #include "validation_text.hpp"
+#include "write_file.hpp"
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/validate.hpp>
@@ -14,10 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
 #include <array>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 
 namespace fabricost::cli {
@@ -61,26 +59,6 @@ struct ValidateOptions {
   out["by_size"] = to_json(report.by_size);
   out["by_library"] = to_json(report.by_library);
   return out;
-}
-
-/// Writes beside the target and renames, so that no half of a file is ever seen there.
-void write_file(const std::string& target, const std::string& text) {
-  std::error_code error;
-  std::filesystem::path path = target;
-  if (std::filesystem::exists(path, error)) {
-    path = std::filesystem::canonical(path, error);  // a link stays one
-    if (error || !std::filesystem::is_regular_file(path)) throw RequestError(fmt::format("--out {}: is not a regular file", target));
-  }
-  const std::filesystem::path temporary = path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "wbx");
-  if (file == nullptr) throw RequestError(fmt::format("--out {}: cannot be written there", target));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed) std::filesystem::rename(temporary, path, error);
-  if (!written || !closed || error) {
-    std::filesystem::remove(temporary, error);
-    throw RequestError(fmt::format("--out {}: could not be written", target));
-  }
 }
 
 [[nodiscard]] ValidationReport compare(const ValidateOptions& options) {

@@ -1,0 +1,203 @@
+/// \file tune.cpp
+/// fabricost tune: where NCCL's own choice of algorithm and protocol loses time, as a table, JSON, or a file for its tuner plugin.
+
+#include "../io/text_table.hpp"
+#include "names.hpp"
+#include "question.hpp"
+#include "report.hpp"
+#include "runner.hpp"
+#include "subcommands.hpp"
+#include "write_file.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/io/tune.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+/// As typed; empty where nothing was.
+struct Options {
+  std::string system, nodes, ranks, dtype, operation, calibration, out;
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
+/// "2,4,8"
+[[nodiscard]] std::vector<int> counts_of(const std::string& text, std::string_view option) {
+  std::vector<int> out;
+  std::size_t at = 0;
+  while (!text.empty() && at <= text.size()) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, end - at);
+    if (one.empty()) throw RequestError(fmt::format("{}: \"{}\" misses a number; write it as in 2,4,8", option, text));
+    out.push_back(count_of(one, option));
+    at = end + 1;
+  }
+  return out;
+}
+
+[[nodiscard]] TuneOptions meant(const Options& typed) {
+  TuneOptions out;
+  if (!typed.operation.empty()) {
+    out.collective = parse_collective(typed.operation);
+    if (!out.collective) {
+      std::vector<std::string> names;
+      for (const Collective c : tuned_collectives) names.emplace_back(name(c));
+      throw_unknown(typed.operation, "an operation NCCL tunes", names);
+    }
+  }
+  if (!typed.dtype.empty()) {
+    const auto dtype = parse_data_type(typed.dtype);
+    if (!dtype) throw_unknown(typed.dtype, "a data type", listed(data_type_names));
+    out.dtype = *dtype;
+  }
+  out.nodes = counts_of(typed.nodes, "--nodes");
+  out.ranks = count_of(typed.ranks, "--ranks");
+  if (typed.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
+  return out;
+}
+
+[[nodiscard]] std::string pair_text(Candidate c) { return fmt::format("{} {}", name(c.algorithm), name(c.protocol)); }
+
+/// A whole number of KiB and more to three digits: range ends are to the byte, which nobody reads.
+[[nodiscard]] std::string short_size(double bytes) {
+  static constexpr std::array<const char*, 4> units{"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1023.5 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 && bytes != std::floor(bytes) ? 1 : 0, units[unit]);
+}
+
+/// As its makers write it.
+[[nodiscard]] std::string library_text(Library l) { return l == Library::rccl ? "RCCL" : "NCCL"; }
+
+[[nodiscard]] std::string table(const TuneReport& report, bool sure) {
+  constexpr auto right = TextTable::Align::right;
+  TextTable rows{{{"operation"},
+                  {"nodes", right},
+                  {"ranks", right},
+                  {"from", right},
+                  {"to", right},
+                  {library_text(report.library) + " runs"},
+                  {"faster"},
+                  {"at", right},
+                  {"us", right},
+                  {"lost us", right},
+                  {"lost", right}}};
+  for (const SlowRange& r : report.ranges)
+    if (r.sure == sure)
+      rows.row({std::string{name(r.collective)}, std::to_string(r.nodes), std::to_string(r.ranks), short_size(r.first), short_size(r.last + 1),
+                pair_text(r.now), pair_text(r.better), short_size(r.bytes), fmt::format("{:.1f}", r.now_seconds * 1e6),
+                fmt::format("{:.1f}", r.lost_seconds() * 1e6), fmt::format("{:.0f} %", 100 * r.lost_share())});
+  return rows.text(2);
+}
+
+/// "nvls simple (all_gather, reduce_scatter)", every pair once.
+[[nodiscard]] std::string unmeasured_text(const std::vector<UnmeasuredPair>& pairs) {
+  std::map<std::string, std::vector<std::string>> operations;
+  for (const UnmeasuredPair& p : pairs) {
+    std::vector<std::string>& its = operations[pair_text(p.candidate)];
+    const std::string operation{name(p.collective)};
+    if (std::find(its.begin(), its.end(), operation) == its.end()) its.push_back(operation);
+  }
+  std::string out;
+  for (const auto& [pair, its] : operations) out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", pair, joined(its));
+  return out;
+}
+
+[[nodiscard]] std::string text(const TuneReport& report, const Terminal& terminal) {
+  const auto sure = static_cast<std::size_t>(
+      std::count_if(report.ranges.begin(), report.ranges.end(), [](const SlowRange& r) { return r.sure; }));
+  const std::string machine = fmt::format("{} ({})", report.system, name(report.dtype));
+  std::string out;
+  if (sure > 0)
+    out += terminal.strong(fmt::format("Where {}'s own choice loses time, {}", library_text(report.library), machine)) + "\n" + table(report, true);
+  else
+    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time, {}", library_text(report.library), machine)) + "\n";
+  if (sure < report.ranges.size())
+    out += "\n" + terminal.strong("Perhaps: within what the predictions leave open") + "\n" + table(report, false);
+  if (!report.ranges.empty() || !report.unmeasured.empty() || !report.doubts.empty()) out += "\n";
+  if (!report.ranges.empty()) out += wrapped("  ", "us, lost: at the size of each range that loses most.", 98);
+  for (const std::string& doubt : report.doubts) out += wrapped("  ", "Not sure: " + doubt + ".", 98);
+  if (!report.unmeasured.empty())
+    out += wrapped("  ", "Never recommended, because no fit covers them here: " + unmeasured_text(report.unmeasured) + ".", 98);
+  return out;
+}
+
+[[nodiscard]] nlohmann::ordered_json to_json(Candidate c) { return {{"algorithm", name(c.algorithm)}, {"protocol", name(c.protocol)}}; }
+
+[[nodiscard]] nlohmann::ordered_json to_json(const TuneReport& report) {
+  nlohmann::ordered_json out;
+  out["system"] = report.system;
+  out["library"] = name(report.library);
+  out["dtype"] = name(report.dtype);
+  out["ranges"] = nlohmann::ordered_json::array();
+  for (const SlowRange& r : report.ranges) {
+    nlohmann::ordered_json one;
+    one["operation"] = name(r.collective);
+    one["nodes"] = r.nodes;
+    one["ranks"] = r.ranks;
+    one["first_bytes"] = static_cast<long long>(r.first);
+    one["last_bytes"] = static_cast<long long>(r.last);
+    one["runs"] = to_json(r.now);
+    one["faster"] = to_json(r.better);
+    one["bytes"] = static_cast<long long>(r.bytes);
+    one["time_us"] = r.now_seconds * 1e6;
+    one["faster_us"] = r.better_seconds * 1e6;
+    one["lost_us"] = r.lost_seconds() * 1e6;
+    one["lost_percent"] = 100 * r.lost_share();
+    const auto share = [&](double width) { return 100 * (1 - r.better_seconds / r.now_seconds * std::exp(width)); };
+    one["lost_percent_interval"] = {share(r.half_width), share(-r.half_width)};
+    one["sure"] = r.sure;
+    one["basis"] = name(r.basis);
+    out["ranges"].push_back(std::move(one));
+  }
+  out["unmeasured"] = nlohmann::ordered_json::array();
+  for (const UnmeasuredPair& p : report.unmeasured) {
+    nlohmann::ordered_json one{{"operation", name(p.collective)}, {"nodes", p.nodes}, {"ranks", p.ranks}};
+    one.update(to_json(p.candidate));
+    out["unmeasured"].push_back(std::move(one));
+  }
+  out["doubts"] = report.doubts;
+  return out;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Runner& runner) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand("tune", "Where NCCL's own choice of algorithm or protocol loses time");
+  sub.add_option("--system,-s", options->system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
+  sub.add_option("--nodes,-n", options->nodes, "Nodes, as nccl-tests counts them: 2 or 2,4,8")->option_text("N,...");
+  sub.add_option("--ranks,-r", options->ranks, "GPUs; default all of the nodes")->option_text("R");
+  sub.add_option("--dtype", options->dtype, "int8 half bfloat16 fp8 float double; default half")->option_text("TYPE");
+  sub.add_option("--op", options->operation, "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all")->option_text("OP");
+  sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
+  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
+      ->option_text("PATH=VALUE")
+      ->allow_extra_args(false);
+  sub.add_option("--out,-o", options->out, "Write the sure ones for NCCL's example tuner plugin")->option_text("FILE");
+  sub.add_flag("--json", options->json, "Print JSON");
+  sub.footer("Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf");
+  runner.add(sub, [options](const Terminal& terminal) {
+    const TuneOptions wanted = meant(*options);
+    const TuneReport report = tune(load_system(options->system, options->overrides, options->calibration), wanted);
+    std::string out = options->json ? printed(to_json(report)) : text(report, terminal);
+    if (!options->out.empty()) write_file(options->out, plugin_config(report));
+    return out;
+  });
+}
+
+}  // namespace fabricost::cli
