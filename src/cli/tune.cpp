@@ -1,6 +1,7 @@
 /// \file tune.cpp
 /// fabricost tune: where NCCL's own choice of algorithm and protocol loses time, as a table, JSON, or a file for its tuner plugin.
 
+#include "../io/rough_size.hpp"
 #include "../io/text_table.hpp"
 #include "names.hpp"
 #include "question.hpp"
@@ -10,7 +11,6 @@
 #include "write_file.hpp"
 
 #include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/io/tune.hpp>
 
 #include <fmt/format.h>
@@ -21,6 +21,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <span>
 
 namespace fabricost::cli {
 namespace {
@@ -69,37 +70,42 @@ struct Options {
 
 [[nodiscard]] std::string pair_text(Candidate c) { return fmt::format("{} {}", name(c.algorithm), name(c.protocol)); }
 
-/// A whole number of KiB and more to three digits: range ends are to the byte, which nobody reads.
-[[nodiscard]] std::string short_size(double bytes) {
-  static constexpr std::array<const char*, 4> units{"B", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1023.5 && unit + 1 < units.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 && bytes != std::floor(bytes) ? 1 : 0, units[unit]);
-}
-
 /// As its makers write it.
 [[nodiscard]] std::string library_text(Library l) { return l == Library::rccl ? "RCCL" : "NCCL"; }
 
+/// "16 and 32 ranks on 2 and 4 nodes"; of more than three the first and the last.
+[[nodiscard]] std::string shapes_text(const std::vector<TuneShape>& shapes) {
+  std::vector<std::string> ranks, nodes;
+  for (const TuneShape& shape : shapes) {
+    const std::string all = std::to_string(shape.ranks);
+    if (ranks.empty() || ranks.back() != all) ranks.push_back(all);
+    nodes.push_back(std::to_string(shape.nodes));
+  }
+  const auto listed_text = [](const std::vector<std::string>& words) {
+    if (words.size() < 2) return joined(words);
+    if (words.size() > 3) return words.front() + " to " + words.back();
+    return joined(std::span{words}.first(words.size() - 1)) + " and " + words.back();
+  };
+  return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
+}
+
+/// The ranks of a row are in the title: they follow from its nodes.
 [[nodiscard]] std::string table(const TuneReport& report, bool sure) {
   constexpr auto right = TextTable::Align::right;
+  const bool several = report.shapes.size() > 1;
   TextTable rows{{{"operation"},
-                  {"nodes", right},
-                  {"ranks", right},
+                  {several ? "nodes" : "", right},
                   {"from", right},
                   {"to", right},
                   {library_text(report.library) + " runs"},
                   {"faster"},
                   {"at", right},
-                  {"us", right},
                   {"lost us", right},
                   {"lost", right}}};
   for (const SlowRange& r : report.ranges)
     if (r.sure == sure)
-      rows.row({std::string{name(r.collective)}, std::to_string(r.nodes), std::to_string(r.ranks), short_size(r.first), short_size(r.last + 1),
-                pair_text(r.now), pair_text(r.better), short_size(r.bytes), fmt::format("{:.1f}", r.now_seconds * 1e6),
+      rows.row({std::string{name(r.collective)}, several ? std::to_string(r.nodes) : "", rough_size(r.first), rough_size(r.last + 1),
+                pair_text(r.now), pair_text(r.better), rough_size(r.bytes),
                 fmt::format("{:.1f}", r.lost_seconds() * 1e6), fmt::format("{:.0f} %", 100 * r.lost_share())});
   return rows.text(2);
 }
@@ -120,16 +126,17 @@ struct Options {
 [[nodiscard]] std::string text(const TuneReport& report, const Terminal& terminal) {
   const auto sure = static_cast<std::size_t>(
       std::count_if(report.ranges.begin(), report.ranges.end(), [](const SlowRange& r) { return r.sure; }));
-  const std::string machine = fmt::format("{} ({})", report.system, name(report.dtype));
+  const std::string machine = fmt::format("{}, {} ({})", report.system, shapes_text(report.shapes), name(report.dtype));
+  const std::string library = library_text(report.library);
   std::string out;
   if (sure > 0)
-    out += terminal.strong(fmt::format("Where {}'s own choice loses time, {}", library_text(report.library), machine)) + "\n" + table(report, true);
+    out += terminal.strong(fmt::format("Where {}'s own choice loses time: {}", library, machine)) + "\n" + table(report, true);
   else
-    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time, {}", library_text(report.library), machine)) + "\n";
+    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time: {}", library, machine)) + "\n";
   if (sure < report.ranges.size())
     out += "\n" + terminal.strong("Perhaps: within what the predictions leave open") + "\n" + table(report, false);
   if (!report.ranges.empty() || !report.unmeasured.empty() || !report.doubts.empty()) out += "\n";
-  if (!report.ranges.empty()) out += wrapped("  ", "us, lost: at the size of each range that loses most.", 98);
+  if (!report.ranges.empty()) out += wrapped("  ", "Lost: at the size of each range that loses most.", 98);
   for (const std::string& doubt : report.doubts) out += wrapped("  ", "Not sure: " + doubt + ".", 98);
   if (!report.unmeasured.empty())
     out += wrapped("  ", "Never recommended, because no fit covers them here: " + unmeasured_text(report.unmeasured) + ".", 98);
@@ -143,6 +150,8 @@ struct Options {
   out["system"] = report.system;
   out["library"] = name(report.library);
   out["dtype"] = name(report.dtype);
+  out["shapes"] = nlohmann::ordered_json::array();
+  for (const TuneShape& shape : report.shapes) out["shapes"].push_back({{"nodes", shape.nodes}, {"ranks", shape.ranks}});
   out["ranges"] = nlohmann::ordered_json::array();
   for (const SlowRange& r : report.ranges) {
     nlohmann::ordered_json one;

@@ -211,16 +211,22 @@ TuneReport tune(const System& system, const TuneOptions& options) {
   out.dtype = options.dtype;
   std::vector<int> nodes = options.nodes;
   if (nodes.empty()) nodes.push_back(0);
-  for (const int count : nodes)
+  for (const int count : nodes) {
+    bool asked = false;
     for (const Collective c : tuned_collectives) {
       if (options.collective && *options.collective != c) continue;
       const Question question{system, {.collective = c, .ranks = options.ranks, .nodes = count, .dtype = options.dtype}};
       if (question.ranks() < 2) throw RequestError(fmt::format("{}: one rank alone moves nothing; ask for at least two", system.name));
+      const TuneShape shape{question.nodes(), question.ranks()};
+      if (!asked && std::find(out.shapes.begin(), out.shapes.end(), shape) != out.shapes.end()) break;  // named twice
+      if (!asked) out.shapes.push_back(shape);
+      asked = true;
       add_ranges(question, out.ranges);
       for (const Candidate pair : question.unmeasured()) out.unmeasured.push_back({c, question.nodes(), question.ranks(), pair});
       const std::string& doubt = question.doubt();
       if (!doubt.empty() && std::find(out.doubts.begin(), out.doubts.end(), doubt) == out.doubts.end()) out.doubts.push_back(doubt);
     }
+  }
   std::stable_sort(out.ranges.begin(), out.ranges.end(), [](const SlowRange& a, const SlowRange& b) {
     return a.sure != b.sure ? a.sure : a.lost_seconds() > b.lost_seconds();
   });

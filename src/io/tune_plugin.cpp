@@ -6,7 +6,8 @@
 /// plugin's initial value of 1 in place, that is ONE channel, and so does a call that no line matches; AMD's copy of the plugin was mended
 /// for that (ROCm/rccl pull request 1985), and the file says what to change.
 
-#include <fabricost/io/quantity_text.hpp>
+#include "io/rough_size.hpp"
+
 #include <fabricost/io/tune.hpp>
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ namespace {
 }
 
 [[nodiscard]] std::string sizes_text(const SlowRange& r) {
-  return fmt::format("{} to {}", size_text(Bytes::from_value(r.first)), size_text(Bytes::from_value(r.last)));
+  return fmt::format("{} to {}", rough_size(r.first), rough_size(r.last));
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::string plugin_config(const TuneReport& report) {
     out += fmt::format("#\n# {}, {} ranks on {} node{}, {}: {} {} instead of {} {} saves {:.1f} us of {:.1f} ({:.0f} %) at {}\n",
                        name(r.collective), r.ranks, r.nodes, r.nodes == 1 ? "" : "s", sizes_text(r), name(r.better.algorithm),
                        name(r.better.protocol), name(r.now.algorithm), name(r.now.protocol), r.lost_seconds() * 1e6, r.now_seconds * 1e6,
-                       100 * r.lost_share(), size_text(Bytes::from_value(r.bytes)));
+                       100 * r.lost_share(), rough_size(r.bytes));
     out += fmt::format("# NCCL_ALGO={0}:{1} NCCL_PROTO={0}:{2}\n", plugin_name(r.collective), environment_name(r.better.algorithm),
                        name(r.better.protocol));
     out += fmt::format("{},{:.0f},{:.0f},{},{},0,{},{},-1,-1\n", plugin_name(r.collective), r.first, r.last, name(r.better.algorithm),

@@ -53,17 +53,24 @@ struct SlowRange {
   [[nodiscard]] double lost_share() const { return 1 - better_seconds / now_seconds; }
 };
 
-/// A pair NCCL could run that nobody measured: never recommended.
+/// A pair NCCL could run whose price no fit covers: never recommended.
 struct UnmeasuredPair {
   Collective collective = Collective::all_reduce;
   int nodes = 1, ranks = 2;
   Candidate candidate;
 };
 
+/// One group of ranks that was asked for.
+struct TuneShape {
+  int nodes = 1, ranks = 2;
+  friend bool operator==(const TuneShape&, const TuneShape&) = default;
+};
+
 struct TuneReport {
   std::string system;
   Library library = Library::nccl;
   DataType dtype = DataType::half;
+  std::vector<TuneShape> shapes;
   std::vector<SlowRange> ranges;  ///< sure ones first, each by time lost, most first
   std::vector<UnmeasuredPair> unmeasured;
   std::vector<std::string> doubts;  ///< what keeps a whole question from being sure
