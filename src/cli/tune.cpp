@@ -105,8 +105,8 @@ struct Options {
   for (const SlowRange& r : report.ranges)
     if (r.sure == sure)
       rows.row({std::string{name(r.collective)}, several ? std::to_string(r.nodes) : "", rough_size(r.first), rough_size(r.last + 1),
-                pair_text(r.now), pair_text(r.better), rough_size(r.bytes),
-                fmt::format("{:.1f}", r.lost_seconds() * 1e6), fmt::format("{:.0f} %", 100 * r.lost_share())});
+                pair_text(r.now), pair_text(r.better), rough_size(r.bytes), fmt::format("{:.1f}", r.lost_seconds() * 1e6),
+                fmt::format("{:.0f} %", 100 * r.lost_share())});
   return rows.text(2);
 }
 
@@ -124,8 +124,8 @@ struct Options {
 }
 
 [[nodiscard]] std::string text(const TuneReport& report, const Terminal& terminal) {
-  const auto sure = static_cast<std::size_t>(
-      std::count_if(report.ranges.begin(), report.ranges.end(), [](const SlowRange& r) { return r.sure; }));
+  const auto sure =
+      static_cast<std::size_t>(std::count_if(report.ranges.begin(), report.ranges.end(), [](const SlowRange& r) { return r.sure; }));
   const std::string machine = fmt::format("{}, {} ({})", report.system, shapes_text(report.shapes), name(report.dtype));
   const std::string library = library_text(report.library);
   std::string out;
@@ -192,7 +192,8 @@ void add_tune(CLI::App& app, Runner& runner) {
   sub.add_option("--nodes,-n", options->nodes, "Nodes, as nccl-tests counts them: 2 or 2,4,8")->option_text("N,...");
   sub.add_option("--ranks,-r", options->ranks, "GPUs; default all of the nodes")->option_text("R");
   sub.add_option("--dtype", options->dtype, "int8 half bfloat16 fp8 float double; default half")->option_text("TYPE");
-  sub.add_option("--op", options->operation, "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all")->option_text("OP");
+  sub.add_option("--op", options->operation, "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all")
+      ->option_text("OP");
   sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
   sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
       ->option_text("PATH=VALUE")

@@ -29,6 +29,8 @@ constexpr int per_octave = 16;
 /// reduce_scatter, those between nodes to broadcast and reduce over InfiniBand as well (public nccl-tests runs).
 [[nodiscard]] std::string doubt_of(Collective op, const Fabric& f) {
   if (f.library == Library::rccl) return "RCCL chooses by tables of its own, for which NCCL's stand in here";
+  if (f.over_pcie && f.domains() <= 1 && f.local() > 4)
+    return "more than four GPUs over PCIe: the same run takes once or twice the time, by where its memory lies";
   if (op != Collective::broadcast && op != Collective::reduce) return "";
   if (f.domains() <= 1) return fmt::format("the constants inside a node were fitted without {}", name(op));
   if (f.transport != Transport::infiniband) return fmt::format("the constants of {} were fitted without {}", name(f.transport), name(op));
@@ -74,14 +76,17 @@ class Question {
   [[nodiscard]] Found at(double bytes, std::optional<Candidate> keep) const {
     Found out{curve_.ran(bytes)};
     const Priced now = priced(out.now, curve_.line(bytes), bytes);
-    const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, curve_.fabric());
+    const Fabric& f = curve_.fabric();
+    const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, f);
+    const bool switches_seen = f.domains() <= 1 && system_.constants.basis == Basis::calibrated;
     double least = 0;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i] == out.now) continue;
       const Priced other = priced(candidates_[i], lines_[i], bytes);
       const double gain = std::log(now.seconds / other.seconds);
       if (!(gain > worth_listing)) continue;
-      const bool sure = can_be_sure && gain > std::hypot(now.half_width, other.half_width);
+      const bool known_to_lose = switches_seen || octaves_from_own_choice(candidates_[i], bytes).value_or(1) >= 1;
+      const bool sure = can_be_sure && known_to_lose && gain > std::hypot(now.half_width, other.half_width);
       const double counted = candidates_[i] == keep ? other.seconds * std::exp(-worth_listing) : other.seconds;
       if (out.better && (out.sure > sure || (out.sure == sure && least <= counted))) continue;
       out.better = candidates_[i];
@@ -144,18 +149,24 @@ class Question {
     return {line(bytes), sure.half_width + beyond_own_choice(c, bytes), sure.basis};
   }
 
-  /// How much less sure a pair's price is where NCCL does not run it by itself.
-  [[nodiscard]] double beyond_own_choice(Candidate c, double bytes) const {
-    const IntervalWidths& w = system_.constants.interval;
-    double nearest = -1;
+  /// Factors of two between a size and the nearest one at which NCCL runs a pair by itself; nothing when it never does.
+  [[nodiscard]] std::optional<double> octaves_from_own_choice(Candidate c, double bytes) const {
+    std::optional<double> nearest;
     for (int i = 0; i < curve_.pieces(); ++i) {
       const double from = std::max(1.0, curve_.threshold(i));
       if (!(curve_.ran(from) == c)) continue;
       const double to = i + 1 < curve_.pieces() ? curve_.threshold(i + 1) : largest_considered;
       const double octaves = bytes < from ? std::log2(from / bytes) : bytes > to ? std::log2(bytes / to) : 0;
-      nearest = nearest < 0 ? octaves : std::min(nearest, octaves);
+      nearest = std::min(nearest.value_or(octaves), octaves);
     }
-    return nearest < 0 ? w.beyond_ranks : w.beyond_sizes * nearest;
+    return nearest;
+  }
+
+  /// How much less sure a pair's price is where NCCL does not run it by itself.
+  [[nodiscard]] double beyond_own_choice(Candidate c, double bytes) const {
+    const IntervalWidths& w = system_.constants.interval;
+    const std::optional<double> octaves = octaves_from_own_choice(c, bytes);
+    return octaves ? w.beyond_sizes * *octaves : w.beyond_ranks;
   }
 
   static constexpr double largest_considered = 2 * tune_largest;
@@ -227,9 +238,8 @@ TuneReport tune(const System& system, const TuneOptions& options) {
       if (!doubt.empty() && std::find(out.doubts.begin(), out.doubts.end(), doubt) == out.doubts.end()) out.doubts.push_back(doubt);
     }
   }
-  std::stable_sort(out.ranges.begin(), out.ranges.end(), [](const SlowRange& a, const SlowRange& b) {
-    return a.sure != b.sure ? a.sure : a.lost_seconds() > b.lost_seconds();
-  });
+  std::stable_sort(out.ranges.begin(), out.ranges.end(),
+                   [](const SlowRange& a, const SlowRange& b) { return a.sure != b.sure ? a.sure : a.lost_seconds() > b.lost_seconds(); });
   return out;
 }
 

@@ -45,9 +45,7 @@ namespace {
   return out;
 }
 
-[[nodiscard]] std::string sizes_text(const SlowRange& r) {
-  return fmt::format("{} to {}", rough_size(r.first), rough_size(r.last));
-}
+[[nodiscard]] std::string sizes_text(const SlowRange& r) { return fmt::format("{} to {}", rough_size(r.first), rough_size(r.last)); }
 
 }  // namespace
 

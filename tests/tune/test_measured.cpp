@@ -82,8 +82,8 @@ TEST_CASE("wherever a message of twice the size takes more than twice the time, 
       if (half == times.end() || time < 2.04 * half->second) continue;  // repeats differ by 2 % on average
       ++cliffs;
       const SlowRange* range = tuned.at(collective, dtype, ranks, bytes);
-      INFO(system << " " << name(collective) << " " << name(dtype) << " " << ranks << " ranks, " << bytes / 1048576 << " MiB: "
-                  << half->second * 1e6 << " to " << time * 1e6 << " us");
+      INFO(system << " " << name(collective) << " " << name(dtype) << " " << ranks << " ranks, " << bytes / 1048576
+                  << " MiB: " << half->second * 1e6 << " to " << time * 1e6 << " us");
       CHECK(range != nullptr);
       if (range == nullptr) continue;
       ++found;
@@ -104,7 +104,7 @@ TEST_CASE("where an older NCCL's choice was faster on B200, tune names it and it
   if (folder.empty()) return;
   const std::vector<Point> points = read_points(folder / "dgx-b200.nccl.csv").points;
   const auto kept = [](const Point& p) { return p.library_version == "2.27.5" || p.library_version == "2.28.9"; };
-  const auto older = medians(points, kept), newer = medians(points, [&](const Point& p) { return !kept(p); });
+  const auto older = medians(points, kept), newer = medians(points, [&](const Point&p) { return !kept(p); });
   const System system = load_system("dgx-b200");
   Tuned tuned{"dgx-b200"};
   int differ = 0, otherwise = 0;

@@ -24,8 +24,8 @@ std::vector<Asked> questions() {
     out.dtype = dtype;
     return out;
   };
-  return {{"dgx-a100", shape({}, 4)},         {"dgx-b200", shape({}, 8)}, {"dgx-b200", shape({}, 8, DataType::int8)},
-          {"aws-p5", shape({2, 4, 8}, 0)},    {"l40s-pcie", shape({}, 8)}, {"alps-gh200", shape({2, 16, 64}, 0)},
+  return {{"dgx-a100", shape({}, 4)},       {"dgx-b200", shape({}, 8)},  {"dgx-b200", shape({}, 8, DataType::int8)},
+          {"aws-p5", shape({2, 4, 8}, 0)},  {"l40s-pcie", shape({}, 8)}, {"alps-gh200", shape({2, 16, 64}, 0)},
           {"superpod-b200", shape({16}, 0)}};
 }
 
@@ -69,7 +69,8 @@ TEST_CASE("the plugin picks at every size what is surely faster there, and nothi
         for (const double s : sizes) {
           const auto line = plugin::match(config, squeezed(name(c)), static_cast<std::uint64_t>(s), shape.nodes, shape.ranks);
           const SlowRange* range = sure_range(report, c, s, shape);
-          if (line.has_value() != (range != nullptr)) FAIL_CHECK(q.system << " " << name(c) << " " << s << ": one has a line, the other not");
+          if (line.has_value() != (range != nullptr))
+            FAIL_CHECK(q.system << " " << name(c) << " " << s << ": one has a line, the other not");
           if (!line || range == nullptr) continue;
           if (line->algorithm != name(range->better.algorithm) || line->protocol != name(range->better.protocol))
             FAIL_CHECK(q.system << " " << name(c) << " " << s << ": " << line->algorithm << " " << line->protocol);
@@ -97,7 +98,8 @@ TEST_CASE("a tuner sees the size nccl-tests prints", "[tune]") {
     CHECK(tuner_bytes(c, 524288, 2, 8) == 1048576.0);
   // 2 MiB from each of 8 B200: 16 MiB, where NCCL 2.29 falls to Simple and a line says LL128
   const plugin::Config config = plugin::read(plugin_config(tune(load_system("dgx-b200"))));
-  const auto line = plugin::match(config, "allgather", static_cast<std::uint64_t>(tuner_bytes(Collective::all_gather, 1048576, 2, 8)), 1, 8);
+  const auto line =
+      plugin::match(config, "allgather", static_cast<std::uint64_t>(tuner_bytes(Collective::all_gather, 1048576, 2, 8)), 1, 8);
   REQUIRE(line.has_value());
   CHECK(line->protocol == "ll128");
   CHECK_FALSE(plugin::match(config, "allgather", 2 * 1048576, 1, 8).has_value());
@@ -130,7 +132,8 @@ TEST_CASE("the variables of the comments name the pair of the line below them", 
     ++seen;
     const plugin::Line line = plugin::read(row).lines.at(0);
     INFO(row);
-    CHECK(before == "# NCCL_ALGO=" + line.collective + ":" + squeezed(line.algorithm) + " NCCL_PROTO=" + line.collective + ":" + line.protocol);
+    CHECK(before ==
+          "# NCCL_ALGO=" + line.collective + ":" + squeezed(line.algorithm) + " NCCL_PROTO=" + line.collective + ":" + line.protocol);
   }
   CHECK(seen > 0);
 }

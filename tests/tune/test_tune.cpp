@@ -42,9 +42,9 @@ std::vector<std::pair<System, TuneOptions>> machines() {
   };
   TuneOptions bytes;
   bytes.dtype = DataType::int8;
-  std::vector<std::pair<System, TuneOptions>> out{{load_system("dgx-a100"), ranks(4)},     {load_system("dgx-h100"), {}},
-                                                  {load_system("dgx-b200"), bytes},        {load_system("l40s-pcie"), {}},
-                                                  {load_system("alps-gh200"), nodes({8})}, {load_system("aws-p5"), nodes({4})},
+  std::vector<std::pair<System, TuneOptions>> out{{load_system("dgx-a100"), ranks(4)},        {load_system("dgx-h100"), {}},
+                                                  {load_system("dgx-b200"), bytes},           {load_system("l40s-pcie"), {}},
+                                                  {load_system("alps-gh200"), nodes({8})},    {load_system("aws-p5"), nodes({4})},
                                                   {systems::grace_hopper_quad(), nodes({3})}, {systems::rack(), {}}};
   System sharp = systems::hopper_box();
   sharp.tiers[1].sharp = true;
@@ -66,8 +66,8 @@ TEST_CASE("over a slow range NCCL runs the named pair and the other is faster, a
       for (const double bytes : sizes) {
         const TuneShape shape{r.nodes, r.ranks};
         const Prediction now = asked(system, shape, r.collective, report.dtype, bytes);
-        const Prediction better = asked(system, shape, r.collective, report.dtype, bytes,
-                                        {.algorithm = r.better.algorithm, .protocol = r.better.protocol});
+        const Prediction better =
+            asked(system, shape, r.collective, report.dtype, bytes, {.algorithm = r.better.algorithm, .protocol = r.better.protocol});
         INFO(system.name << " " << name(r.collective) << " " << bytes << " of " << r.first << " to " << r.last);
         REQUIRE(now.ran == r.now);
         REQUIRE(better.ran == r.better);

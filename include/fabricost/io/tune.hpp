@@ -7,7 +7,9 @@
 /// both pairs are priced, each with the half width w of its 5-95 % interval in log time, and with g = log(t_now / t_better)
 ///
 ///   listed   g > 0.05: less is what two installs of the same software differ by (medians of 1 to 7 % between files of one machine)
-///   sure     g > sqrt(w_now^2 + w_better^2), and both pairs and the operation were in the fit of the constants
+///   sure     g > sqrt(w_now^2 + w_better^2), both pairs and the operation were in the fit of the constants, and NCCL surely runs what
+///            it is said to: between nodes and on machines whose switch points were never seen these are known to a factor of two
+///            (Alps: tree to ring at 16 MiB on 4 nodes where the rule says 8), so not where NCCL runs the better pair that near
 ///
 /// A pair priced outside the sizes where NCCL runs it by itself was never measured there: its w grows by the constants' widening per
 /// factor of two from those sizes, and by that of one factor of two in ranks when NCCL never picks it for the question. Among several
@@ -29,8 +31,8 @@ inline constexpr std::array<Collective, 5> tuned_collectives{Collective::all_red
                                                              Collective::broadcast, Collective::reduce};
 
 struct TuneOptions {
-  std::vector<int> nodes{};                ///< as nccl-tests counts them, one answer each; empty: one node, or one domain where it is larger
-  int ranks = 0;                           ///< 0: all of the nodes
+  std::vector<int> nodes{};  ///< as nccl-tests counts them, one answer each; empty: one node, or one domain where it is larger
+  int ranks = 0;             ///< 0: all of the nodes
   DataType dtype = DataType::half;
   std::optional<Collective> collective{};  ///< nothing: all of tuned_collectives
 };
@@ -44,7 +46,7 @@ struct SlowRange {
   double bytes = 0;        ///< the size at which most time is lost
   double now_seconds = 0;  ///< there
   double better_seconds = 0;
-  double half_width = 0;   ///< there, of log(now_seconds / better_seconds): nine in ten measurements within
+  double half_width = 0;  ///< there, of log(now_seconds / better_seconds): nine in ten measurements within
   bool sure = false;
   Basis basis = Basis::datasheet;  ///< the weaker of the two
 
