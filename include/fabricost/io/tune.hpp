@@ -20,6 +20,7 @@
 #include <fabricost/operation.hpp>
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,10 @@ struct SlowRange {
   [[nodiscard]] double lost_seconds() const { return now_seconds - better_seconds; }
   /// Share of NCCL's time that is lost, 0 to 1.
   [[nodiscard]] double lost_share() const { return 1 - better_seconds / now_seconds; }
+  /// The share that nineteen in twenty measurements lose at least; below zero when the better pair may be the slower.
+  [[nodiscard]] double least_share() const { return 1 - better_seconds / now_seconds * std::exp(half_width); }
+  /// The share that nineteen in twenty measurements lose at most.
+  [[nodiscard]] double most_share() const { return 1 - better_seconds / now_seconds * std::exp(-half_width); }
 };
 
 /// A pair NCCL could run whose price no fit covers: never recommended.
