@@ -53,6 +53,7 @@ struct Options {
     out.collective = parse_collective(typed.operation);
     if (!out.collective) {
       std::vector<std::string> names;
+      names.reserve(tuned_collectives.size());
       for (const Collective c : tuned_collectives) names.emplace_back(name(c));
       throw_unknown(typed.operation, "an operation NCCL tunes", names);
     }
