@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   fabricost::cli::add_sweep(runner.app(), runner);
   fabricost::cli::add_validate(runner.app(), runner);
   fabricost::cli::add_calibrate(runner.app(), runner);
+  fabricost::cli::add_tune(runner.app(), runner);
   fabricost::cli::add_completion(runner.app(), runner);
   return runner.run(argc, argv);
 }

@@ -4,6 +4,7 @@
 #include "validation_text.hpp"
 
 #include "../io/csv.hpp"
+#include "../io/error_histogram.hpp"
 #include "../io/text_table.hpp"
 
 #include <fabricost/io/quantity_text.hpp>
@@ -102,23 +103,11 @@ constexpr std::size_t most_rows = 64;
   return out + std::string(margin, ' ') + low + std::string(static_cast<std::size_t>(std::max(1, between)), ' ') + high + "\n";
 }
 
-/// How many points are how far off, and to which side.
-[[nodiscard]] std::string histogram(const std::vector<ComparedPoint>& points) {
-  static constexpr std::array<double, 10> edges{-50, -25, -10, -5, -2, 2, 5, 10, 25, 50};
-  constexpr int longest = 40;
-  std::array<int, edges.size() + 1> counts{};
-  for (const ComparedPoint& p : points)
-    ++counts[static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), 100 * p.error()) - edges.begin())];
-  const int most = *std::max_element(counts.begin(), counts.end());
-  TextTable rows{{{"error %", right}, {"points", right}, {""}}};
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::string label = i == 0              ? fmt::format("below {:+.0f}", edges.front())
-                              : i == edges.size() ? fmt::format("above {:+.0f}", edges.back())
-                                                  : fmt::format("{:+.0f} to {:+.0f}", edges[i - 1], edges[i]);
-    const int bar = (counts[i] * longest + most - 1) / most;  // whatever is there shows
-    rows.row({label, std::to_string(counts[i]), std::string(static_cast<std::size_t>(bar), '#')});
-  }
-  return rows.text(2);
+[[nodiscard]] std::vector<double> errors_of(const std::vector<ComparedPoint>& points) {
+  std::vector<double> out;
+  out.reserve(points.size());
+  for (const ComparedPoint& p : points) out.push_back(p.error());
+  return out;
 }
 
 void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e) {
@@ -172,7 +161,7 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
   if (!report.points.empty()) {
     out += error_tables(report);
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
-    if (!one_run(report.points)) out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + histogram(report.points);
+    out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors_of(report.points));
   }
   if (!report.skipped.empty()) {
     out += "\n" + terminal.strong("Skipped") + "\n";

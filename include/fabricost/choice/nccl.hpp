@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace fabricost {
 
@@ -102,7 +103,7 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
     table.exchange_limit = f.over_pcie && N <= 1 ? (n <= 2 ? 64 : 32) * kibibyte : exchange_ll_limit;
     return table;
   }
-  const double doublings = N > 1 ? std::log2(N) : 0;
+  const double doublings = N > 1 ? std::ilogb(N) : 0;  // whole ones: NCCL's log2i
   const std::size_t gen = detail::tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
   const bool all_reduce = op == Collective::all_reduce;

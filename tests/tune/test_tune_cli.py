@@ -1,0 +1,113 @@
+"""fabricost tune as people and scripts see it: exit status, streams, width, the JSON's fields, the file of -o.
+
+    test_tune_cli.py FABRICOST
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOL = sys.argv[1]
+OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"]
+
+
+def run(*arguments):
+    return subprocess.run([TOOL, "tune", *arguments], capture_output=True, text=True, timeout=60)
+
+
+def works(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, (arguments, done.stderr)
+    assert done.stderr == "", done.stderr
+    return done.stdout
+
+
+def refused(*arguments, saying):
+    done = run(*arguments)
+    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
+    assert done.stdout == "", done.stdout
+    for part in saying:
+        assert part in done.stderr, (part, done.stderr)
+
+
+def for_people():
+    text = works("--system", "dgx-b200")
+    lines = text.splitlines()
+    assert lines[0] == "Where NCCL's own choice loses time: dgx-b200, 8 ranks on 1 node (half)", lines[0]
+    assert any(line.split()[:1] == ["all_gather"] and "ring simple" in line and "ring ll128" in line for line in lines), text
+    assert "Nowhere" in works("--system", "gb200-nvl72", "--op", "broadcast")
+    for arguments in (["dgx-a100", "--ranks", "4"], ["aws-p5", "--nodes", "2,4,8"], ["alps-gh200", "--nodes", "2,4,8,16,64"],
+                      ["superpod-h100", "--nodes", "512"], ["mi300x-8"], ["l40s-pcie"], ["dgx-spark-pair", "--nodes", "2"]):
+        for line in works("--system", *arguments).splitlines():
+            assert len(line) <= 100, (len(line), line)
+
+
+def for_scripts():
+    report = json.loads(works("--system", "aws-p5", "--nodes", "2,4", "--dtype", "float", "--json"))
+    assert report["system"] == "aws-p5" and report["library"] == "nccl" and report["dtype"] == "float"
+    assert report["shapes"] == [{"nodes": 2, "ranks": 16}, {"nodes": 4, "ranks": 32}]
+    assert report["ranges"] and isinstance(report["unmeasured"], list) and isinstance(report["doubts"], list)
+    for one in report["ranges"]:
+        assert one["operation"] in OPERATIONS
+        assert one["first_bytes"] <= one["bytes"] <= one["last_bytes"]
+        assert set(one["runs"]) == set(one["faster"]) == {"algorithm", "protocol"}
+        assert abs(one["time_us"] - one["faster_us"] - one["lost_us"]) < 1e-6 * one["time_us"]
+        assert abs(one["lost_percent"] - 100 * one["lost_us"] / one["time_us"]) < 1e-6
+        low, high = one["lost_percent_interval"]
+        assert low < one["lost_percent"] < high
+        assert not one["sure"] or low > 0
+        assert one["basis"] in ("calibrated", "sibling", "datasheet")
+    only = json.loads(works("-s", "aws-p5", "-n", "2", "--op", "AllReduce", "--json"))
+    assert {one["operation"] for one in only["ranges"]} == {"all_reduce"}
+    # what it says is what predict says
+    one = only["ranges"][0]
+    done = subprocess.run([TOOL, "predict", "all_reduce", "--system", "aws-p5", "--nodes", "2", "--size", str(one["bytes"]), "--algorithm",
+                           one["faster"]["algorithm"], "--protocol", one["faster"]["protocol"], "--json"], capture_output=True, text=True)
+    assert abs(json.loads(done.stdout)["time_us"] / one["faster_us"] - 1) < 1e-9, (done.stdout, one)
+
+
+def the_file(folder):
+    path = os.path.join(folder, "nccl_tuner.conf")
+    text = works("--system", "dgx-b200", "-o", path)
+    assert text == works("--system", "dgx-b200")
+    with open(path) as file:
+        lines = file.read().splitlines()
+    rows = [line.split(",") for line in lines if line and not line.startswith("#")]
+    sure = [one for one in json.loads(works("--system", "dgx-b200", "--json"))["ranges"] if one["sure"]]
+    assert [(row[0], int(row[1]), int(row[2])) for row in rows] == [
+        (one["operation"].replace("_", ""), one["first_bytes"], one["last_bytes"]) for one in sure]
+    assert all(len(row) == 10 and row[6:8] == ["1", "8"] for row in rows), rows
+    assert os.listdir(folder) == ["nccl_tuner.conf"], os.listdir(folder)
+    # a second run replaces it whole; a refused one leaves it
+    works("--system", "dgx-a100", "--ranks", "4", "-o", path)
+    with open(path) as file:
+        replaced = file.read()
+    assert "dgx-a100" in replaced and "dgx-b200" not in replaced
+    refused("--system", "dgx-a100", "--ranks", "9", "-o", path, saying=["9 ranks"])
+    with open(path) as file:
+        assert file.read() == replaced
+    refused("--system", "dgx-a100", "-o", os.path.join(folder, "no", "such", "folder"), saying=["--out", "cannot be written"])
+    refused("--system", "dgx-a100", "-o", folder, saying=["--out", "not a regular file"])
+
+
+def refusals():
+    refused(saying=["which machine"])
+    refused("--system", "dgx-h10", saying=["dgx-h100"])
+    refused("--system", "dgx-h100", "--op", "all_to_all", saying=["all_to_all", "point to point"])
+    refused("--system", "dgx-h100", "--op", "gather", saying=["an operation NCCL tunes", "all_gather"])
+    refused("--system", "dgx-h100", "--nodes", "2,,4", saying=["--nodes", "2,,4"])
+    refused("--system", "dgx-h100", "--nodes", "2,x", saying=["--nodes", "x"])
+    refused("--system", "dgx-h100", "--nodes", "0", saying=["--nodes"])
+    refused("--system", "dgx-h100", "--ranks", "1", saying=["one rank"])
+    refused("--system", "dgx-h100", "--dtype", "complex", saying=["data type"])
+    refused("--system", "b60-pcie", saying=["oneccl", "NCCL_ALGO"])
+    refused("--system", "dgx-h100", "extra", saying=["one word too many"])
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    for_people()
+    for_scripts()
+    the_file(temporary)
+    refusals()
+print("ok")
