@@ -53,7 +53,7 @@ TEST_CASE("a curve gives the prediction's time and pick as NCCL chooses", "[pred
   CHECK(report.checked() > 50000);
 }
 
-TEST_CASE("a curve of the fastest is the fastest but for a hundredth near its changes", "[predict][property]") {
+TEST_CASE("a curve of the fastest is the fastest but for three hundredths near its changes", "[predict][property]") {
   support::Report report{"curve of the fastest"};
   for (int i = 0; i < 120; ++i) {
     const support::Case c = support::random_case(i);
@@ -66,7 +66,7 @@ TEST_CASE("a curve of the fastest is the fastest but for a hundredth near its ch
       op.bytes = Bytes::from_value(bytes);
       const Prediction p = predict(c.system, op, fastest);
       const double t = curve(bytes);
-      report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.01, c, p.ran, bytes, [&] { return std::to_string(t / p.seconds).append(" of the time of"); });
+      report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.03, c, p.ran, bytes, [&] { return std::to_string(t / p.seconds).append(" of the time of"); });
     }
   }
   INFO(report.text());

@@ -83,9 +83,12 @@ TEST_CASE("a calibration can be left out or given", "[specs]") {
   const System none = load_system("dgx-h100", {}, "none");
   CHECK(none.constants.basis == Basis::datasheet);
   CHECK(none.constants.name == "prior");
+  const System own = load_system("dgx-h100", {}, "scale-up-hopper");
+  CHECK(own.constants.basis == Basis::calibrated);
   const System given = load_system("dgx-b200", {}, "scale-up-hopper");
-  CHECK(given.constants.basis == Basis::calibrated);
-  CHECK(given.constants.scale_up.launch == Approx(4.72e-6));
+  CHECK(given.constants.basis == Basis::sibling);  // the file names the machine it speaks for
+  CHECK(given.constants.scale_up.launch == own.constants.scale_up.launch);
+  CHECK(given.constants.scale_up.launch != load_system("dgx-b200").constants.scale_up.launch);
   const Outcome outcome = outcome_of([] { (void)load_system("dgx-h100", {}, "scale-up-hoper"); });
   CHECK(outcome.says("no calibration named \"scale-up-hoper\"; did you mean scale-up-hopper"));
 }
