@@ -44,6 +44,7 @@ class TierReader {
     tier_.wrap = in_.flag("wrap", true);
     tier_.gpu_direct = in_.flag("gdr", true);
     tier_.sharp = in_.flag("sharp", false);
+    tier_.peer_to_peer = in_.flag("peer_to_peer", false);
     const bool nic = tier_.role == TierRole::nic;
     tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic, {Transport::unknown});
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);

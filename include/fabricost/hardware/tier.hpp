@@ -43,6 +43,7 @@ struct Tier {
   Transport transport = Transport::unknown;  ///< of a NIC tier
   NicPath path = NicPath::pxb;
   bool gpu_direct = true;
+  bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; else they stage through the host's
   bool sharp = false;                      ///< in-network reduction offered by the network behind this NIC
   std::string notes;
 

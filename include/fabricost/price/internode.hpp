@@ -37,7 +37,7 @@ namespace detail {
 /// The rate a ring or a tree can use inside a domain: B; PCIe's own where GPUs meet over PCIe; none needed with one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
-  if (fabric.over_pcie) return c.pcie.simple_share[pcie_reach(fabric.local())] * fabric.pcie_rate;
+  if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
 [[nodiscard]] inline double soft_smaller(double a, double b) { return 1 / norm(1 / a, 1 / b, 6); }

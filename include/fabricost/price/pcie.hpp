@@ -7,7 +7,9 @@
 ///   Simple  c0 + norm_1.02( f + hs k , volume ),  volume = (k+x) V / (mu B(n)), the first MiB of S 1.28 times faster for n > 2
 ///   a2a LL  norm_1.42( ca , (n-1+x) V / (0.68 bLL) );  a2a Simple  ca + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
 ///
-/// Beyond a pair the rate belongs to the board: 8 GPUs over two sockets are bimodal by a factor 2.
+/// Beyond a pair the rate belongs to the board: 8 GPUs over two sockets are bimodal by a factor 2. Where GPUs write into each other's
+/// memory instead (peer_to_peer), a ring runs at the pair's rate inside a socket and at 0.82 of it across two (39 to 51 GB/s against
+/// 53 to 56.6 on PCIe 5, voipmonitor/rtx6kpro), and nothing is staged that could be warm.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -19,6 +21,13 @@ namespace fabricost {
 
 /// 0: a pair, 1: one socket, 2: two sockets.
 [[nodiscard]] inline std::size_t pcie_reach(double ranks) { return ranks <= 2 ? 0 : ranks <= 4 ? 1 : 2; }
+
+/// Share of the x16 rate by what lies between the ranks.
+[[nodiscard]] inline double pcie_share(const Fabric& fabric, const std::array<double, 3>& shares) {
+  const std::size_t reach = pcie_reach(fabric.local());
+  if (fabric.peer_to_peer) return shares[0] * (reach == 2 ? 0.82 : 1);
+  return shares[reach];
+}
 
 [[nodiscard]] inline double pcie_rate_factor(const PcieConstants& c, Collective op, std::size_t reach) {
   const double scatter = reach == 2 ? c.reduce_scatter_rate_two_sockets : c.reduce_scatter_rate;
@@ -40,8 +49,9 @@ namespace fabricost {
   const double bytes = schedule.bytes(0);
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;
   const bool exchange = is_exchange(op);
-  const double ll_rate = c.ll_share[reach] * fabric.pcie_rate;
-  const double rate = pcie_rate_factor(c, op, reach) * c.simple_share[reach] * fabric.pcie_rate;
+  const double ll_rate = pcie_share(fabric, c.ll_share) * fabric.pcie_rate;
+  const double rate = pcie_rate_factor(c, op, fabric.peer_to_peer ? std::min<std::size_t>(reach, 1) : reach) *
+                      pcie_share(fabric, c.simple_share) * fabric.pcie_rate;
 
   Line line;
   const auto wire = [&](double per_second) {
@@ -71,7 +81,7 @@ namespace fabricost {
     line.base_part(TermKind::launch, 0, 1, c.launch);
     line.latency_part(TermKind::floor, 0, 1, c.simple_floor);
     line.latency_part(TermKind::steps, 0, k, with_latency(c.simple_hop, fabric.inner_latency));
-    if (reach > 0) {
+    if (reach > 0 && !fabric.peer_to_peer) {
       line.early = c.warm_bytes;
       line.early_rate = line.rate * (1 / c.warm_rate - 1);
     }
