@@ -46,7 +46,7 @@ constexpr std::size_t most_rows = 64;
 
 [[nodiscard]] std::string run_title(const Point& p) {
   std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes,
-                                p.nodes == 1 ? "" : "s", p.system);
+                                p.nodes == 1 ? "" : "s", p.system.str());
   if (!p.library.empty()) out += ", " + p.library;
   if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
   if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));

@@ -103,13 +103,14 @@ class Machines {
   std::map<Key, const System*> seen_;
 };
 
-/// The question a point answers. nccl-tests' send_recv goes round all ranks, so between nodes when there are several.
+/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are several.
 Operation question_of(const Point& point, const System& system) {
   Operation op{.collective = point.collective,
                .bytes = Bytes::from_value(point.bytes),
                .ranks = point.ranks(),
                .nodes = point.nodes,
                .dtype = point.dtype};
+  if (point.path) return SendRecv{.bytes = op.bytes, .path = *point.path};
   if (point.collective == Collective::send_recv) {
     const bool one_domain =
         point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
@@ -186,7 +187,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
   }
   if (!options.raw) known = merge_repeats(known);
   for (Point& point : known) {
-    if (point.ranks() < 2) {
+    if (point.ranks() < 2 && point.path != Path::gpu_host) {
       count_skipped(out.skipped, "one rank: nothing moves", point.repeats);
       continue;
     }
@@ -207,11 +208,11 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
   out.by_operation = grouped(
       out.points, [](const ComparedPoint& p) { return name(p.point.collective); }, collective_names);
   out.by_system = grouped(
-      out.points, [](const ComparedPoint& p) { return p.point.system; }, by_name);
+      out.points, [](const ComparedPoint& p) { return p.point.system.str(); }, by_name);
   out.by_size = grouped(
       out.points, [](const ComparedPoint& p) { return size_group(p.point.bytes); }, sizes);
   out.by_library = grouped(
-      out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library; }, by_name);
+      out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library.str(); }, by_name);
   return out;
 }
 

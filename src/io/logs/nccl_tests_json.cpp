@@ -39,7 +39,7 @@ std::optional<LogSide> side_of(const SpecNode* node, bool in_place) {
   side.time = number_of(*node, "time");
   side.algbw = number_of(*node, "alg_bw");
   side.busbw = number_of(*node, "bus_bw");
-  side.algbw_slack = side.busbw_slack = 0.5e-6;  // printed with %lf
+  side.time_slack = side.algbw_slack = side.busbw_slack = 0.5e-6;  // printed with %lf
   const SpecNode* wrong = node->find("nwrong");
   side.checked = wrong != nullptr && wrong->kind == SpecNode::Kind::scalar;
   side.wrong = number_of(*node, "nwrong");
@@ -49,7 +49,8 @@ std::optional<LogSide> side_of(const SpecNode* node, bool in_place) {
 
 }  // namespace
 
-Points read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs) {
+std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+                                          const PointSink& sink) {
   const SpecNode root = parse_spec_text(read_text_file(file, largest_json), file.string());
   const SpecNode* results = root.find("results");
   if (results == nullptr || results->kind != SpecNode::Kind::list)
@@ -80,21 +81,24 @@ Points read_nccl_tests_json(const std::filesystem::path& file, const PointSource
     row.line = std::max(1, result.mark.line);
     row.bytes = number_of(result, "size");
     row.count = number_of(result, "count");
-    row.type = text_of(result, "type");
-    row.redop = text_of(result, "redop");
+    row.type = Label{text_of(result, "type")};
+    row.dtype = parse_data_type(text_of(result, "type"));
+    if (const std::string& redop = text_of(result, "redop"); !redop.empty()) (redop == "none" ? row.copies : row.combines) = true;
     std::string_view root_text = text_of(result, "root");
     while (root_text.starts_with(' ')) root_text.remove_prefix(1);
     if (const auto number = parse_number(root_text); number && std::fabs(*number) < 1e9) row.root = static_cast<int>(*number);
     for (const bool in_place : {false, true}) {
       const SpecNode* node = result.find(in_place ? "in_place" : "out_of_place");
       if (const auto side = side_of(node, in_place))
-        row.sides.push_back(*side);
+        row.add(*side);
       else if (node != nullptr && node->kind == SpecNode::Kind::map)
         count_skipped(run.skipped, "nccl-tests printed CPU time (-C 1): how long the call took, not the operation");
     }
-    if (!row.sides.empty()) run.rows.push_back(std::move(row));
+    if (row.sides > 0) run.rows.push_back(row);
   }
-  return points_of({run}, file, otherwise, runs);
+  RunsToPoints points(file, otherwise, runs, sink);
+  points.take(run, true);
+  return std::move(points).skipped();
 }
 
 }  // namespace fabricost::io
