@@ -82,7 +82,7 @@ std::optional<Enum> name_in(CsvTable& table, int column, std::string_view what, 
 
 struct Columns {
   int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes,
-      algbw, busbw, path, both_ways;
+      algbw, busbw, path, both_ways, streamed;
 
   explicit Columns(const CsvTable& t)
       : source(t.column("source")),
@@ -102,7 +102,8 @@ struct Columns {
         algbw(t.column("algbw")),
         busbw(t.column("busbw")),
         path(t.column("path")),
-        both_ways(t.column("both_ways")) {}
+        both_ways(t.column("both_ways")),
+        streamed(t.column("streamed")) {}
 };
 
 /// The text of a cell, shared with the row before when it is the same.
@@ -199,6 +200,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     same_text(point.notes, last.notes, table.cell(at.notes));
     point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
     point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
+    point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
     point.nodes = count_in(table, at.nodes, "nodes");
     point.gpus_per_node = count_in(table, at.gpus_per_node, "gpus_per_node");
     const NumberCell bytes = number_in(table, at.bytes, "bytes");

@@ -2,6 +2,7 @@
 /// Repeats of a measurement merged by their median. Of every repeat its time is kept, equal times once: as printed times have few digits,
 /// memory is bounded by what a log can print, not by its length.
 
+#include <fabricost/io/load.hpp>
 #include <fabricost/io/points.hpp>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ struct Key {
   double bytes = 0;
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
-  bool both_ways = false;
+  bool both_ways = false, streamed = false;
   std::optional<Path> path;
   std::optional<bool> gpu_direct;
   std::optional<Algorithm> algorithm;
@@ -93,7 +94,7 @@ struct KeyHash {
     mix(static_cast<std::size_t>(k.nodes));
     mix(static_cast<std::size_t>(k.gpus_per_node));
     mix((static_cast<std::size_t>(k.collective) << 8U) + static_cast<std::size_t>(k.dtype));
-    mix((k.both_ways ? 1U : 0U) + (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
+    mix((k.both_ways ? 1U : 0U) + (k.streamed ? 16U : 0U) + (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
     mix(k.gpu_direct ? (*k.gpu_direct ? 2U : 1U) : 0U);
     mix((k.algorithm ? 1U + static_cast<unsigned>(*k.algorithm) : 0U) * 8U + (k.protocol ? 1U + static_cast<unsigned>(*k.protocol) : 0U));
     return h;
@@ -142,6 +143,7 @@ void RepeatMerger::add(const Point& p) {
                 .collective = p.collective,
                 .dtype = p.dtype,
                 .both_ways = p.both_ways,
+                .streamed = p.streamed,
                 .path = p.path,
                 .gpu_direct = p.gpu_direct,
                 .algorithm = p.algorithm,
@@ -173,6 +175,28 @@ std::vector<Point> merge_repeats(const std::vector<Point>& points) {
   RepeatMerger merger;
   for (const Point& p : points) merger.add(p);
   return merger.merged();
+}
+
+Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
+  Points out;
+  RepeatMerger merger;
+  std::unordered_map<std::string, int> gpus;
+  const auto gpus_of = [&gpus](const SharedText& system) {
+    const auto [at, fresh] = gpus.try_emplace(system.str(), 0);
+    if (fresh) try {
+        at->second = load_system(system).gpus_per_node;
+      } catch (const Error&) {  // whoever prices it says so
+      }
+    return at->second;
+  };
+  for (const auto& file : files)
+    for (const Skipped& s : read_points(file, otherwise, [&](Point&& point) {
+           if (point.gpus_per_node == 0) point.gpus_per_node = gpus_of(point.system);
+           merger.add(point);
+         }))
+      out.skip(s.reason, s.rows);
+  out.points = merger.merged();
+  return out;
 }
 
 }  // namespace fabricost

@@ -4,6 +4,7 @@
 #include <fabricost/io/validate.hpp>
 
 #include <fabricost/io/load.hpp>
+#include <fabricost/io/set_aside.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
@@ -186,6 +187,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
     }
   }
   if (!options.raw) known = merge_repeats(known);
+  for (const SetAside& s : screen(known).set_aside) count_skipped(out.untrustworthy, std::string{name(s.doubt)}, s.point.repeats);
   for (Point& point : known) {
     if (point.ranks() < 2 && point.path != Path::gpu_host) {
       count_skipped(out.skipped, "one rank: nothing moves", point.repeats);

@@ -39,6 +39,8 @@ struct Point {
   /// Both directions were under load at once. `seconds` is that of one direction's bytes all the same: bytes / seconds is a rate one way,
   /// lower than it would be alone where the directions share something.
   bool both_ways = false;
+  /// The time is bytes / rate of a stream with many messages in flight, less than one such message alone takes.
+  bool streamed = false;
   /// The printed algorithm bandwidth is not bytes / time (see io/set_aside.hpp).
   bool contradicts_itself = false;
 
@@ -112,6 +114,10 @@ class RepeatMerger {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Reads files and merges repeats as they come, so that memory does not grow with their length. Where a file does not say how many GPUs of a
+/// node took part, all did. \throws as read_points
+[[nodiscard]] Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise = {});
 
 /// All at once.
 [[nodiscard]] std::vector<Point> merge_repeats(const std::vector<Point>& points);

@@ -148,11 +148,11 @@ class Reader {
     const char* where = path == Path::nic && points_.nodes_told() == 0 ? "; taken as between nodes: --nodes 1 says otherwise" : "";
     switch (test_) {
       case Test::bandwidth:
-        points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(where));
+        points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(where), true);
         break;
       case Test::sum_of_both:
         points_.transfer(line, *size, *value > 0 ? *size / (*value * 0.5e6) : 0, path, true,
-                         note(std::string("; sum of both directions, halved") + where));
+                         note(std::string("; sum of both directions, halved") + where), true);
         break;
       case Test::latency: points_.transfer(line, *size, *value * 1e-6, path, false, note(where)); break;
       case Test::collective: {

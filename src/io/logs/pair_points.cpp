@@ -38,7 +38,8 @@ void PointMaker::emit(Point&& point) {
   sink_(std::move(point));
 }
 
-void PointMaker::transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool contradicts) {
+void PointMaker::transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool streamed,
+                          bool contradicts) {
   if (!(bytes > 0)) return skip("bytes is 0");
   if (!(seconds >= 1e-9) || !(seconds < 1e9)) return skip(no_value);
   require_system(line);
@@ -51,6 +52,7 @@ void PointMaker::transfer(int line, double bytes, double seconds, Path path, boo
   p.gpus_per_node = path == Path::gpu_gpu ? 2 : 1;
   p.path = path;
   p.both_ways = both_ways;
+  p.streamed = streamed;
   p.contradicts_itself = contradicts;
   p.notes = notes;
   emit(std::move(p));

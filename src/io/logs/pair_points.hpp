@@ -23,8 +23,9 @@ class PointMaker {
   PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs, std::string_view library,
              const PointSink& sink);
 
-  /// A transfer in that many seconds; skipped when it is no time. \throws SpecError when nobody said which machine
-  void transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool contradicts = false);
+  /// A transfer in that many seconds; skipped when it is no time. `streamed`, `contradicts`: as in Point. \throws SpecError when nobody said which machine
+  void transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool streamed = false,
+                bool contradicts = false);
   /// A collective on all ranks of the run; `bytes` as nccl-tests counts them. \throws SpecError, RequestError
   void collective(int line, Collective operation, DataType type, double bytes, double seconds, int ranks, const SharedText& notes);
   /// Ranks of a collective whose log does not say: as given, as described, else all of the machine. \throws SpecError

@@ -139,7 +139,7 @@ class Reader {
       }
     if (both_) rate /= 2;
     points_.transfer(lines_.number(), *size, rate > 0 ? *size / rate : 0, Path::nic, both_,
-                     note(both_ ? "; sum of both directions, halved" : ""), contradicts);
+                     note(both_ ? "; sum of both directions, halved" : ""), true, contradicts);
   }
 
   const SharedText& note(const char* more) {
