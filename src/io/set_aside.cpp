@@ -188,8 +188,10 @@ class Screen {
     for (std::size_t k = 1; k < first_rows && k + 1 < sweep.size(); ++k) {
       const double low = std::min(time(k), time(k + 1)), high = std::max(time(k), time(k + 1));
       if (high > low * (1 + flat)) continue;
-      // everything before the first flat pair that is slower than it
-      for (std::size_t j = k; j-- > 0 && time(j) > slower * high;)
+      // everything before the first flat pair, when all of it is slower
+      for (std::size_t j = 0; j < k; ++j)
+        if (time(j) <= slower * high) return;
+      for (std::size_t j = 0; j < k; ++j)
         doubt(sweep[j], Doubt::warm_up,
               fmt::format("{:.4g} us for {:.0f} B where {:.0f} B take {:.4g}", time(j) * 1e6, points_[sweep[j]].bytes,
                           points_[sweep[k + 1]].bytes, time(k + 1) * 1e6));
