@@ -53,8 +53,11 @@ class Parser {
     ++at_;
   }
   void emit(JsonEvent::Kind kind, std::string_view text, int depth) {
-    take_({.kind = kind, .key = depth < static_cast<int>(keys_.size()) ? std::string_view{keys_[static_cast<std::size_t>(depth)]} : "",
-           .text = text, .depth = depth, .line = lines_.number()});
+    take_({.kind = kind,
+           .key = depth < static_cast<int>(keys_.size()) ? std::string_view{keys_[static_cast<std::size_t>(depth)]} : "",
+           .text = text,
+           .depth = depth,
+           .line = lines_.number()});
   }
 
   void text(std::string& out) {

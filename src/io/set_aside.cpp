@@ -20,11 +20,11 @@ namespace fabricost {
 
 namespace {
 
-constexpr double headroom = 1.02;         ///< clocks and printed digits
-constexpr double slower = 1.3;            ///< a warm-up row against those behind it
-constexpr double flat = 0.1;              ///< neighbours of a flat curve differ by no more
-constexpr std::size_t first_rows = 4;     ///< of a sweep, that may be warm-up
-constexpr std::size_t same_in_a_row = 10; ///< times under two names
+constexpr double headroom = 1.02;                  ///< clocks and printed digits
+constexpr double slower = 1.3;                     ///< a warm-up row against those behind it
+constexpr double flat = 0.1;                       ///< neighbours of a flat curve differ by no more
+constexpr std::size_t first_rows = 4;              ///< of a sweep, that may be warm-up
+constexpr std::size_t same_in_a_row = 10;          ///< times under two names
 constexpr double one_message = 4.0 * 1024 * 1024;  ///< from here on the wire takes nearly all of a message's time
 
 /// NICs of a point where it knows them, else the machine's: bytes per second one way out of a node.
@@ -202,7 +202,8 @@ class Screen {
   void streams() {
     for (std::size_t i = 0; i < points_.size(); ++i)
       if (points_[i].streamed && points_[i].bytes < one_message)
-        doubt(i, Doubt::stream, fmt::format("a rate of many messages in flight: one of {:.0f} B takes its latency besides", points_[i].bytes));
+        doubt(i, Doubt::stream,
+              fmt::format("a rate of many messages in flight: one of {:.0f} B takes its latency besides", points_[i].bytes));
   }
 
   std::vector<Point> points_;
@@ -219,8 +220,9 @@ double highest_bus_bandwidth(const System& system, const Point& point) {
   if (ranks < 2 || gpus > system.gpus_per_node) return 0;
   Fabric f;
   try {
-    f = fabric_of(system, Operation{.collective = Collective::all_reduce, .bytes = Bytes::from_value(point.bytes), .ranks = ranks,
-                                    .nodes = point.nodes});
+    f = fabric_of(
+        system,
+        Operation{.collective = Collective::all_reduce, .bytes = Bytes::from_value(point.bytes), .ranks = ranks, .nodes = point.nodes});
   } catch (const RequestError&) {
     return 0;
   }

@@ -104,7 +104,8 @@ class Machines {
   std::map<Key, const System*> seen_;
 };
 
-/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are several.
+/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are
+/// several.
 Operation question_of(const Point& point, const System& system) {
   Operation op{.collective = point.collective,
                .bytes = Bytes::from_value(point.bytes),

@@ -164,7 +164,7 @@ TEST_CASE("copies by kernels both ways between GPUs, printed as a sum, are halve
     if (p.notes.str().rfind("device_to_device_bidirectional_memcpy_read_sm;", 0) == 0) {
       ++found;
       CHECK(p.both_ways);
-      CHECK(p.bytes == 64.0 * 1024 * 1024);                 // version 0.2
+      CHECK(p.bytes == 64.0 * 1024 * 1024);                      // version 0.2
       CHECK(printed(p, false, false) == Approx(151).margin(1));  // of a link of 200 GB/s one way: 302 can only be a sum
     }
   CHECK(found == 56);
@@ -203,9 +203,11 @@ TEST_CASE("rows of perftest and OSU give the rates and times others read in them
       const Conclusion& c = wanted[i];
       INFO(c.bytes);
       CHECK(p.bytes == c.bytes);
-      CHECK(p.path == Path::nic);
+      // one of them ran with -N1 between two GPUs of a node: 115 GB/s is no NIC's, whatever the collection calls it
+      const bool inside = std::string(source.file).find("osu_03") != std::string::npos;
+      CHECK(p.path == (inside ? Path::gpu_gpu : Path::nic));
       CHECK(p.both_ways == c.both);
-      CHECK(p.nodes == 2);
+      CHECK(p.nodes == (inside ? 1 : 2));
       CHECK_FALSE(p.contradicts_itself);
       // the conclusions keep three digits after the point
       CHECK(printed(p, c.unit == "us", c.both) == Approx(c.value).margin(0.00051));

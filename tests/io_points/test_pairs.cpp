@@ -76,8 +76,8 @@ TEST_CASE("white space, line ends, colours and tags of launchers do not matter")
 }
 
 TEST_CASE("a sum of directions that differ cannot be halved") {
-  const Points read = points_in(
-      "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n   D\\D     0      1 \n     0 900.0 50.0 \n     1 80.0 900.0 \n", h100);
+  const Points read =
+      points_in("Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n   D\\D     0      1 \n     0 900.0 50.0 \n     1 80.0 900.0 \n", h100);
   CHECK(read.points.empty());
   CHECK(skipped_rows(read, "differ by more than 10 %") == 2);
 }
@@ -100,8 +100,10 @@ TEST_CASE("nvbandwidth: direction and path are those of the test, bidirectional 
       "nvbandwidth Version: v0.8\n\nRunning host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n"
       "           0         1\n 0     55.28     55.30\n\nSUM host_to_device_memcpy_ce 110.58\n\n"
       "Running device_to_device_bidirectional_memcpy_write_sm.\n"
-      "memcpy SM CPU(row) <-> GPU(column) Write1 bandwidth (GB/s)\n           0         1\n 0       N/A    170.54\n 1    171.00       N/A\n\n"
-      "memcpy SM CPU(row) <-> GPU(column) Total bandwidth (GB/s)\n           0         1\n 0       N/A    340.54\n 1    341.00       N/A\n\n"
+      "memcpy SM CPU(row) <-> GPU(column) Write1 bandwidth (GB/s)\n           0         1\n 0       N/A    170.54\n 1    171.00       "
+      "N/A\n\n"
+      "memcpy SM CPU(row) <-> GPU(column) Total bandwidth (GB/s)\n           0         1\n 0       N/A    340.54\n 1    341.00       "
+      "N/A\n\n"
       "Running device_local_copy.\nmemcpy local GPU(column) bandwidth (GB/s)\n           0         1\n 0    1500.1    1500.2\n\n"
       "Running device_to_device_latency_sm.\nDevice to Device Latency SM GPU(row) <-> GPU(column) (ns)\n           0         1\n"
       " 0       N/A    600.54\n 1    601.00       N/A\n",
@@ -141,14 +143,16 @@ TEST_CASE("the JSON of nvbandwidth is the same, and a cell that is no number is 
 
 TEST_CASE("perftest: MB/sec are 2^20 bytes, Gb/sec 10^9 bits, the average counts, both ways are halved") {
   const std::string mb = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
-  const Points one = points_in("                    RDMA_Write BW Test\n" + mb + " 65536      5000             11800.00            11000.00            0.176000\n",
-                               h100);
+  const Points one = points_in(
+      "                    RDMA_Write BW Test\n" + mb + " 65536      5000             11800.00            11000.00            0.176000\n",
+      h100);
   REQUIRE(one.points.size() == 1);
   CHECK(rate(one.points[0]) == Approx(11000 * 1.048576e-3));
   CHECK(one.points[0].path == Path::nic);
   CHECK(one.points[0].streamed);
   CHECK_FALSE(one.points[0].contradicts_itself);
-  const Points gb = points_in("                    RDMA_Read BW Test\n" + bw_header + " 65536      5000             92.57            92.40   0.176240\n", h100);
+  const Points gb = points_in(
+      "                    RDMA_Read BW Test\n" + bw_header + " 65536      5000             92.57            92.40   0.176240\n", h100);
   REQUIRE(gb.points.size() == 1);
   CHECK(rate(gb.points[0]) == Approx(92.4 / 8));
   const Points both =
@@ -161,7 +165,8 @@ TEST_CASE("perftest: MB/sec are 2^20 bytes, Gb/sec 10^9 bits, the average counts
 }
 
 TEST_CASE("perftest: a rate that is not messages times size contradicts itself") {
-  const Points read = points_in("                    RDMA_Write BW Test\n" + bw_header + " 65536      5000    92.57   92.40   0.352480\n", h100);
+  const Points read =
+      points_in("                    RDMA_Write BW Test\n" + bw_header + " 65536      5000    92.57   92.40   0.352480\n", h100);
   REQUIRE(read.points.size() == 1);
   CHECK(read.points[0].contradicts_itself);
 }
@@ -191,10 +196,13 @@ TEST_CASE("OSU: MB/s are 10^6 bytes, bidirectional rates are halved, --nodes 1 m
   CHECK(bw.points[1].library_version == "7.5");
   const Points inside = points_in("# OSU MPI-CUDA Bandwidth Test v7.5\n" + rows, {.system = "dgx-h100", .nodes = 1});
   CHECK(inside.points.at(1).path == Path::gpu_gpu);
+  const Points pair = points_in("export HIP_VISIBLE_DEVICES=0,2\n# OSU MPI-ROCM Bandwidth Test v7.0\n" + rows, h100);
+  CHECK(pair.points.at(1).path == Path::gpu_gpu);
   const Points both = points_in("# OSU MPI Bi-Directional Bandwidth Test v5.9\n" + rows, h100);
   CHECK(rate(both.points.at(1)) == Approx(12));
   CHECK(both.points.at(1).both_ways);
-  const Points latency = points_in("# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0                       1.19\n8     1.25\n", h100);
+  const Points latency =
+      points_in("# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0                       1.19\n8     1.25\n", h100);
   REQUIRE(latency.points.size() == 1);
   CHECK(latency.points[0].seconds == Approx(1.25e-6));
   CHECK(skipped_rows(latency, "bytes is 0") == 1);
@@ -257,11 +265,11 @@ TEST_CASE("a benchmark that does not say its machine asks for it") {
 }
 
 TEST_CASE("a log with tables of two tools gives the points of both") {
-  const Points read = points_in(
-      p2p +
-          "# Collective test starting: all_reduce_perf\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
-          "     1048576        262144     float     sum      -1    27.37   38.31   67.04      0\n",
-      h100);
+  const Points read = points_in(p2p +
+                                    "# Collective test starting: all_reduce_perf\n#       size         count      type   redop    root     "
+                                    "time   algbw   busbw #wrong\n"
+                                    "     1048576        262144     float     sum      -1    27.37   38.31   67.04      0\n",
+                                h100);
   CHECK(read.points.size() == 7);
   CHECK(read.points.back().collective == Collective::all_reduce);
 }

@@ -92,7 +92,7 @@ TEST_CASE("bus bandwidth just below the bound is kept, above it set aside with b
   CHECK(contains(above.set_aside[0].reason, "730 GB/s"));
   CHECK(contains(above.set_aside[0].reason, "allow 700"));
   CHECK(screen({at_busbw("dgx-a100", 295)}).set_aside.empty());
-  CHECK(screen({at_busbw("dgx-a100", 320)}).set_aside.size() == 1);  // no reduction in its switches: 300
+  CHECK(screen({at_busbw("dgx-a100", 320)}).set_aside.size() == 1);     // no reduction in its switches: 300
   CHECK(screen({at_busbw("no-such-machine", 1e6)}).set_aside.empty());  // nothing to hold it to
 }
 
@@ -152,10 +152,10 @@ TEST_CASE("rows before the flat start of a sweep that are slower than it are war
   };
   CHECK(doubts(sweep({40, 20, 20.5, 21, 22}), Doubt::warm_up) == 1);
   CHECK(doubts(sweep({90, 40, 20, 20.5, 21, 22}), Doubt::warm_up) == 2);
-  CHECK(sweep({25, 20, 20.5, 21, 22}).set_aside.empty());      // 1.25: noise
-  CHECK(sweep({40, 30, 20, 25, 35, 50}).set_aside.empty());    // nowhere flat
-  CHECK(sweep({20, 20.5, 40, 20.8, 21}).set_aside.empty());    // not at the start
-  std::vector<Point> two;                                      // each sweep has its own start
+  CHECK(sweep({25, 20, 20.5, 21, 22}).set_aside.empty());    // 1.25: noise
+  CHECK(sweep({40, 30, 20, 25, 35, 50}).set_aside.empty());  // nowhere flat
+  CHECK(sweep({20, 20.5, 40, 20.8, 21}).set_aside.empty());  // not at the start
+  std::vector<Point> two;                                    // each sweep has its own start
   for (int run = 0; run < 2; ++run)
     for (const double t : {40.0, 20.0, 20.5}) two.push_back(point("dgx-h100", t == 40 ? 8 : t == 20 ? 16 : 32, t * 1e-6));
   CHECK(doubts(screen(two), Doubt::warm_up) == 2);
@@ -197,7 +197,8 @@ TEST_CASE("validate counts the untrustworthy in its errors and says how many the
 TEST_CASE("of the measurements that fits rest on at most one in a hundred is set aside", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
-  for (const char* file : {"dgx-a100.nccl.csv", "dgx-h100.nccl.csv", "dgx-b200.nccl.csv", "l40s-pcie.nccl.csv", "multinode/points_healthy.csv"}) {
+  for (const char* file :
+       {"dgx-a100.nccl.csv", "dgx-h100.nccl.csv", "dgx-b200.nccl.csv", "l40s-pcie.nccl.csv", "multinode/points_healthy.csv"}) {
     const std::vector<Point> points = read_points(folder / file).points;
     const Screened s = screen(points);
     INFO(file);

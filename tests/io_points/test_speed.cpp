@@ -17,14 +17,16 @@ namespace {
 /// Sweeps of an all-reduce with noise that repeats every 997 rows, NCCL's own lines between them.
 std::filesystem::path long_log(const Folder& folder, const char* name, int rows) {
   std::string text = "# Collective test starting: all_reduce_perf\n";
-  for (int i = 0; i < 8; ++i) text += fmt::format("#  Rank {:2d} Group  0 Pid  61241 on  host0 device  {} [0x07] NVIDIA H100 80GB HBM3\n", i, i);
+  for (int i = 0; i < 8; ++i)
+    text += fmt::format("#  Rank {:2d} Group  0 Pid  61241 on  host0 device  {} [0x07] NVIDIA H100 80GB HBM3\n", i, i);
   text +=
       "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n";
   for (int i = 0; i < rows; ++i) {
-    const double bytes = 1024.0 * static_cast<double>(1 << (i % 20)), us = (15 + bytes / 250e3) * (1 + 0.0001 * (i % 997)), alg = bytes / us / 1e3;
-    text += fmt::format("{:12.0f} {:13.0f} {:>9} {:>7} {:>7} {:8.2f} {:7.2f} {:7.2f} {:>6} {:8.2f} {:7.2f} {:7.2f} {:>6}\n", bytes, bytes / 4,
-                        "float", "sum", -1, us, alg, alg * 1.75, 0, us, alg, alg * 1.75, 0);
+    const double bytes = 1024.0 * static_cast<double>(1 << (i % 20)), us = (15 + bytes / 250e3) * (1 + 0.0001 * (i % 997)),
+                 alg = bytes / us / 1e3;
+    text += fmt::format("{:12.0f} {:13.0f} {:>9} {:>7} {:>7} {:8.2f} {:7.2f} {:7.2f} {:>6} {:8.2f} {:7.2f} {:7.2f} {:>6}\n", bytes,
+                        bytes / 4, "float", "sum", -1, us, alg, alg * 1.75, 0, us, alg, alg * 1.75, 0);
     if (i % 4 == 0) text += "host0:4180122:4180165 [0] NCCL INFO Channel 00/24 : 0[0] -> 1[1] via P2P/CUMEM/read\n";
   }
   return folder.write(name, text);

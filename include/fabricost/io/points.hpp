@@ -88,10 +88,10 @@ using PointSink = std::function<void(Point&&)>;
 /// count given by hand is believed over host names (they may be those of containers); a rank count that contradicts a log is refused.
 /// A `sources.csv` in the same folder is joined on source = id; the source of a log is its file name without extension.
 ///
-/// A transfer of B bytes at a rate r is a send_recv of B bytes in B / r seconds, with the path it took; of a rate that sums both directions,
-/// half counts, and `both_ways` is set. Tests that are no transfer between two ends (copies inside one GPU, several GPUs at once, dependent
-/// loads) are skipped with their reason.
-/// \throws SpecError with file, line and column for a malformed cell, for a file that is none of these, for anything but a regular
+/// A transfer of B bytes at a rate r is a send_recv of B bytes in B / r seconds, with the path it took; of a rate that sums both
+/// directions, half counts, and `both_ways` is set. Tests that are no transfer between two ends (copies inside one GPU, several GPUs at
+/// once, dependent loads) are skipped with their reason. \throws SpecError with file, line and column for a malformed cell, for a file that
+/// is none of these, for anything but a regular
 ///         file of at most 2 GiB; RequestError when `otherwise` contradicts the file or names an unknown system
 [[nodiscard]] Points read_points(const std::filesystem::path& file, const PointSource& otherwise = {});
 
@@ -115,8 +115,8 @@ class RepeatMerger {
   std::unique_ptr<State> state_;
 };
 
-/// Reads files and merges repeats as they come, so that memory does not grow with their length. Where a file does not say how many GPUs of a
-/// node took part, all did. \throws as read_points
+/// Reads files and merges repeats as they come, so that memory does not grow with their length. Where a file does not say how many GPUs of
+/// a node took part, all did. \throws as read_points
 [[nodiscard]] Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise = {});
 
 /// All at once.

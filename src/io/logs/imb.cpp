@@ -1,7 +1,8 @@
 /// \file imb.cpp
-/// The Intel MPI benchmarks: `# Benchmarking NAME`, `# #processes = N`, column names, rows. PingPong prints half a round trip; of collectives
-/// the average over ranks is taken. Sizes are as in OSU's: one rank's contribution (Allgather), what goes to each (Alltoall), the whole vector
-/// otherwise (Intel MPI Benchmarks User Guide, "Benchmark Definitions"). PingPing, Sendrecv and Exchange are several messages at once.
+/// The Intel MPI benchmarks: `# Benchmarking NAME`, `# #processes = N`, column names, rows. PingPong prints half a round trip; of
+/// collectives the average over ranks is taken. Sizes are as in OSU's: one rank's contribution (Allgather), what goes to each (Alltoall),
+/// the whole vector otherwise (Intel MPI Benchmarks User Guide, "Benchmark Definitions"). PingPing, Sendrecv and Exchange are several
+/// messages at once.
 
 #include "io/csv.hpp"
 #include "io/logs/pair_points.hpp"

@@ -55,8 +55,8 @@ bool is_absent(std::string_view cell) {
   }
   if (rest.empty()) return true;
   const auto is = [&](std::string_view word) {
-    return rest.size() == word.size() &&
-           std::equal(rest.begin(), rest.end(), word.begin(), [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+    return rest.size() == word.size() && std::equal(rest.begin(), rest.end(), word.begin(),
+                                                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
   };
   return is("n/a") || is("na") || is("nan") || is("inf");
 }

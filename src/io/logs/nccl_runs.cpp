@@ -414,11 +414,12 @@ SpecError nothing_recognised(const std::filesystem::path& file) {
   LineReader reader(file);
   std::string line;
   while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
-  return SpecError({fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
-                                  looks.empty() ? "no measurement was recognised in this file"
-                                                : fmt::format("this is output of {}, without a table of measurements", looks),
-                                  "expected a point CSV (header source,system,nodes,...), nccl-tests (rows below \"# size count type ... time "
-                                  "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest")});
+  return SpecError(
+      {fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
+                     looks.empty() ? "no measurement was recognised in this file"
+                                   : fmt::format("this is output of {}, without a table of measurements", looks),
+                     "expected a point CSV (header source,system,nodes,...), nccl-tests (rows below \"# size count type ... time "
+                     "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest")});
 }
 
 }  // namespace fabricost::io

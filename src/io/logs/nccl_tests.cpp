@@ -154,8 +154,7 @@ class Reader {
     }
     const bool starting = line.find("Collective test starting:") != std::string::npos;
     if (starting || line.find("nccl-tests version") != std::string::npos) begin();
-    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && !has_table() &&
-        (starting || !named_)) {
+    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && !has_table() && (starting || !named_)) {
       for (const std::string_view token : tokens)
         if (std::string test = test_in(token); !test.empty()) run_.test = std::move(test);
       named_ = starting;

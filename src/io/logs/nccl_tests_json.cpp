@@ -1,7 +1,7 @@
 /// \file nccl_tests_json.cpp
-/// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus", "devices"}, "results": [{"size", "count", "type",
-/// "redop", "root", "out_of_place": {"time", "alg_bw", "bus_bw", "nwrong"}, "in_place": {...}}]}: the rows of its table with more
-/// digits, the command line, one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream, in constant memory.
+/// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus", "devices"}, "results": [{"size",
+/// "count", "type", "redop", "root", "out_of_place": {"time", "alg_bw", "bus_bw", "nwrong"}, "in_place": {...}}]}: the rows of its table
+/// with more digits, the command line, one device of each process (NVIDIA/nccl-tests, src/util.cu). Read as a stream, in constant memory.
 
 #include "io/csv.hpp"
 #include "io/json_events.hpp"
@@ -36,8 +36,9 @@ class Reader {
   void read() {
     read_json(file_, [this](const JsonEvent& event) { take(event); });
     if (!results_seen_)
-      throw SpecError({fault_in_line(file_.string(), 1, 1, "", "this JSON has no \"results\" list: it is not what nccl-tests writes with -J",
-                                     "give a point CSV, or the text or JSON output of nccl-tests or nvbandwidth")});
+      throw SpecError(
+          {fault_in_line(file_.string(), 1, 1, "", "this JSON has no \"results\" list: it is not what nccl-tests writes with -J",
+                         "give a point CSV, or the text or JSON output of nccl-tests or nvbandwidth")});
     list_devices();
     points_.take(run_, true);
   }
@@ -73,7 +74,8 @@ class Reader {
   void outside(const JsonEvent& e) {
     if (e.kind != Kind::text && e.kind != Kind::number) return;
     if (e.key == "nccl_version")
-      if (const int code = count_of(e.text); code >= 20000) run_.version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+      if (const int code = count_of(e.text); code >= 20000)
+        run_.version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
     if (e.key == "nthreads") threads_ = std::max(1, count_of(e.text));
     if (e.key == "ngpus") gpus_ = std::max(1, count_of(e.text));
   }

@@ -1,10 +1,10 @@
 /// \file osu.cpp
-/// The OSU micro-benchmarks: `# OSU MPI Bandwidth Test v7.5`, a line of column names, rows of size and value. MB/s are 10^6 bytes per second
-/// (osu_bw.c divides by 1e6); osu_bibw counts the bytes of both directions and is halved; latencies of osu_latency are one way
-/// (half of a round trip). Sizes of collectives are those of one rank's message: per destination for alltoall, per contribution for allgather
+/// The OSU micro-benchmarks: `# OSU MPI Bandwidth Test v7.5`, a line of column names, rows of size and value. MB/s are 10^6 bytes per
+/// second (osu_bw.c divides by 1e6); osu_bibw counts the bytes of both directions and is halved; latencies of osu_latency are one way (half
+/// of a round trip). Sizes of collectives are those of one rank's message: per destination for alltoall, per contribution for allgather
 /// (both are n times as much to nccl-tests), the whole vector for allreduce, reduce, bcast and reduce_scatter. Sources: mvapich's
 /// osu-micro-benchmarks, c/mpi/pt2pt and c/mpi/collective. Whether two ranks of a pt2pt test share a node is not printed: between nodes
-/// unless --nodes 1 was given.
+/// unless --nodes 1 was given or the log shows the command with -N1 and device buffers, or two devices made visible.
 
 #include "io/csv.hpp"
 #include "io/logs/pair_points.hpp"
@@ -67,9 +67,37 @@ class Reader {
       type_ = datatype(tokens.back());
       return;
     }
+    visible_devices(line);
+    command(line, tokens);
     if (test_ == Test::none) return;
     if (columns(tokens)) return;
     if (value_ > 0) row(tokens);
+  }
+
+  /// `export HIP_VISIBLE_DEVICES=0,2`: two GPUs of one node, until another line says otherwise.
+  void visible_devices(const std::string& line) {
+    const auto at = line.find("VISIBLE_DEVICES=");
+    if (at == std::string::npos) return;
+    const std::string_view list = std::string_view{line}.substr(at + 16);
+    const auto comma = list.find(',');
+    pair_of_node_ =
+        comma != std::string_view::npos && comma + 1 < list.size() && all_digits(list.substr(0, comma)) && is_digit(list[comma + 1]);
+  }
+
+  /// `srun -n2 -N1 .../osu_bw D D`: how many nodes, and whether the buffers are GPUs'. Host buffers of one node stay where they were:
+  /// whether a library takes them through memory or the NIC is not printed.
+  void command(const std::string& line, const Tokens& tokens) {
+    if (line.find("osu_") == std::string::npos || line.find('#') == 0) return;
+    command_nodes_ = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      std::string_view count;
+      if (tokens[i] == "-N" && i + 1 < tokens.size()) count = tokens[i + 1];
+      if (tokens[i].starts_with("-N")) count = count.empty() ? tokens[i].substr(2) : count;
+      if (tokens[i].starts_with("--nodes=")) count = tokens[i].substr(8);
+      if (all_digits(count) && count.size() < 7) command_nodes_ = static_cast<int>(*parse_number(count));
+    }
+    const bool devices = tokens.size() > 2 && tokens.back() == "D" && tokens[tokens.size() - 2] == "D";
+    if (command_nodes_ == 1 && !devices) command_nodes_ = 0;
   }
 
   static DataType datatype(std::string_view text) {
@@ -95,8 +123,8 @@ class Reader {
       test_ = Test::bandwidth;
     } else if (has(t, "latency")) {
       const bool vector = has(t, "allgatherv") || has(t, "all-gatherv") || has(t, "alltoallv") || has(t, "all-to-allv") ||
-                          has(t, "alltoallw") || has(t, "gatherv") || has(t, "scatterv") || has(t, "non-blocking") || has(t, "nonblocking") ||
-                          has(t, "neighborhood") || has(t, "barrier");
+                          has(t, "alltoallw") || has(t, "gatherv") || has(t, "scatterv") || has(t, "non-blocking") ||
+                          has(t, "nonblocking") || has(t, "neighborhood") || has(t, "barrier");
       if (vector) return;
       for (const Spelling& s : spellings)
         if (has(t, s.title)) {
@@ -144,12 +172,11 @@ class Reader {
     if (tokens.size() > first + 2 && tokens.back() == "Fail") return points_.skip("the benchmark's own validation failed");
     if (test_ == Test::other || unknown_) return points_.skip(fmt::format("not modelled: {}", name_));
     const int line = lines_.number();
-    const Path path = points_.nodes_told() == 1 ? Path::gpu_gpu : Path::nic;
-    const char* where = path == Path::nic && points_.nodes_told() == 0 ? "; taken as between nodes: --nodes 1 says otherwise" : "";
+    const int told = points_.nodes_told(), nodes = told > 0 ? told : command_nodes_ > 0 ? command_nodes_ : pair_of_node_ ? 1 : 0;
+    const Path path = nodes == 1 ? Path::gpu_gpu : Path::nic;
+    const char* where = path == Path::nic && nodes == 0 ? "; taken as between nodes: --nodes 1 says otherwise" : "";
     switch (test_) {
-      case Test::bandwidth:
-        points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(where), true);
-        break;
+      case Test::bandwidth: points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(where), true); break;
       case Test::sum_of_both:
         points_.transfer(line, *size, *value > 0 ? *size / (*value * 0.5e6) : 0, path, true,
                          note(std::string("; sum of both directions, halved") + where), true);
@@ -183,7 +210,9 @@ class Reader {
   SharedText note_;
   std::size_t prefix_ = 0;  ///< tokens a launcher prints before every line
   std::size_t value_ = 0;   ///< columns from the size to the value; 0: no table yet
-  bool unknown_ = false;    ///< a table of other columns
+  int command_nodes_ = 0;   ///< of the command that printed what follows; 0: not said
+  bool pair_of_node_ = false;
+  bool unknown_ = false;  ///< a table of other columns
 };
 
 }  // namespace

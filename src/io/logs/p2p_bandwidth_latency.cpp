@@ -53,8 +53,8 @@ class Reader {
   }
 
   bool title(const std::string& line) {
-    const bool bandwidth = says(line, "Bandwidth") || says(line, "bandwidth"), both = says(line, "idirectional") && !says(line, "nidirectional"),
-               one = says(line, "nidirectional");
+    const bool bandwidth = says(line, "Bandwidth") || says(line, "bandwidth"),
+               both = says(line, "idirectional") && !says(line, "nidirectional"), one = says(line, "nidirectional");
     Kind kind = Kind::unknown;
     if (says(line, "Connectivity Matrix"))
       kind = Kind::connectivity;
@@ -123,8 +123,9 @@ class Reader {
       halved_{"sum of both directions, halved; size not printed: 40,000,000 ints"},
       long_staged_{"no peer access: staged through the host; size not printed: 40,000,000 ints"},
       short_staged_{"no peer access: staged through the host; size not printed: one int4"},
-      halved_staged_{"no peer access: staged through the host; sum of both directions, halved; size not printed: "
-                     "40,000,000 ints"};
+      halved_staged_{
+          "no peer access: staged through the host; sum of both directions, halved; size not printed: "
+          "40,000,000 ints"};
 };
 
 }  // namespace

@@ -121,7 +121,8 @@ bool Matrix::start(const Tokens& tokens, std::size_t first) {
 
 bool Matrix::row(const Tokens& tokens, bool cut) {
   if (!open_ || tokens.empty()) return false;
-  // the row number stands where it stood in the first row; before that, the first number that has as many cells behind it as there are columns
+  // the row number stands where it stood in the first row; before that, the first number that has as many cells behind it as there are
+  // columns
   std::size_t first = label_;
   if (cells_.empty())
     for (first = 0; first < tokens.size() && !(small_number(tokens[first]) && tokens.size() - first - 1 <= columns_.size()); ++first) {}

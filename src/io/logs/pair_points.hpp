@@ -23,7 +23,8 @@ class PointMaker {
   PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs, std::string_view library,
              const PointSink& sink);
 
-  /// A transfer in that many seconds; skipped when it is no time. `streamed`, `contradicts`: as in Point. \throws SpecError when nobody said which machine
+  /// A transfer in that many seconds; skipped when it is no time. `streamed`, `contradicts`: as in Point. \throws SpecError when nobody
+  /// said which machine
   void transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool streamed = false,
                 bool contradicts = false);
   /// A collective on all ranks of the run; `bytes` as nccl-tests counts them. \throws SpecError, RequestError

@@ -1,9 +1,10 @@
 /// \file perftest.cpp
-/// perftest's ib_write_bw, ib_write_lat, ib_read_*, ib_send_*: a banner, column names (`#bytes #iterations BW peak[MB/sec] BW average[MB/sec]
-/// MsgRate[Mpps]` or `t_min[usec] t_max[usec] t_typical[usec] ...`), rows. MB/sec are 2^20 bytes per second, Gb/sec 10^9 bits
-/// (linux-rdma/perftest, perftest_resources.c: format_factor is 0x100000 or 125000000). The average counts, not the peak of one message.
-/// Bidirectional tests print the sum of both directions and are halved. Latencies of write and send are half a round trip, of read the whole:
-/// request out, data back. The number of messages times their size must be the rate: where it is not, the row contradicts itself.
+/// perftest's ib_write_bw, ib_write_lat, ib_read_*, ib_send_*: a banner, column names (`#bytes #iterations BW peak[MB/sec] BW
+/// average[MB/sec] MsgRate[Mpps]` or `t_min[usec] t_max[usec] t_typical[usec] ...`), rows. MB/sec are 2^20 bytes per second, Gb/sec 10^9
+/// bits (linux-rdma/perftest, perftest_resources.c: format_factor is 0x100000 or 125000000). The average counts, not the peak of one
+/// message. Bidirectional tests print the sum of both directions and are halved. Latencies of write and send are half a round trip, of read
+/// the whole: request out, data back. The number of messages times their size must be the rate: where it is not, the row contradicts
+/// itself.
 
 #include "io/csv.hpp"
 #include "io/logs/pair_points.hpp"
@@ -113,7 +114,7 @@ class Reader {
     if (first >= tokens.size() || !all_digits(tokens[first])) first = 0;
     if (tokens.size() < first + 3 || !all_digits(tokens[first]) || !all_digits(tokens[first + 1]) || tokens[first].size() > 15) return;
     const bool bandwidth = columns_.average > 0 || columns_.peak > 0;
-    const std::size_t value = bandwidth             ? (columns_.average > 0 ? columns_.average : columns_.peak)
+    const std::size_t value = bandwidth              ? (columns_.average > 0 ? columns_.average : columns_.peak)
                               : columns_.typical > 0 ? columns_.typical
                               : columns_.mean > 0    ? columns_.mean
                                                      : columns_.least;
@@ -125,13 +126,15 @@ class Reader {
     if (!bandwidth) {
       if (columns_.typical == 0 && columns_.mean == 0)
         return points_.skip("perftest prints only the least and the largest latency here: neither is typical");
-      return points_.transfer(lines_.number(), *size, *number * 1e-6, Path::nic, false, note(read_ ? "; a read: request out, data back" : ""));
+      return points_.transfer(lines_.number(), *size, *number * 1e-6, Path::nic, false,
+                              note(read_ ? "; a read: request out, data back" : ""));
     }
     double rate = *number * columns_.unit;
     if (rate == 0 && columns_.peak > 0 && tokens.size() > first + columns_.peak)
       rate = parse_number(tokens[first + columns_.peak]).value_or(0) * columns_.unit;
     bool contradicts = false;
-    if (columns_.messages > 0 && tokens.size() > first + columns_.messages && (lines_.ended() || tokens.size() > first + columns_.messages + 1))
+    if (columns_.messages > 0 && tokens.size() > first + columns_.messages &&
+        (lines_.ended() || tokens.size() > first + columns_.messages + 1))
       if (const auto messages = parse_number(tokens[first + columns_.messages]); messages && *messages > 1e-4 && *number > 0.1) {
         // two digits after the point on either side
         const double by_count = *messages * 1e6 * *size;
