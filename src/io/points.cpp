@@ -53,7 +53,7 @@ constexpr std::array<TextTool, 5> text_tools{
      {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", io::read_p2p_bandwidth_latency},
      {{"# OSU ", "", ""}, "osu", io::read_osu},
      {{"# Benchmarking ", "", ""}, "imb", io::read_imb},
-     {{"#bytes     #iter", "#bytes #iter", "BW average["}, "perftest", io::read_perftest}}};
+     {{"#iterations", "BW average[", "t_typical["}, "perftest", io::read_perftest}}};
 /// Lines in which a text must show what it is; beyond, one that shows nothing may be anything.
 constexpr int lines_that_tell = 20000;
 
@@ -72,6 +72,8 @@ Told told_by(const std::filesystem::path& file) {
       out.whole = false;
       break;
     }
+    io::undecorate(line);
+    io::squeeze(line);
     if (line.find("busbw") != std::string::npos) {
       out.nccl = true;
       if (!out.any()) return out;  // rows follow; what else there is would have come first

@@ -24,6 +24,7 @@ class Reader {
     Tokens tokens;
     while (lines_.next(line)) {
       undecorate(line);
+      squeeze(line);
       split(line, tokens);
       if (!tokens.empty()) take(tokens);
     }

@@ -29,6 +29,17 @@ void undecorate(std::string& line) {
   }
 }
 
+void squeeze(std::string& line) {
+  std::size_t to = 0;
+  bool blank = false;
+  for (const char c : line) {
+    const bool now = c == ' ' || c == '\t';
+    if (!now || !blank) line[to++] = now ? ' ' : c;
+    blank = now;
+  }
+  line.resize(to);
+}
+
 void split(std::string_view line, Tokens& tokens) {
   tokens.clear();
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };

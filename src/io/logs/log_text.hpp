@@ -14,6 +14,9 @@ using Tokens = std::vector<std::string_view>;
 /// Takes out escape sequences and `[1,0]<stdout>:`, also in the middle of a line; a blank stays in their place.
 void undecorate(std::string& line);
 
+/// Leaves one blank where there are several or tabs, so that what is looked for can be written down.
+void squeeze(std::string& line);
+
 /// The words of a line. Views into it.
 void split(std::string_view line, Tokens& tokens);
 

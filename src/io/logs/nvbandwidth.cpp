@@ -77,6 +77,7 @@ class Reader {
     Tokens tokens;
     while (lines_.next(line)) {
       undecorate(line);
+      squeeze(line);
       split(line, tokens);
       if (!tokens.empty()) take(line, tokens);
     }
@@ -115,7 +116,7 @@ class Reader {
         if (matrix_.start(tokens, first)) break;
       return;
     }
-    if (!matrix_.row(tokens, !lines_.ended())) conclude();
+    (void)matrix_.row(tokens, !lines_.ended());  // other lines may stand between
   }
 
   /// The size in MiB that a command line in the log gave (`-b 1024`).

@@ -27,6 +27,7 @@ class Reader {
     Tokens tokens;
     while (lines_.next(line)) {
       undecorate(line);
+      squeeze(line);
       split(line, tokens);
       if (!tokens.empty()) take(line, tokens);
     }
@@ -49,7 +50,7 @@ class Reader {
     }
     if (!matrix_.open()) return;
     matrix_.line(lines_.number());
-    if (!matrix_.row(tokens, !lines_.ended())) conclude();
+    (void)matrix_.row(tokens, !lines_.ended());  // other lines may stand between
   }
 
   bool title(const std::string& line) {

@@ -133,6 +133,11 @@ bool Matrix::row(const Tokens& tokens, bool cut) {
   if (!row || tokens.size() - first - 1 > columns_.size() || count == 0) return false;
   for (std::size_t i = 0; i < count; ++i)
     if (!is_absent(tokens[first + 1 + i]) && !parse_number(tokens[first + 1 + i])) return false;
+  if (!cells_.empty() && *row != cells_.back().row + 1) return false;
+  if (count < columns_.size() && !cut) {
+    lost_ += static_cast<int>(columns_.size());
+    return true;
+  }
   label_ = first;
   for (std::size_t i = 0; i < count; ++i) {
     if (cut && first + 2 + i == tokens.size()) {  // it may have lost digits

@@ -14,7 +14,7 @@
 
 namespace fabricost::io {
 
-inline constexpr const char* row_cut_short = "row cut short at the end of the file";
+inline constexpr const char* row_cut_short = "row cut short";
 inline constexpr const char* no_value = "time is 0 or N/A";
 
 /// Makes points of one log and hands them on.
@@ -63,7 +63,8 @@ class Matrix {
 
   /// Starts with the column numbers from `first` on; false when these are none.
   [[nodiscard]] bool start(const Tokens& tokens, std::size_t first);
-  /// Takes a row; false when the line is none. A cell at the very end of a cut file is left out.
+  /// Takes a row; false when the line is none. Rows follow one another, other lines may stand between. A row with too few cells is lost,
+  /// but at the very end of a cut file only its last cell is.
   [[nodiscard]] bool row(const Tokens& tokens, bool cut);
   [[nodiscard]] bool open() const { return open_; }
   void close() { open_ = false; }

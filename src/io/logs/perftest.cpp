@@ -37,6 +37,7 @@ class Reader {
     Tokens tokens;
     while (lines_.next(line)) {
       undecorate(line);
+      squeeze(line);
       split(line, tokens);
       if (!tokens.empty()) take(line, tokens);
     }
