@@ -115,7 +115,7 @@ def transfers(folder):
         rows = list(csv.DictReader(file))
     assert [row["path"] for row in rows] == ["gpu-gpu"] * 4 and [row["both_ways"] for row in rows] == ["0", "0", "1", "1"], rows
     again = json.loads(works(out, "--json", "--raw"))
-    assert again["points"] == 4 and again["median_ape"] == report["median_ape"], again
+    assert again["points"] == 4 and abs(again["median_ape"] - report["median_ape"]) < 1e-9, again
     # on a machine with slower links these rates cannot be
     slower = json.loads(works(log, "--system", "dgx-a100", "--json", "--raw"))
     assert slower["points"] == 4 and slower["untrustworthy"][0]["rows"] == 4, slower
