@@ -107,8 +107,7 @@ void write_file(const std::string& target, const std::string& text) {
 void add_validate(CLI::App& app, Runner& runner) {
   const auto options = std::make_shared<ValidateOptions>();
   CLI::App& sub = *app.add_subcommand("validate", "Measured times beside predicted ones");
-  sub.add_option("FILES", options->files, "Point CSVs, or output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB, perftest")
-      ->option_text(" ");
+  sub.add_option("FILES", options->files, "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...")->option_text(" ");
   sub.add_option("--system,-s", options->system, "The machine, where a file does not say it")->option_text("NAME");
   sub.add_option("--nodes,-n", options->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", options->ranks, "All ranks, where a file does not say")->option_text("R");

@@ -51,7 +51,7 @@ struct TextTool {
 constexpr std::array<TextTool, 5> text_tools{
     {{{"nvbandwidth Version", "memcpy CE ", "memcpy SM "}, "nvbandwidth", io::read_nvbandwidth},
      {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", io::read_p2p_bandwidth_latency},
-     {{"# OSU ", "", ""}, "osu", io::read_osu},
+     {{"# OSU ", "# Size ", ""}, "osu", io::read_osu},
      {{"# Benchmarking ", "", ""}, "imb", io::read_imb},
      {{"#iterations", "BW average[", "t_typical["}, "perftest", io::read_perftest}}};
 /// Lines in which a text must show what it is; beyond, one that shows nothing may be anything.

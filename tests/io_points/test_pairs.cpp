@@ -208,6 +208,17 @@ TEST_CASE("OSU: MB/s are 10^6 bytes, bidirectional rates are halved, --nodes 1 m
   CHECK(skipped_rows(latency, "bytes is 0") == 1);
 }
 
+TEST_CASE("OSU: a table whose title is lost is read when its command is there, and skipped when nothing names it") {
+  const std::string rows = "# Size      Bandwidth (MB/s)\n4194304             24000.00\n";
+  CHECK(rate(points_in("$ srun -n2 -N2 ./osu_bibw D D\n" + rows, h100).points.at(0)) == Approx(12));
+  CHECK(rate(points_in("--- osu_bw (D D) ---\n" + rows, h100).points.at(0)) == Approx(24));
+  CHECK(points_in("mpirun -np 2 osu_allreduce\n# Size       Avg Latency(us)\n1024   12.50\n", h100).points.at(0).collective ==
+        Collective::all_reduce);
+  const Points alone = points_in(rows, h100);
+  CHECK(alone.points.empty());
+  CHECK(skipped_rows(alone, "without its title") == 1);
+}
+
 TEST_CASE("OSU's collectives: sizes of one rank's message become sizes of nccl-tests, with one column or many") {
   struct Row {
     const char *title, *columns;

@@ -70,7 +70,6 @@ class Reader {
     }
     visible_devices(line);
     command(line, tokens);
-    if (test_ == Test::none) return;
     if (columns(tokens)) return;
     if (value_ > 0) row(tokens);
   }
@@ -88,7 +87,9 @@ class Reader {
   /// `srun -n2 -N1 .../osu_bw D D`: how many nodes, and whether the buffers are GPUs'. Host buffers of one node stay where they were:
   /// whether a library takes them through memory or the NIC is not printed.
   void command(const std::string& line, const Tokens& tokens) {
-    if (line.find("osu_") == std::string::npos || line.find('#') == 0) return;
+    const auto tool = line.rfind("osu_");
+    if (tool == std::string::npos || line.find('#') == 0) return;
+    named(std::string_view{line}.substr(tool + 4));
     command_nodes_ = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::string_view count;
@@ -99,6 +100,25 @@ class Reader {
     }
     const bool devices = tokens.size() > 2 && tokens.back() == "D" && tokens[tokens.size() - 2] == "D";
     if (command_nodes_ == 1 && !devices) command_nodes_ = 0;
+  }
+
+  /// `osu_bibw`: which test follows, should its title be lost.
+  void named(std::string_view tool) {
+    std::size_t end = 0;
+    while (end < tool.size() && ((tool[end] >= 'a' && tool[end] <= 'z') || tool[end] == '_')) ++end;
+    tool = tool.substr(0, end);
+    const auto operation = tool == "bcast" ? std::optional{Collective::broadcast} : parse_collective(tool);
+    const Test test = tool == "bw"        ? Test::bandwidth
+                      : tool == "bibw"    ? Test::sum_of_both
+                      : tool == "latency" ? Test::latency
+                      : operation         ? Test::collective
+                                          : Test::none;
+    if (test == Test::none) return;
+    test_ = test;
+    if (operation) collective_ = *operation;
+    name_ = "osu_" + std::string{tool};
+    value_ = 0;
+    type_.reset();
   }
 
   static DataType datatype(std::string_view text) {
@@ -144,6 +164,10 @@ class Reader {
       if (tokens[i] != "#" || tokens[i + 1] != "Size") continue;
       prefix_ = i;
       value_ = 0;
+      if (test_ == Test::none) {
+        test_ = Test::other;
+        name_ = "an OSU table without its title";
+      }
       std::string rest;
       for (std::size_t j = i + 2; j < tokens.size(); ++j) rest += std::string{tokens[j]} + " ";
       if (test_ == Test::bandwidth || test_ == Test::sum_of_both) {
