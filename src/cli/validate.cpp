@@ -54,6 +54,8 @@ struct ValidateOptions {
   nlohmann::ordered_json out = to_json(report.total);
   out["skipped"] = nlohmann::ordered_json::array();
   for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  out["untrustworthy"] = nlohmann::ordered_json::array();
+  for (const Skipped& s : report.untrustworthy) out["untrustworthy"].push_back({{"reason", s.reason}, {"rows", s.rows}});
   out["by_operation"] = to_json(report.by_operation);
   out["by_system"] = to_json(report.by_system);
   out["by_size"] = to_json(report.by_size);
@@ -62,7 +64,7 @@ struct ValidateOptions {
 }
 
 [[nodiscard]] ValidationReport compare(const ValidateOptions& options) {
-  if (options.files.empty()) throw RequestError("which measurements? Name point CSVs or nccl-tests logs");
+  if (options.files.empty()) throw RequestError("which measurements? Name point CSVs or logs of benchmarks");
   ValidationOptions how{.calibration = options.calibration, .raw = options.raw};
   if (!options.choice.empty()) {
     const auto rule = detail::parse_enum<Choice::Rule>(options.choice, rule_names);
@@ -72,6 +74,7 @@ struct ValidateOptions {
   const PointSource otherwise{
       .system = options.system, .nodes = count_of(options.nodes, "--nodes"), .ranks = count_of(options.ranks, "--ranks")};
   if (!options.system.empty()) (void)load_system(options.system, {}, options.calibration);  // a name that was typed must exist
+  if (!options.raw) return validate(read_merged({options.files.begin(), options.files.end()}, otherwise), how);
   Points points;
   for (const std::string& file : options.files) points.append(read_points(file, otherwise));
   return validate(points, how);
@@ -82,7 +85,7 @@ struct ValidateOptions {
 void add_validate(CLI::App& app, Runner& runner) {
   const auto options = std::make_shared<ValidateOptions>();
   CLI::App& sub = *app.add_subcommand("validate", "Measured times beside predicted ones");
-  sub.add_option("FILES", options->files, "Point CSVs and nccl-tests logs (text or JSON)")->option_text(" ");
+  sub.add_option("FILES", options->files, "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...")->option_text(" ");
   sub.add_option("--system,-s", options->system, "The machine, where a file does not say it")->option_text("NAME");
   sub.add_option("--nodes,-n", options->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", options->ranks, "All ranks, where a file does not say")->option_text("R");

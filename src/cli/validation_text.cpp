@@ -28,7 +28,7 @@ constexpr std::size_t most_rows = 64;
 [[nodiscard]] bool same_run(const Point& a, const Point& b) {
   return a.system == b.system && a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.collective == b.collective &&
          a.dtype == b.dtype && a.library == b.library && a.algorithm == b.algorithm && a.protocol == b.protocol &&
-         a.gpu_direct == b.gpu_direct;
+         a.gpu_direct == b.gpu_direct && a.path == b.path && a.both_ways == b.both_ways;
 }
 
 /// True for the points of one operation on one machine, few enough to be shown one by one.
@@ -47,7 +47,7 @@ constexpr std::size_t most_rows = 64;
 
 [[nodiscard]] std::string run_title(const Point& p) {
   std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes,
-                                p.nodes == 1 ? "" : "s", p.system);
+                                p.nodes == 1 ? "" : "s", p.system.str());
   if (!p.library.empty()) out += ", " + p.library;
   if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
   if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));
@@ -163,19 +163,22 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
     out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors_of(report.points));
   }
-  if (!report.skipped.empty()) {
-    out += "\n" + terminal.strong("Skipped") + "\n";
+  const auto listed = [&](const char* title, const std::vector<Skipped>& reasons) {
+    if (reasons.empty()) return;
+    out += "\n" + terminal.strong(title) + "\n";
     TextTable rows{{{"rows", right}, {"reason"}}};
-    for (const Skipped& s : report.skipped) rows.row({std::to_string(s.rows), s.reason});
+    for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
     out += rows.text(2);
-  }
+  };
+  listed("Counted, but untrustworthy", report.untrustworthy);
+  listed("Skipped", report.skipped);
   return out;
 }
 
 std::string per_point_csv(const ValidationReport& report) {
   std::string out =
       "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
-      "predicted_us,low_us,high_us,predicted_algorithm,predicted_protocol,error_percent,basis,repeats\n";
+      "path,both_ways,streamed,predicted_us,low_us,high_us,predicted_algorithm,predicted_protocol,error_percent,basis,repeats\n";
   for (const ComparedPoint& c : report.points) {
     const Point& p = c.point;
     const Prediction& q = c.prediction;
@@ -183,6 +186,8 @@ std::string per_point_csv(const ValidationReport& report) {
                        p.gpus_per_node, name(p.collective), name(p.dtype), whole_or_real(p.bytes), p.seconds * 1e6,
                        p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library), io::csv_quoted(p.library_version),
                        p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
+    const auto flag = [&p](bool set) { return p.path ? (set ? "1" : "0") : ""; };
+    out += fmt::format("{},{},{},", p.path ? name(*p.path) : "", flag(p.both_ways), flag(p.streamed));
     out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol),
                        100 * c.error(), name(q.basis), p.repeats);
   }

@@ -80,6 +80,7 @@ Operation question_of(const Point& point, const System& system) {
                .ranks = point.ranks(),
                .nodes = point.nodes,
                .dtype = point.dtype};
+  if (point.path) return SendRecv{.bytes = op.bytes, .path = *point.path};
   if (point.library == "oneccl" && point.collective == Collective::all_gather) op.bytes *= static_cast<double>(point.ranks());
   if (point.collective == Collective::send_recv) {
     const bool one_domain =

@@ -44,7 +44,7 @@ class Machines {
   std::map<Key, const System*> seen_;
 };
 
-/// The question a point answers. nccl-tests' send_recv goes round all ranks, so between nodes when there are several. oneCCL's
+/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are several. oneCCL's
 /// benchmark counts an all_gather by what one rank contributes, where nccl-tests counts what each receives.
 [[nodiscard]] Operation question_of(const Point& point, const System& system);
 

@@ -20,7 +20,7 @@ struct RunDescription {
   std::optional<bool> gpu_direct, sharp;
   std::optional<Algorithm> algorithm;
   std::optional<Protocol> protocol;
-  std::string health;
+  SharedText health;
 };
 using RunDescriptions = std::unordered_map<std::string, RunDescription>;
 
@@ -40,8 +40,24 @@ struct NamedOperation {
 /// GPUs of one node of a system. \throws RequestError when there is none of that name
 [[nodiscard]] int gpus_per_node_of(const std::string& system);
 
-[[nodiscard]] Points read_point_csv(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs);
-[[nodiscard]] Points read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs);
-[[nodiscard]] Points read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs);
+// One reader per format. Each hands its points to `sink` in the order of the file and returns what it skipped.
+// \throws SpecError, RequestError
+[[nodiscard]] std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise,
+                                                  const RunDescriptions& runs, const PointSink& sink);
+[[nodiscard]] std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise,
+                                                   const RunDescriptions& runs, const PointSink& sink);
+[[nodiscard]] std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise,
+                                                        const RunDescriptions& runs, const PointSink& sink);
+
+class PointMaker;
+void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points);
+void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points);
+void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points);
+void read_osu(const std::filesystem::path& file, PointMaker& points);
+void read_imb(const std::filesystem::path& file, PointMaker& points);
+void read_perftest(const std::filesystem::path& file, PointMaker& points);
+
+/// What to say of a text in which no reader found anything.
+[[nodiscard]] SpecError nothing_recognised(const std::filesystem::path& file);
 
 }  // namespace fabricost::io

@@ -1,14 +1,14 @@
 /// \file points.cpp
-/// Which reader a file needs, told by its content, and the merging of repeats.
+/// Which reader a file needs, told by its content.
 
 #include <fabricost/io/points.hpp>
 
 #include "io/csv.hpp"
+#include "io/logs/pair_points.hpp"
 #include "io/point_readers.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <array>
 
 namespace fabricost {
 
@@ -42,6 +42,82 @@ Format format_of(const std::filesystem::path& file) {
   return Format::text;
 }
 
+/// Tools whose text can be told by a few words. nccl-tests is what remains.
+struct TextTool {
+  std::array<std::string_view, 3> marks;  ///< any of them; empty: none
+  std::string_view library;
+  void (*read)(const std::filesystem::path&, io::PointMaker&);
+};
+constexpr std::array<TextTool, 5> text_tools{
+    {{{"nvbandwidth Version", "memcpy CE ", "memcpy SM "}, "nvbandwidth", io::read_nvbandwidth},
+     {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", io::read_p2p_bandwidth_latency},
+     {{"# OSU ", "# Size ", ""}, "osu", io::read_osu},
+     {{"# Benchmarking ", "", ""}, "imb", io::read_imb},
+     {{"#iterations", "BW average[", "t_typical["}, "perftest", io::read_perftest}}};
+/// Lines in which a text must show what it is; beyond, one that shows nothing may be anything.
+constexpr int lines_that_tell = 20000;
+
+/// The tools whose marks stand in a text, and whether nccl-tests' do.
+struct Told {
+  std::array<bool, text_tools.size()> tool{};
+  bool nccl = false, whole = true;
+  [[nodiscard]] bool any() const { return std::find(tool.begin(), tool.end(), true) != tool.end(); }
+};
+Told told_by(const std::filesystem::path& file) {
+  Told out;
+  io::LineReader reader(file);
+  std::string line;
+  while (reader.next(line)) {
+    if (reader.number() > lines_that_tell) {
+      out.whole = false;
+      break;
+    }
+    io::undecorate(line);
+    io::squeeze(line);
+    if (line.find("busbw") != std::string::npos) {
+      out.nccl = true;
+      if (!out.any()) return out;  // rows follow; what else there is would have come first
+    }
+    for (std::size_t i = 0; i < text_tools.size(); ++i)
+      for (const std::string_view mark : text_tools[i].marks)
+        if (!mark.empty() && line.find(mark) != std::string::npos) out.tool[i] = true;
+  }
+  return out;
+}
+
+std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
+                               const PointSink& sink) {
+  const Told told = told_by(file);
+  std::vector<Skipped> skipped;
+  bool anything = false;
+  for (std::size_t i = 0; i < text_tools.size(); ++i) {
+    if (!told.tool[i]) continue;
+    io::PointMaker points(file, otherwise, runs, text_tools[i].library, sink);
+    text_tools[i].read(file, points);
+    anything = anything || points.anything();
+    for (const Skipped& s : std::move(points).skipped()) count_skipped(skipped, s.reason, s.rows);
+  }
+  if (told.nccl || !anything)
+    for (const Skipped& s : io::read_nccl_tests(file, otherwise, runs, sink)) count_skipped(skipped, s.reason, s.rows);
+  return skipped;
+}
+
+/// nccl-tests and nvbandwidth both write JSON; the first key of the latter is its name.
+std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
+                                   const PointSink& sink) {
+  io::LineReader reader(file);
+  std::string line;
+  while (reader.next(line) && reader.number() < 100) {
+    if (line.find("\"nvbandwidth\"") != std::string::npos || line.find("\"testcases\"") != std::string::npos) {
+      io::PointMaker points(file, otherwise, runs, "nvbandwidth", sink);
+      io::read_nvbandwidth_json(file, points);
+      if (!points.anything()) throw io::nothing_recognised(file);
+      return std::move(points).skipped();
+    }
+  }
+  return io::read_nccl_tests_json(file, otherwise, runs, sink);
+}
+
 }  // namespace
 
 void count_skipped(std::vector<Skipped>& skipped, const std::string& reason, int rows) {
@@ -57,7 +133,7 @@ void Points::append(Points&& other) {
   for (const Skipped& s : other.skipped) skip(s.reason, s.rows);
 }
 
-Points read_points(const std::filesystem::path& file, const PointSource& otherwise) {
+std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink) {
   const Format format = format_of(file);
   switch (format) {
     case Format::moe:
@@ -69,38 +145,13 @@ Points read_points(const std::filesystem::path& file, const PointSource& otherwi
     default: break;
   }
   const io::RunDescriptions runs = io::read_sources(file);
-  if (format == Format::points) return io::read_point_csv(file, otherwise, runs);
-  return format == Format::json ? io::read_nccl_tests_json(file, otherwise, runs) : io::read_nccl_tests(file, otherwise, runs);
+  if (format == Format::points) return io::read_point_csv(file, otherwise, runs, sink);
+  return format == Format::json ? read_json_log(file, otherwise, runs, sink) : read_text(file, otherwise, runs, sink);
 }
 
-std::vector<Point> merge_repeats(const std::vector<Point>& points) {
-  using Key = std::tuple<std::string, int, int, Collective, DataType, double, std::string, std::optional<bool>, std::optional<Algorithm>,
-                         std::optional<Protocol>>;
-  std::map<Key, std::size_t> index;
-  std::vector<Point> out;
-  std::vector<std::vector<double>> times;
-  for (const Point& p : points) {
-    const Key key{p.system, p.nodes, p.gpus_per_node, p.collective, p.dtype, p.bytes, p.library, p.gpu_direct, p.algorithm, p.protocol};
-    const auto [at, fresh] = index.try_emplace(key, out.size());
-    if (fresh) {
-      out.push_back(p);
-      times.emplace_back();
-    } else {
-      Point& kept = out[at->second];
-      kept.repeats += p.repeats;
-      if (kept.in_place != p.in_place) kept.in_place.reset();
-      if (kept.library_version != p.library_version) kept.library_version.clear();
-      if (kept.source != p.source) kept.source.clear();
-      if (kept.notes != p.notes) kept.notes.clear();
-      if (kept.health != p.health) kept.health.clear();
-    }
-    times[at->second].push_back(p.seconds);
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::vector<double>& t = times[i];
-    std::sort(t.begin(), t.end());
-    out[i].seconds = t.size() % 2 == 1 ? t[t.size() / 2] : 0.5 * (t[t.size() / 2 - 1] + t[t.size() / 2]);
-  }
+Points read_points(const std::filesystem::path& file, const PointSource& otherwise) {
+  Points out;
+  out.skipped = read_points(file, otherwise, [&out](Point&& point) { out.points.push_back(std::move(point)); });
   return out;
 }
 

@@ -82,7 +82,7 @@ std::optional<Enum> name_in(CsvTable& table, int column, std::string_view what, 
 
 struct Columns {
   int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes,
-      algbw, busbw;
+      algbw, busbw, path, both_ways, streamed;
 
   explicit Columns(const CsvTable& t)
       : source(t.column("source")),
@@ -100,8 +100,17 @@ struct Columns {
         protocol(t.column("protocol")),
         notes(t.column("notes")),
         algbw(t.column("algbw")),
-        busbw(t.column("busbw")) {}
+        busbw(t.column("busbw")),
+        path(t.column("path")),
+        both_ways(t.column("both_ways")),
+        streamed(t.column("streamed")) {}
 };
+
+/// The text of a cell, shared with the row before when it is the same.
+void same_text(SharedText& text, SharedText& last, const std::string& cell) {
+  if (!(last == cell)) last = cell;
+  text = last;
+}
 
 void require(CsvTable& table, const Columns& at) {
   std::vector<std::string> missing;
@@ -156,19 +165,21 @@ NamedOperation operation_named(std::string_view text) {
 
 int gpus_per_node_of(const std::string& system) { return load_system(system).gpus_per_node; }
 
-Points read_point_csv(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs) {
-  Points out;
+std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+                                    const PointSink& sink) {
+  std::vector<Skipped> skipped;
   CsvTable table(file);
   const Columns at(table);
   require(table, at);
+  Point last;  // its texts are shared by the rows that repeat them
   while (table.next()) {
     Point point;
     std::string reason;
     const auto because = [&](std::string why) {
       if (reason.empty()) reason = std::move(why);
     };
-    point.source = table.cell(at.source);
-    point.system = table.cell(at.system);
+    same_text(point.source, last.source, table.cell(at.source));
+    same_text(point.system, last.system, table.cell(at.system));
     const NamedOperation operation = operation_named(table.cell(at.operation));
     if (operation.modelled) {
       point.collective = *operation.modelled;
@@ -184,9 +195,12 @@ Points read_point_csv(const std::filesystem::path& file, const PointSource& othe
     point.algorithm = name_in<Algorithm>(table, at.algorithm, "algorithm", algorithm_names, parse_algorithm);
     point.protocol = name_in<Protocol>(table, at.protocol, "protocol", protocol_names, parse_protocol);
     point.in_place = flag_in(table, at.in_place, "in_place");
-    point.library = table.cell(at.library);
-    point.library_version = table.cell(at.library_version);
-    point.notes = table.cell(at.notes);
+    same_text(point.library, last.library, table.cell(at.library));
+    same_text(point.library_version, last.library_version, table.cell(at.library_version));
+    same_text(point.notes, last.notes, table.cell(at.notes));
+    point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
+    point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
+    point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
     point.nodes = count_in(table, at.nodes, "nodes");
     point.gpus_per_node = count_in(table, at.gpus_per_node, "gpus_per_node");
     const NumberCell bytes = number_in(table, at.bytes, "bytes");
@@ -216,12 +230,12 @@ Points read_point_csv(const std::filesystem::path& file, const PointSource& othe
     because(time.reason);
     point.seconds = time.seconds;
     if (reason.empty())
-      out.points.push_back(std::move(point));
+      sink(std::move(point));
     else
-      out.skip(reason);
+      count_skipped(skipped, reason);
   }
   table.finish();
-  return out;
+  return skipped;
 }
 
 RunDescriptions read_sources(const std::filesystem::path& point_file) {

@@ -5,6 +5,7 @@
 
 #include "io/machines.hpp"
 
+#include <fabricost/io/set_aside.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +26,6 @@ double quantile(const std::vector<double>& sorted, double p) {
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
-
 
 const char* size_group(double bytes) {
   return bytes <= 64 * kibibyte ? "<=64 KiB" : bytes <= mebibyte ? "<=1 MiB" : bytes <= 32 * mebibyte ? "<=32 MiB" : "above";
@@ -92,8 +92,9 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
     }
   }
   if (!options.raw) known = merge_repeats(known);
+  for (const SetAside& s : screen(known).set_aside) count_skipped(out.untrustworthy, std::string{name(s.doubt)}, s.point.repeats);
   for (Point& point : known) {
-    if (point.ranks() < 2) {
+    if (point.ranks() < 2 && point.path != Path::gpu_host) {
       count_skipped(out.skipped, "one rank: nothing moves", point.repeats);
       continue;
     }
@@ -114,11 +115,11 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
   out.by_operation = grouped(
       out.points, [](const ComparedPoint& p) { return name(p.point.collective); }, collective_names);
   out.by_system = grouped(
-      out.points, [](const ComparedPoint& p) { return p.point.system; }, by_name);
+      out.points, [](const ComparedPoint& p) { return p.point.system.str(); }, by_name);
   out.by_size = grouped(
       out.points, [](const ComparedPoint& p) { return size_group(p.point.bytes); }, sizes);
   out.by_library = grouped(
-      out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library; }, by_name);
+      out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library.str(); }, by_name);
   return out;
 }
 

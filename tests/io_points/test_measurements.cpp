@@ -1,4 +1,5 @@
 #include "files.hpp"
+#include "measurements.hpp"
 
 #include <fabricost/io/validate.hpp>
 
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <tuple>
 
@@ -14,16 +14,6 @@ using namespace fabricost;
 using namespace fabricost::test;
 
 namespace {
-
-/// The measurements beside the source tree; empty, with the reason printed, when they are not there.
-std::filesystem::path measurements() {
-  const char* given = std::getenv("FABRICOST_MEASUREMENTS");
-  const std::filesystem::path path =
-      given != nullptr ? std::filesystem::path(given) : std::filesystem::path(FABRICOST_SOURCE_DIR) / ".." / "shared" / "measurements";
-  if (std::filesystem::is_directory(path)) return path;
-  WARN("skipped: no measurements at " << path.string() << "; set FABRICOST_MEASUREMENTS to their folder");
-  return {};
-}
 
 ValidationReport validated(const std::filesystem::path& folder, std::initializer_list<const char*> systems) {
   Points points;

@@ -92,6 +92,37 @@ def refusals(folder):
     refused(path, LOG, "--system", "dgx-h100", "--json", saying=["not a number"])
 
 
+P2P = """Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
+   D\\D     0      1
+     0 2494.51 364.13
+     1 375.18 2533.95
+Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
+   D\\D     0      1
+     0 2494.51 700.00
+     1 704.00 2533.95
+"""
+
+
+def transfers(folder):
+    """Benchmarks of transfers: predicted over their path, written and read again, and what nobody should fit is said."""
+    log, out = os.path.join(folder, "p2p.txt"), os.path.join(folder, "p2p.csv")
+    with open(log, "w") as file:
+        file.write(P2P)
+    report = json.loads(works(log, "--system", "dgx-h100", "--json", "--raw", "--out", out))
+    assert report["points"] == 4 and report["skipped"] == [{"reason": "a copy inside one GPU (diagonal)", "rows": 4}], report
+    assert report["untrustworthy"] == [], report
+    with open(out, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["path"] for row in rows] == ["gpu-gpu"] * 4 and [row["both_ways"] for row in rows] == ["0", "0", "1", "1"], rows
+    again = json.loads(works(out, "--json", "--raw"))
+    assert again["points"] == 4 and abs(again["median_ape"] - report["median_ape"]) < 1e-9, again
+    # on a machine with slower links these rates cannot be
+    slower = json.loads(works(log, "--system", "dgx-a100", "--json", "--raw"))
+    assert slower["points"] == 4 and slower["untrustworthy"][0]["rows"] == 4, slower
+    assert "untrustworthy" in works(log, "--system", "dgx-a100")
+    refused(log, saying=[log + ":3:1", "--system"])
+
+
 def out_file(folder):
     path = os.path.join(folder, "per_point.csv")
     works(LOG, "--system", "dgx-h100", "--out", path, "--json")
@@ -117,5 +148,6 @@ with tempfile.TemporaryDirectory() as temporary:
     rows_that_cannot_be_priced(temporary)
     refusals(temporary)
 with tempfile.TemporaryDirectory() as temporary:
+    transfers(temporary)
     out_file(temporary)
 print("validate: ok")

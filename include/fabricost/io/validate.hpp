@@ -49,6 +49,7 @@ struct ErrorGroup {
 struct ValidationReport {
   ErrorSummary total;
   std::vector<Skipped> skipped;
+  std::vector<Skipped> untrustworthy;  ///< counted in the errors, but nobody should fit them: why, and how many (io/set_aside.hpp)
   std::vector<ErrorGroup> by_operation, by_system, by_size, by_library;  ///< in a fixed order; sizes: <=64 KiB, <=1 MiB, <=32 MiB, above
   std::vector<ComparedPoint> points;
 };

@@ -29,7 +29,7 @@ struct Ratio {
 Ratio ratio_of(const LogRun& run) {
   Ratio out;
   for (const LogRow& row : run.rows)
-    for (const LogSide& s : row.sides) {
+    for (const LogSide& s : row.halves()) {
       if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
       out.low = std::max(out.low, (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
       out.high = std::min(out.high, (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
@@ -38,8 +38,7 @@ Ratio ratio_of(const LogRun& run) {
   return out;
 }
 
-double bytes_per_element(std::string_view type) {
-  const auto t = parse_data_type(type);
+double bytes_per_element(std::optional<DataType> t) {
   if (!t) return 0;
   switch (*t) {
     case DataType::int8:
@@ -56,7 +55,7 @@ double bytes_per_element(std::string_view type) {
 int parts_of(const LogRun& run) {
   int parts = 0;
   for (const LogRow& row : run.rows) {
-    const double own = row.count * bytes_per_element(row.type);
+    const double own = row.count * bytes_per_element(row.dtype);
     if (!(own > 0) || !(row.bytes > 0)) continue;
     const double times = row.bytes / own;
     if (times < 1 || times > 1e9 || times != std::floor(times)) return 0;
@@ -70,8 +69,8 @@ int parts_of(const LogRun& run) {
 bool only_out_of_place_checked(const LogRun& run) {
   bool pattern = false;
   for (const LogRow& row : run.rows)
-    if (row.sides.size() == 2) {
-      if (!row.sides[0].checked || row.sides[1].checked) return false;
+    if (row.sides == 2) {
+      if (!row.side[0].checked || row.side[1].checked) return false;
       pattern = true;
     }
   return pattern;
@@ -136,10 +135,8 @@ Evidence evidence_of(const LogRun& run, int ranks) {
   e.unchecked_in_place = only_out_of_place_checked(run);
   e.ranks = ranks;
   for (const LogRow& row : run.rows) {
-    if (row.redop == "none")
-      e.copies = true;
-    else if (!row.redop.empty())
-      e.sums = true;
+    e.copies = e.copies || row.copies;
+    e.sums = e.sums || row.combines;
     if (row.root && *row.root >= 0) e.rooted = true;
   }
   return e;
@@ -200,33 +197,55 @@ double unit_of(const LogRun& run) {
   if (run.time_unit > 0) return run.time_unit;
   std::vector<double> powers;
   for (const LogRow& row : run.rows)
-    for (const LogSide& s : row.sides)
+    for (const LogSide& s : row.halves())
       if (s.time > 0 && row.bytes > 0 && s.algbw > 10 * s.algbw_slack) powers.push_back(std::log10(row.bytes / (s.algbw * 1e9) / s.time));
   if (powers.empty()) return 1e-6;
   std::nth_element(powers.begin(), powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2), powers.end());
   return powers[powers.size() / 2] > -4.5 ? 1e-3 : 1e-6;
 }
 
-/// Settles the questions of one run and adds its points.
-class Conclusion {
- public:
-  Conclusion(const LogRun& run, const std::filesystem::path& file, const PointSource& otherwise, const RunDescription& described)
-      : run_(run), file_(file), otherwise_(otherwise), described_(described) {}
+}  // namespace
 
-  void add_to(Points& out) {
-    for (const Skipped& s : run_.skipped) out.skip(s.reason, s.rows);
-    if (run_.rows.empty()) return;
+/// Settles the questions of one run and makes its points.
+class RunsToPoints::Settled {
+ public:
+  Settled(const LogRun& run, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& descriptions)
+      : run_(run), file_(file), otherwise_(otherwise) {
+    if (const auto found = descriptions.find(file.stem().string()); found != descriptions.end()) described_ = found->second;
+    settle();
+    model_.source = file.stem().string();
+    model_.library = run.library.empty() ? "nccl" : run.library;
+    model_.library_version = run.version;
+    model_.algorithm = run.algorithm;
+    model_.protocol = run.protocol;
+    unit_ = unit_of(run);
+    describe(model_, descriptions);
+  }
+
+  void add(const LogRun& run, std::vector<Skipped>& skipped, const PointSink& sink) const {
+    for (const Skipped& s : run.skipped) count_skipped(skipped, s.reason, s.rows);
+    if (reason_.empty()) {
+      for (const LogRow& row : run.rows) add(row, skipped, sink);
+      return;
+    }
+    int rows = 0;
+    for (const LogRow& row : run.rows) rows += row.sides;
+    if (rows > 0) count_skipped(skipped, reason_, rows);
+  }
+
+ private:
+  void settle() {
     const Listed listed = listed_in(run_);
-    const int rows = sides();
     if (listed.split) {
-      out.skip("several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links", rows);
+      reason_ = "several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links";
       return;
     }
     const NamedOperation named = operation_named(run_.test);
     if (named.known && !named.modelled) {
-      out.skip(fmt::format("operation not modelled: {}", run_.test), rows);
+      reason_ = fmt::format("operation not modelled: {}", run_.test);
       return;
     }
+    if (run_.rows.empty()) return;
     const Evidence evidence = evidence_of(run_, listed.whole && listed.ranks > 1 ? listed.ranks : 0);
     const auto operation = named.modelled ? named.modelled : operation_of(evidence, file_);
     if (!operation)
@@ -236,23 +255,20 @@ class Conclusion {
     if (system_.empty()) throw fault("the log does not say which machine it ran on", "add --system NAME (`fabricost systems` lists them)");
     const int ranks = ranks_of(*operation, evidence, listed);
     if (ranks < 2) {
-      out.skip("one rank: nothing moves", rows);
+      reason_ = "one rank: nothing moves";
       return;
     }
     const int nodes = nodes_of(ranks, listed);
     if (ranks % nodes != 0) {
-      out.skip(fmt::format("{} ranks do not spread evenly over {} nodes", ranks, nodes), rows);
+      reason_ = fmt::format("{} ranks do not spread evenly over {} nodes", ranks, nodes);
       return;
     }
-    for (const LogRow& row : run_.rows) add(row, *operation, ranks, nodes, out);
+    model_.system = system_;
+    model_.collective = *operation;
+    model_.nodes = nodes;
+    model_.gpus_per_node = ranks / nodes;
   }
 
- private:
-  [[nodiscard]] int sides() const {
-    int n = 0;
-    for (const LogRow& row : run_.rows) n += static_cast<int>(row.sides.size());
-    return n;
-  }
   [[nodiscard]] SpecError fault(const std::string& message, const std::string& remedy) const {
     return SpecError({fault_in_line(file_.string(), run_.rows.front().line, 1, "", message, remedy)});
   }
@@ -312,33 +328,31 @@ class Conclusion {
     return nodes;
   }
 
-  void add(const LogRow& row, Collective operation, int ranks, int nodes, Points& out) const {
-    const auto type = parse_data_type(row.type);
-    const double unit = unit_of(run_);
-    for (const LogSide& side : row.sides) {
-      if (!type) {
-        out.skip(fmt::format("element type not modelled: {}", row.type));
+  /// True when the printed bandwidth cannot be bytes / time, digits and 2 % allowed. Some versions put the bus factor into it.
+  [[nodiscard]] bool contradicts(const LogRow& row, const LogSide& side, double seconds) const {
+    if (!(side.algbw > 20 * side.algbw_slack) || !(side.time > 0)) return false;
+    const double ratio = side.algbw * 1e9 * seconds / row.bytes, factor = bus_factor(model_.collective, model_.ranks());
+    const double allowed = 0.02 + side.algbw_slack / side.algbw + side.time_slack / side.time;
+    return std::fabs(ratio - 1) > allowed && std::fabs(ratio / factor - 1) > allowed;
+  }
+
+  void add(const LogRow& row, std::vector<Skipped>& skipped, const PointSink& sink) const {
+    for (const LogSide& side : row.halves()) {
+      if (!row.dtype) {
+        count_skipped(skipped, fmt::format("element type not modelled: {}", row.type.view()));
       } else if (!(row.bytes > 0)) {
-        out.skip("bytes is 0");
-      } else if (!(side.time * unit >= 1e-9)) {
-        out.skip("time is 0 or N/A");
+        count_skipped(skipped, "bytes is 0");
+      } else if (!(side.time * unit_ >= 1e-9)) {
+        count_skipped(skipped, "time is 0 or N/A");
       } else {
-        Point p;
-        p.source = file_.stem().string();
-        p.system = system_;
-        p.nodes = nodes;
-        p.gpus_per_node = ranks / nodes;
-        p.collective = operation;
-        p.dtype = *type;
+        Point p = model_;
+        p.dtype = *row.dtype;
         p.bytes = row.bytes;
-        p.seconds = side.time * unit;
+        p.seconds = side.time * unit_;
         if (side.known_place) p.in_place = side.in_place;
-        p.library = run_.library.empty() ? "nccl" : run_.library;
-        p.library_version = run_.version;
-        p.algorithm = run_.algorithm;
-        p.protocol = run_.protocol;
-        if (side.wrong > 0 && side.wrong == std::floor(side.wrong)) p.notes = "wrong results";
-        out.points.push_back(std::move(p));
+        if (side.wrong > 0 && side.wrong == std::floor(side.wrong)) p.notes = wrong_;
+        p.contradicts_itself = contradicts(row, side, p.seconds);
+        sink(std::move(p));
       }
     }
   }
@@ -346,9 +360,26 @@ class Conclusion {
   const LogRun& run_;
   const std::filesystem::path& file_;
   const PointSource& otherwise_;
-  const RunDescription& described_;
+  RunDescription described_;
   std::string system_;
+  Point model_;         ///< what all points of the run have in common
+  double unit_ = 1e-6;  ///< seconds in one printed unit of time
+  std::string reason_;  ///< why the run gives no points; empty when it does
+  const SharedText wrong_{"wrong results"};
 };
+
+RunsToPoints::RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described,
+                           const PointSink& sink)
+    : file_(file), otherwise_(otherwise), described_(described), sink_(sink) {}
+RunsToPoints::~RunsToPoints() = default;
+
+void RunsToPoints::take(const LogRun& run, bool last) {
+  if (!settled_) settled_ = std::make_unique<Settled>(run, file_, otherwise_, described_);
+  settled_->add(run, skipped_, sink_);
+  if (last) settled_.reset();
+}
+
+namespace {
 
 /// What a log without a table looks like, to say so.
 std::string resembles(const std::filesystem::path& file) {
@@ -370,30 +401,25 @@ std::string resembles(const std::filesystem::path& file) {
 
 }  // namespace
 
-Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise,
-                 const RunDescriptions& described) {
-  Points out;
-  const auto found = described.find(file.stem().string());
-  const RunDescription none;
-  for (const LogRun& run : runs) Conclusion(run, file, otherwise, found == described.end() ? none : found->second).add_to(out);
-  for (Point& point : out.points) describe(point, described);
-  return out;
+std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+                                     const PointSink& sink) {
+  RunsToPoints points(file, otherwise, runs, sink);
+  const RunSink take = [&points](const LogRun& run, bool last) { points.take(run, last); };
+  if (read_nccl_runs(file, take) == 0) throw nothing_recognised(file);
+  return std::move(points).skipped();
 }
 
-Points read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs) {
-  const std::vector<LogRun> found = read_nccl_runs(file);
-  if (found.empty()) {
-    const std::string looks = resembles(file);
-    LineReader reader(file);
-    std::string line;
-    while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
-    throw SpecError({fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
-                                   looks.empty() ? "no measurement was recognised in this file"
-                                                 : fmt::format("this is output of {}, without a table of nccl-tests", looks),
-                                   "expected a point CSV (header source,system,nodes,...) or nccl-tests output (rows below \"# size count "
-                                   "type ... time algbw busbw\")")});
-  }
-  return points_of(found, file, otherwise, runs);
+SpecError nothing_recognised(const std::filesystem::path& file) {
+  const std::string looks = resembles(file);
+  LineReader reader(file);
+  std::string line;
+  while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
+  return SpecError(
+      {fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
+                     looks.empty() ? "no measurement was recognised in this file"
+                                   : fmt::format("this is output of {}, without a table of measurements", looks),
+                     "expected a point CSV (header source,system,nodes,...), nccl-tests (rows below \"# size count type ... time "
+                     "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest")});
 }
 
 }  // namespace fabricost::io

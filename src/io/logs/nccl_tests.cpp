@@ -6,6 +6,7 @@
 #include "io/logs/nccl_tests.hpp"
 
 #include "io/csv.hpp"
+#include "io/logs/log_text.hpp"
 
 #include <fmt/format.h>
 
@@ -19,49 +20,9 @@ namespace fabricost::io {
 
 namespace {
 
-using Tokens = std::vector<std::string_view>;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool all_digits(std::string_view t) { return !t.empty() && std::all_of(t.begin(), t.end(), is_digit); }
 bool is_word(std::string_view t) {
   return !t.empty() && std::isalpha(static_cast<unsigned char>(t.front())) != 0 &&
          std::all_of(t.begin(), t.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
-}
-
-/// Takes out what terminals and launchers put in: escape sequences, `[1,0]<stdout>:` (also in the middle of a line).
-void undecorate(std::string& line) {
-  for (std::size_t at = line.find('\x1B'); at != std::string::npos; at = line.find('\x1B', at)) {
-    std::size_t end = at + 1;
-    if (end < line.size() && line[end] == '[') ++end;
-    while (end < line.size() && (is_digit(line[end]) || line[end] == ';')) ++end;
-    line.erase(at + 1, std::min(end + 1, line.size()) - at - 1);
-    line[at] = ' ';
-  }
-  for (std::size_t at = line.find("]<std"); at != std::string::npos; at = line.find("]<std", at)) {
-    const std::size_t open = line.rfind('[', at);
-    std::size_t end = line.find('>', at);
-    if (open == std::string::npos || end == std::string::npos || end - open > 120) {
-      ++at;
-      continue;
-    }
-    if (end + 1 < line.size() && line[end + 1] == ':') ++end;
-    line.erase(open + 1, end - open);
-    line[open] = ' ';
-    at = open;
-  }
-}
-
-void split(std::string_view line, Tokens& tokens) {
-  tokens.clear();
-  std::size_t at = 0;
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (at < line.size()) {
-    while (at < line.size() && blank(line[at])) ++at;
-    std::size_t end = at;
-    while (end < line.size() && !blank(line[end])) ++end;
-    if (end > at) tokens.push_back(line.substr(at, end - at));
-    at = end;
-  }
 }
 
 enum class Column : unsigned char { size, count, type, redop, root, time, cpu_time, algbw, busbw, wrong, other };
@@ -109,20 +70,15 @@ double slack_of(std::string_view text) {
   return slack;
 }
 
-bool is_absent(std::string_view cell) {
-  const std::string t = fabricost::detail::folded(cell);  // without dashes
-  return t.empty() || t == "n/a" || t == "na" || t == "nan" || t == "inf";
-}
-
 constexpr std::string_view cut_short = "nccl-tests row cut short";
 constexpr std::string_view broken_row = "nccl-tests row broken by other output";
 
 /// Reads the file line by line into runs.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& file) : lines_(file) { fresh(); }
+  Reader(const std::filesystem::path& file, const RunSink& take) : lines_(file), take_(take) { fresh(); }
 
-  std::vector<LogRun> read() {
+  int read() {
     std::string line;
     Tokens tokens;
     while (lines_.next(line)) {
@@ -131,7 +87,7 @@ class Reader {
       if (!tokens.empty()) take(tokens, line);
     }
     keep();
-    return std::move(runs_);
+    return runs_;
   }
 
  private:
@@ -140,15 +96,26 @@ class Reader {
     run_.line = lines_.number() + 1;
     columns_.clear();
     places_ = header_places_ = {};
-    named_ = false;
+    named_ = handed_on_ = false;
   }
+  [[nodiscard]] bool has_table() const { return handed_on_ || !run_.rows.empty() || !run_.skipped.empty(); }
   void keep() {
-    if (!run_.rows.empty() || !run_.skipped.empty()) runs_.push_back(std::move(run_));
+    if (has_table()) {
+      take_(run_, true);
+      ++runs_;
+    }
     fresh();
+  }
+  /// Lets go of rows, so that a long run takes no more memory than a short one.
+  void hand_on() {
+    take_(run_, false);
+    run_.rows.clear();
+    run_.skipped.clear();
+    handed_on_ = true;
   }
   /// A new run starts here, if the current one has a table already.
   void begin() {
-    if (!run_.rows.empty() || !run_.skipped.empty()) {
+    if (has_table()) {
       const std::string library = run_.library, version = run_.version;
       keep();
       run_.library = library;
@@ -187,8 +154,7 @@ class Reader {
     }
     const bool starting = line.find("Collective test starting:") != std::string::npos;
     if (starting || line.find("nccl-tests version") != std::string::npos) begin();
-    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && run_.rows.empty() &&
-        (starting || !named_)) {
+    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && !has_table() && (starting || !named_)) {
       for (const std::string_view token : tokens)
         if (std::string test = test_in(token); !test.empty()) run_.test = std::move(test);
       named_ = starting;
@@ -252,7 +218,7 @@ class Reader {
       std::size_t on = i + 2;
       while (on < tokens.size() && tokens[on] != "on") ++on;
       if (on + 2 >= tokens.size() || tokens[on + 2] != "device" || tokens[i + 1].size() > 8) return false;
-      if (!run_.rows.empty()) begin();
+      if (has_table()) begin();
       int group = 0;
       for (std::size_t j = i + 2; j + 1 < on; ++j)
         if (tokens[j] == "Group" && all_digits(tokens[j + 1]) && tokens[j + 1].size() < 9)
@@ -268,17 +234,26 @@ class Reader {
   }
 
   /// Index of the size cell, or none. A tag may be glued to it (`[STAT]:96`); then `size` is what follows the tag.
-  std::optional<std::size_t> row_start(const Tokens& tokens, std::string_view& size) const {
+  std::optional<std::size_t> row_start(const Tokens& tokens, std::string_view& size) {
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+      if (!is_digit(tokens[i].back())) continue;
       size = tokens[i];
       if (const auto colon = size.rfind(':'); colon != std::string_view::npos) size.remove_prefix(colon + 1);
       if (!all_digits(size) || size.size() > 18 || !all_digits(tokens[i + 1]) || !is_word(tokens[i + 2])) continue;
-      if (parse_data_type(tokens[i + 2])) return i;
+      if (type_named(tokens[i + 2])) return i;
       // a type nobody here knows: only in a row that fits its header
       const auto time = std::find(columns_.begin(), columns_.end(), Column::time) - columns_.begin();
       if (!columns_.empty() && tokens.size() - i == columns_.size() && parse_number(tokens[i + static_cast<std::size_t>(time)])) return i;
     }
     return std::nullopt;
+  }
+  /// Rows of one table have one type: its name is looked up once.
+  std::optional<DataType> type_named(std::string_view text) {
+    if (!(text == type_text_)) {
+      type_text_ = text;
+      type_ = parse_data_type(text);
+    }
+    return type_;
   }
 
   /// The columns of a row without header, from version 2 on: after the type perhaps the operation, perhaps the root, then fours.
@@ -297,15 +272,14 @@ class Reader {
   }
 
   /// The cells of a row under their columns; shorter when the row is. An operation that is not printed leaves its cell empty.
-  static Tokens cells_of(const Tokens& tokens, std::size_t start, const std::vector<Column>& columns) {
-    Tokens cells;
+  static void cells_of(const Tokens& tokens, std::size_t start, const std::vector<Column>& columns, Tokens& cells) {
+    cells.clear();
     std::size_t at = start;
     for (const Column c : columns) {
       if (at >= tokens.size()) break;
       const bool left_out = c == Column::redop && !is_word(tokens[at]);
       cells.push_back(left_out ? std::string_view{} : tokens[at++]);
     }
-    return cells;
   }
 
   enum class Cell : unsigned char { number, absent, broken };
@@ -330,6 +304,7 @@ class Reader {
       count_skipped(run_.skipped, std::string{broken_row});
       return std::nullopt;
     }
+    side.time_slack = slack_of(cells[first]);
     side.algbw_slack = slack_of(cells[first + 1]);
     side.busbw_slack = slack_of(cells[first + 2]);
     if (!last && columns[first + 3] == Column::wrong) side.checked = read_cell(cells[first + 3], side.wrong) == Cell::number;
@@ -340,18 +315,21 @@ class Reader {
     std::string_view size;
     const auto start = row_start(tokens, size);
     if (!start) return false;
-    const std::vector<Column> columns = columns_.empty() ? guessed(tokens, *start) : columns_;
-    const Tokens cells = cells_of(tokens, *start, columns);
+    if (columns_.empty()) guessed_ = guessed(tokens, *start);
+    const std::vector<Column>& columns = columns_.empty() ? guessed_ : columns_;
+    const Tokens& cells = cells_;
+    cells_of(tokens, *start, columns, cells_);
     LogRow row;
     row.line = lines_.number();
     row.bytes = *parse_number(size);
     row.count = *parse_number(cells[1]);
-    row.type = std::string{cells[2]};
+    row.type = Label{cells[2]};
+    row.dtype = type_named(cells[2]);
     const int sides = static_cast<int>(std::count_if(columns.begin(), columns.end(), is_time));
     int place = 0;
     for (std::size_t i = 3; i < columns.size(); ++i) {
       const std::string_view cell = i < cells.size() ? cells[i] : std::string_view{};
-      if (columns[i] == Column::redop) row.redop = std::string{cell};
+      if (columns[i] == Column::redop && !cell.empty()) (cell == "none" ? row.copies : row.combines) = true;
       if (columns[i] == Column::root)
         if (const auto root = parse_number(cell); root && std::fabs(*root) < 1e9) row.root = static_cast<int>(*root);
       if (!is_time(columns[i])) continue;
@@ -362,27 +340,33 @@ class Reader {
       if (auto side = side_of(cells, columns, i)) {
         side->known_place = sides == 2 || header_places_[0] || header_places_[1];
         side->in_place = sides == 2 ? place == 1 : header_places_[1] && !header_places_[0];
-        row.sides.push_back(*side);
+        row.add(*side);
       }
       ++place;
     }
-    if (!row.sides.empty()) run_.rows.push_back(std::move(row));
+    if (row.sides > 0) run_.rows.push_back(row);
+    if (run_.rows.size() >= most_rows_held) hand_on();
     return true;
   }
 
   static bool is_time(Column c) { return c == Column::time || c == Column::cpu_time; }
 
   LineReader lines_;
+  const RunSink& take_;
   LogRun run_;
-  std::vector<LogRun> runs_;
-  std::vector<Column> columns_;
+  int runs_ = 0;
+  std::vector<Column> columns_, guessed_;
+  Tokens cells_;
+  std::string type_text_;
+  std::optional<DataType> type_;  ///< of type_text_
   std::array<bool, 2> places_{};  ///< out-of-place, in-place: named by the line before the header
   std::array<bool, 2> header_places_{};
-  bool named_ = false;  ///< the run said itself which test it is
+  bool named_ = false;      ///< the run said itself which test it is
+  bool handed_on_ = false;  ///< rows of this run have gone already
 };
 
 }  // namespace
 
-std::vector<LogRun> read_nccl_runs(const std::filesystem::path& file) { return Reader(file).read(); }
+int read_nccl_runs(const std::filesystem::path& file, const RunSink& take) { return Reader(file, take).read(); }
 
 }  // namespace fabricost::io

@@ -4,8 +4,14 @@
 
 #include "io/point_readers.hpp"
 
+#include <fabricost/label.hpp>
+
+#include <array>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +21,8 @@ namespace fabricost::io {
 struct LogSide {
   double time = 0;  ///< as printed; 0: none
   double algbw = 0, busbw = 0;
-  double algbw_slack = 0, busbw_slack = 0;  ///< half of the last printed digit
-  bool checked = true;                      ///< the result column holds a number, not N/A
+  double time_slack = 0, algbw_slack = 0, busbw_slack = 0;  ///< half of the last printed digit
+  bool checked = true;                                      ///< the result column holds a number, not N/A
   double wrong = 0;
   bool in_place = false;
   bool known_place = true;
@@ -25,9 +31,17 @@ struct LogSide {
 struct LogRow {
   int line = 0;
   double bytes = 0, count = 0;
-  std::string type, redop;
+  Label type;  ///< as printed
+  std::optional<DataType> dtype;
+  bool combines = false, copies = false;  ///< an operation such as sum is named; none is
   std::optional<int> root;
-  std::vector<LogSide> sides;
+  std::array<LogSide, 2> side{};
+  int sides = 0;
+
+  void add(const LogSide& one) {
+    if (sides < 2) side[static_cast<std::size_t>(sides++)] = one;
+  }
+  [[nodiscard]] std::span<const LogSide> halves() const { return {side.data(), static_cast<std::size_t>(sides)}; }
 };
 
 /// One table with what was printed around it.
@@ -45,11 +59,34 @@ struct LogRun {
   int line = 1;          ///< where it starts
 };
 
-/// What several readers of logs need.
-[[nodiscard]] std::vector<LogRun> read_nccl_runs(const std::filesystem::path& file);
+/// Rows of a run that are held at most: enough to settle what it is.
+inline constexpr std::size_t most_rows_held = 65536;
 
-/// Points of the runs: which operation, how many ranks and nodes, on which machine. \throws SpecError, RequestError
-[[nodiscard]] Points points_of(const std::vector<LogRun>& runs, const std::filesystem::path& file, const PointSource& otherwise,
-                               const RunDescriptions& described);
+/// Takes a run, or as many rows of it as are held; the rows and what was skipped are given up afterwards. `last`: the run ends here.
+using RunSink = std::function<void(const LogRun& run, bool last)>;
+
+/// Reads the text of a log, run by run. \returns how many runs there were \throws SpecError
+[[nodiscard]] int read_nccl_runs(const std::filesystem::path& file, const RunSink& take);
+
+/// Settles what a run is by its first rows (which operation, how many ranks and nodes, on which machine) and makes points of all.
+class RunsToPoints {
+ public:
+  RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described, const PointSink& sink);
+  RunsToPoints(const RunsToPoints&) = delete;
+  RunsToPoints& operator=(const RunsToPoints&) = delete;
+  ~RunsToPoints();
+  /// \throws SpecError, RequestError
+  void take(const LogRun& run, bool last);
+  [[nodiscard]] std::vector<Skipped> skipped() && { return std::move(skipped_); }
+
+ private:
+  class Settled;
+  const std::filesystem::path& file_;
+  const PointSource& otherwise_;
+  const RunDescriptions& described_;
+  const PointSink& sink_;
+  std::vector<Skipped> skipped_;
+  std::unique_ptr<Settled> settled_;
+};
 
 }  // namespace fabricost::io
