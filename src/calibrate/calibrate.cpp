@@ -68,6 +68,7 @@ class Preparation {
   std::vector<std::size_t> set_of;  // of a series: whose residuals it shows
   std::vector<bool> unproven;       // of a block: known from a datasheet alone so far
   std::vector<Skipped> skipped;
+  std::vector<SetAside> set_aside;
   std::vector<double> before;  // errors in percent, in the order of the points
 
  private:
@@ -75,7 +76,7 @@ class Preparation {
     std::vector<Point> known;
     for (const Point& point : points.points) {
       if (own_ && point.system != options_.system) {
-        count_skipped(skipped, fmt::format("of {}, not of {}", point.system, options_.system), point.repeats);
+        count_skipped(skipped, fmt::format("of {}, not of {}", point.system.str(), options_.system), point.repeats);
         continue;
       }
       try {
@@ -88,12 +89,14 @@ class Preparation {
         count_skipped(skipped, io::first_line(error.what()), point.repeats);
       }
     }
-    known = merge_repeats(known);
+    Screened screened = screen(merge_repeats(known));
+    set_aside = std::move(screened.set_aside);
+    known = std::move(screened.kept);
     std::map<std::string, int> crossing;  // points between nodes, by system
     for (const Point& point : known)
       if (point.nodes > 1) ++crossing[point.system];
     for (const Point& point : known) {
-      if (point.ranks() < 2) {
+      if (point.ranks() < 2 && point.path != Path::gpu_host) {
         count_skipped(skipped, "one rank: nothing moves", point.repeats);
         continue;
       }
@@ -317,6 +320,7 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   Calibration out;
   out.system = options.system;
   out.skipped = std::move(data.skipped);
+  out.set_aside = std::move(data.set_aside);
   if (data.blocks.empty()) {
     std::string why;
     for (const Skipped& s : out.skipped) why += fmt::format("\n  {} rows: {}", s.rows, s.reason);

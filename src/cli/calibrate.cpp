@@ -87,6 +87,16 @@ struct CalibrateQuestion {
     out += "\nnot fitted\n";
     for (const Skipped& s : fit.skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
   }
+  if (!fit.set_aside.empty()) {
+    constexpr std::size_t most_listed = 20;
+    out += "\nset aside: points nobody should fit\n";
+    for (std::size_t i = 0; i < std::min(most_listed, fit.set_aside.size()); ++i) {
+      const Point& p = fit.set_aside[i].point;
+      out += fmt::format("  {} {} {:.0f} B, {} ranks, {:.4g} us: {}\n", p.system.str(), name(p.collective), p.bytes, p.ranks(), 1e6 * p.seconds,
+                         fit.set_aside[i].reason);
+    }
+    if (fit.set_aside.size() > most_listed) out += fmt::format("  and {} more\n", fit.set_aside.size() - most_listed);
+  }
   return terminal.strong_headings(out);
 }
 
@@ -123,6 +133,14 @@ struct CalibrateQuestion {
   }
   out["skipped"] = nlohmann::ordered_json::array();
   for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  out["set_aside"] = nlohmann::ordered_json::array();
+  for (const SetAside& s : fit.set_aside)
+    out["set_aside"].push_back({{"system", s.point.system.str()},
+                                {"operation", name(s.point.collective)},
+                                {"bytes", s.point.bytes},
+                                {"ranks", s.point.ranks()},
+                                {"time_us", 1e6 * s.point.seconds},
+                                {"reason", s.reason}});
   return out;
 }
 
@@ -168,8 +186,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
     if (asked->files.empty()) throw RequestError("from which measurements? Name them with --from");
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
-    Points points;
-    for (const std::string& file : asked->files) points.append(read_points(file, otherwise));
+    const Points points = read_merged({asked->files.begin(), asked->files.end()}, otherwise);
     const Calibration fit = calibrate(points, {.system = asked->system, .calibration = asked->calibration});
     std::string out = asked->json ? printed(to_json(fit)) : text_of(fit, terminal);
     if (!asked->out.empty()) write(*asked, fit);

@@ -4,7 +4,7 @@
 
 #include <fabricost/calibrate/parameters.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/io/points.hpp>
+#include <fabricost/io/set_aside.hpp>
 
 #include <functional>
 #include <string>
@@ -70,6 +70,7 @@ struct Calibration {
   bool converged = false;
   int steps = 0;
   std::vector<Skipped> skipped;
+  std::vector<SetAside> set_aside;  ///< read, but not to be believed
 };
 
 /// Least squares on log(predicted / measured) with a robust loss and priors (calibrate/fit.hpp). Repeats are merged by their median. Points
