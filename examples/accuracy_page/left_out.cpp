@@ -1,0 +1,166 @@
+/// \file left_out.cpp
+/// What predictions are worth where nothing, or little, was measured: parts of the data are kept from the fit and predicted.
+
+#include "sections.hpp"
+#include "table.hpp"
+
+#include <fabricost/calibrate/probes.hpp>
+#include <fabricost/io/calibrate.hpp>
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace accuracy {
+
+using namespace fabricost;
+
+namespace {
+
+struct Split {
+  Points fitted, left;
+};
+Split split(const Points& all, const std::function<bool(const Point&)>& leave) {
+  Split out;
+  for (const Point& p : all.points) (leave(p) ? out.left : out.fitted).points.push_back(p);
+  return out;
+}
+
+ErrorSummary pooled(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> all;
+  for (const ComparedPoint& p : points) all.push_back(&p);
+  return summarise(all);
+}
+
+Points probed(const Points& of, std::size_t count) {
+  Points out;
+  for (const Point& p : of.points)
+    for (std::size_t i = 0; i < count; ++i)
+      if (p.collective == probes[i].op && p.bytes == probes[i].bytes && p.dtype == DataType::half &&
+          p.gpus_per_node == (probes[i].pair ? 2 : 8))
+        out.points.push_back(p);
+  return out;
+}
+
+/// Knows nothing between nodes but the mean over transports.
+void forget_transport(System& system) {
+  system.constants.transport = TransportConstants{};
+  system.constants.transport_known = false;
+  system.constants.transport_basis = Basis::datasheet;
+}
+
+}  // namespace
+
+std::string generations_left_out(const Measurements& data) {
+  const std::vector<std::string> systems{"dgx-a100", "dgx-h100", "dgx-b200"};
+  const std::vector<std::size_t> counts{0, 2, 3, 5, 8, 12};
+  std::map<std::size_t, std::vector<ComparedPoint>> together;
+  std::map<std::string, std::map<std::size_t, ErrorSummary>> alone;
+  for (const std::string& left : systems) {
+    const Split parts = split(data.nvlink, [&](const Point& p) { return p.system == left; });
+    const Calibration others = calibrate(parts.fitted);
+    const auto blind = [&](System& system) { apply_mean(others, system); };
+    for (const std::size_t n : counts) {
+      ValidationOptions options{.adjust = blind};
+      Calibration own;
+      if (n > 0) {
+        own = calibrate(probed(parts.left, n), {.system = left, .adjust = blind});
+        options.adjust = [&](System& system) {
+          blind(system);
+          apply_calibration(own, system);
+        };
+      }
+      ValidationReport report = validate(parts.left, options);
+      alone[left][n] = report.total;
+      auto& all = together[n];
+      all.insert(all.end(), report.points.begin(), report.points.end());
+    }
+  }
+  std::string out =
+      "## A generation left out\n\nThe joint fit of the other two generations gives the prior (geometric mean, rates by their share of the one-way rate); "
+      "then a few points\nof the generation left out (`calibrate/probes.hpp`, what `measure --quick` runs). Median / mean %, and how many measurements\n"
+      "the interval held.\n\n| points of it | all three | in the interval | dgx-a100 | dgx-h100 | dgx-b200 |\n|---|---|---|---|---|---|\n";
+  for (const std::size_t n : counts) {
+    const ErrorSummary all = pooled(together[n]);
+    out += fmt::format("| {} | {} | {:.0f} % |", n == 0 ? "none (blind)" : n == 2 ? "2 latencies" : n == 3 ? "and 1 bandwidth" : fmt::format("{}", n),
+                       pair(all), 100 * all.interval_coverage);
+    for (const std::string& system : systems) out += fmt::format(" {} |", pair(alone[system][n]));
+    out += "\n";
+  }
+  return out + "\n";
+}
+
+std::string parts_left_out(const Measurements& data) {
+  std::string out = "## Ranks, sizes and types left out\n\nFitted without them, predicted on them.\n\n" + heading("left out");
+  const auto without = [&](std::string_view what, const std::function<bool(const Point&)>& leave) {
+    const Split parts = split(data.nvlink, leave);
+    const Calibration rest = calibrate(parts.fitted);
+    out += row(what, validate(parts.left, {.adjust = [&](System& system) { apply_calibration(rest, system); }}).total);
+  };
+  for (const int n : {2, 4, 8}) without(fmt::format("{} ranks", n), [n](const Point& p) { return p.gpus_per_node == n; });
+  without("every second size", [](const Point& p) { return std::ilogb(p.bytes) % 2 == 0; });
+  without("8-bit types", [](const Point& p) { return is_byte_wide(p.dtype); });
+  for (const Collective op : {Collective::reduce_scatter, Collective::all_reduce})
+    without(name(op), [op](const Point& p) { return p.collective == op; });
+  return out + "\n";
+}
+
+std::string clusters(const Measurements& data) {
+  std::set<std::string> names;
+  for (const Point& p : data.clusters.points) names.insert(p.system.str());
+  const Calibration all = calibrate(data.clusters);
+  const ValidationReport shipped = validate(data.clusters);
+  std::map<std::string, ErrorSummary> as_shipped;
+  for (const ErrorGroup& g : shipped.by_system) as_shipped[g.name] = g.errors;
+  std::string out = "## Public clusters, 2 to 128 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Left out:\n\n";
+  for (const std::string& why : data.left_out) out += fmt::format("- {}\n", why);
+  out += "\nMedian / mean %: with the shipped constants; with the transport's constants fitted without this cluster; the same after one point of it\n"
+         "(its smallest all-reduce of 1 KiB or more on its fewest nodes).\n\n"
+         "| cluster | points | shipped | left out | left out, one point | in the interval |\n|---|---|---|---|---|---|\n";
+  double sums[6] = {};
+  std::vector<ComparedPoint> together;
+  int counted = 0;
+  for (const std::string& left : names) {
+    const Split parts = split(data.clusters, [&](const Point& p) { return p.system == left; });
+    const Calibration others = calibrate(parts.fitted, {.starts = 1});
+    const auto blind = [&](System& system) {
+      forget_transport(system);
+      apply_calibration(others, system);
+    };
+    const ValidationReport left_out = validate(parts.left, {.adjust = blind});
+    const Point* first = nullptr;
+    for (const Point& p : parts.left.points)
+      if ((p.collective == Collective::all_reduce || first == nullptr) && p.bytes >= 1024 &&
+          (first == nullptr || std::make_pair(p.nodes, p.bytes) < std::make_pair(first->nodes, first->bytes) ||
+           (first->collective != Collective::all_reduce && p.collective == Collective::all_reduce)))
+        first = &p;
+    ErrorSummary after;
+    if (first != nullptr) {
+      Points one;
+      one.points.push_back(*first);
+      try {
+        const Calibration own = calibrate(one, {.system = left, .adjust = blind});
+        after = validate(parts.left, {.adjust = [&](System& system) {
+                                        blind(system);
+                                        apply_calibration(own, system);
+                                      }}).total;
+      } catch (const RequestError&) {
+        after = left_out.total;  // the point's algorithm has no form to fit
+      }
+    }
+    const ErrorSummary& before = as_shipped[left];
+    out += fmt::format("| {} | {} | {} | {} | {} | {:.0f} % |\n", left, before.points, pair(before), pair(left_out.total), pair(after),
+                       100 * left_out.total.interval_coverage);
+    const double figures[6] = {before.median_ape, before.mape, left_out.total.median_ape, left_out.total.mape, after.median_ape, after.mape};
+    for (int i = 0; i < 6; ++i) sums[i] += figures[i];
+    ++counted;
+    together.insert(together.end(), left_out.points.begin(), left_out.points.end());
+  }
+  out += fmt::format("| **average over clusters** | {} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.0f} % of all points |\n", shipped.total.points,
+                     sums[0] / counted, sums[1] / counted, sums[2] / counted, sums[3] / counted, sums[4] / counted, sums[5] / counted,
+                     100 * pooled(together).interval_coverage);
+  out += fmt::format("\nAll transports fitted together to these points: {:.1f} / {:.1f} %.\n", all.median_after, all.mean_after);
+  return out;
+}
+
+}  // namespace accuracy

@@ -1,0 +1,33 @@
+/// \file main.cpp
+/// Writes docs/accuracy.md: how far predictions are from measurements, on points that were fitted and on points that were not.
+///
+///     build/bin/accuracy_page MEASUREMENTS > docs/accuracy.md
+///
+/// MEASUREMENTS holds dgx-{a100,h100,b200}.nccl.csv, l40s-pcie.nccl.csv, b60-pcie.oneccl.csv and multinode/points_healthy.csv.
+
+#include "sections.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: accuracy_page MEASUREMENTS > docs/accuracy.md\n", stderr);
+    return 2;
+  }
+  try {
+    const accuracy::Measurements data = accuracy::read_measurements(argv[1]);
+    std::string page = accuracy::introduction();
+    page += accuracy::fitted_systems(data);
+    page += accuracy::where_it_errs(data);
+    page += accuracy::generations_left_out(data);
+    page += accuracy::parts_left_out(data);
+    page += accuracy::clusters(data);
+    std::fputs(page.c_str(), stdout);
+    return 0;
+  } catch (const fabricost::Error& error) {
+    std::fprintf(stderr, "accuracy_page: %s\n", error.what());
+    return 2;
+  }
+}
