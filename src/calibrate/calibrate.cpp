@@ -40,12 +40,19 @@ double mean_of(const std::vector<double>& values) {
 }
 double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)); }
 
+/// Transports whose public runs cannot be told apart are fitted together.
+Transport family_of(Transport t) {
+  if (t == Transport::roce) return Transport::infiniband;
+  if (t == Transport::efa_v3 || t == Transport::efa_v4) return Transport::efa_v2;
+  return t;
+}
+
 /// What a set of constants is called, and so which machines have it in common.
 std::string set_name(ConstantSet set, const System& system, const Fabric& fabric) {
   switch (set) {
     case ConstantSet::scale_up: return fmt::format("scale-up-{}", name(system.gpu.generation));
     case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
-    case ConstantSet::transport: return fmt::format("transport-{}", name(fabric.transport));
+    case ConstantSet::transport: return fmt::format("transport-{}", name(family_of(fabric.transport)));
   }
   return {};
 }
@@ -77,6 +84,11 @@ class Preparation {
     for (const Point& point : points.points) {
       if (own_ && point.system != options_.system) {
         count_skipped(skipped, fmt::format("of {}, not of {}", point.system.str(), options_.system), point.repeats);
+        continue;
+      }
+      if (std::any_of(options_.leave_out.begin(), options_.leave_out.end(),
+                      [&](const std::string& source) { return point.source.str().starts_with(source); })) {
+        count_skipped(skipped, "of a source left out by hand", point.repeats);
         continue;
       }
       try {
@@ -120,6 +132,10 @@ class Preparation {
     }
     const bool across = fabric.domains() > 1;
     const ConstantSet set = across ? ConstantSet::transport : fabric.over_pcie ? ConstantSet::pcie : ConstantSet::scale_up;
+    if (options_.only && set != *options_.only) {
+      count_skipped(skipped, fmt::format("answers for {} constants, which are not to be fitted", name(set)), point.repeats);
+      return;
+    }
     const std::size_t machine = machine_of(system);
     const std::size_t block = block_of(set, system, fabric);
     machines[machine].block[static_cast<std::size_t>(set)] = block;
@@ -158,8 +174,8 @@ class Preparation {
     if (!own_) {
       if (system.library == Library::nccl || set != ConstantSet::scale_up) {
         block.prior = Constants{};
-        for (const Parameter& p : parameters_of(set))
-          if (p.fitted == Fitted::held) p.of(block.prior) = p.value(system.constants);
+        for (const Parameter& p : parameters_of(set))  // a transport's follow what is fitted
+          if (p.fitted == Fitted::held && set != ConstantSet::transport) p.of(block.prior) = p.value(system.constants);
       }
       if (set == ConstantSet::scale_up) block.flat = joint_spread;
       if (set == ConstantSet::pcie) block.spread = 2;
@@ -176,7 +192,7 @@ class Preparation {
     out.set = set;
     out.name = called;
     out.generation = system.gpu.generation;
-    out.transport = fabric.transport;
+    out.transport = family_of(fabric.transport);
     out.library = system.library;
     out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
     sets.push_back(std::move(out));
@@ -376,7 +392,7 @@ void apply_calibration(const Calibration& calibration, System& system) {
   Constants& c = system.constants;
   for (const CalibratedSet& set : calibration.sets) {
     const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
-    const bool fits = set.set == ConstantSet::transport ? nic != nullptr && nic->transport == set.transport
+    const bool fits = set.set == ConstantSet::transport ? nic != nullptr && family_of(nic->transport) == set.transport
                       : set.library != system.library   ? false
                       : set.set == ConstantSet::pcie    ? over_pcie
                                                         : set.generation == system.gpu.generation;

@@ -2,6 +2,7 @@
 /// fabricost calibrate: measurements in, constants out, with how well each is known.
 
 #include "../io/text_table.hpp"
+#include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"
@@ -24,8 +25,8 @@ namespace {
 
 /// As typed; empty where nothing was.
 struct CalibrateQuestion {
-  std::vector<std::string> files;
-  std::string system, nodes, ranks, calibration, out, date;
+  std::vector<std::string> files, leave_out;
+  std::string only, system, nodes, ranks, calibration, out, date;
   bool json = false;
 };
 
@@ -177,6 +178,8 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
+  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie or transport")->option_text("SET");
+  sub.add_option("--leave-out", asked->leave_out, "Sources, or how their names begin, not to be fitted")->option_text("SOURCE...");
   sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
   sub.add_flag("--json", asked->json, "Print JSON");
@@ -186,8 +189,20 @@ void add_calibrate(CLI::App& app, Runner& runner) {
     if (asked->files.empty()) throw RequestError("from which measurements? Name them with --from");
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
-    const Points points = read_merged({asked->files.begin(), asked->files.end()}, otherwise);
-    const Calibration fit = calibrate(points, {.system = asked->system, .calibration = asked->calibration});
+    CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};
+    if (!asked->only.empty()) {
+      how.only = detail::parse_enum<ConstantSet>(asked->only, constant_set_names);
+      if (!how.only) throw_unknown(asked->only, "a set of constants", listed(constant_set_names));
+    }
+    // merged points no longer say which source each repeat came from
+    Points points;
+    if (asked->leave_out.empty()) {
+      points = read_merged({asked->files.begin(), asked->files.end()}, otherwise);
+    } else {
+      for (const std::string& file : asked->files) points.append(read_points(file, otherwise));
+      how.leave_out = asked->leave_out;
+    }
+    const Calibration fit = calibrate(points, how);
     std::string out = asked->json ? printed(to_json(fit)) : text_of(fit, terminal);
     if (!asked->out.empty()) write(*asked, fit);
     return out;

@@ -7,6 +7,7 @@
 #include <fabricost/io/set_aside.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ struct CalibrateOptions {
   std::string system{};       ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
   std::string calibration{};  ///< what is known before, as in load_system
   std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
+  std::optional<ConstantSet> only{};       ///< fit these constants alone, from the points they answer for
+  std::vector<std::string> leave_out{};    ///< sources, or beginnings of their names, whose points are not to be fitted
   int starts = 0;             ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
 };
 
