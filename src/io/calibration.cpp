@@ -198,8 +198,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       c.fewest_ranks = part.fewest_ranks;
       c.most_ranks = part.most_ranks;
       const bool same = named && (by_hand || !altered.inside);
-      const bool like = by_hand || among(reader.systems, chain) || part.set != ConstantSet::pcie;
-      c.basis = same ? Basis::calibrated : reader.assumed || !like ? Basis::datasheet : Basis::sibling;
+      c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
     }
   };
 

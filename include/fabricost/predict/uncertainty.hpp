@@ -1,7 +1,7 @@
 #pragma once
 /// \file uncertainty.hpp
 /// How sure an answer is: the half width of its 5-95 % interval in log time, from residuals of the fit that made the constants,
-/// widened in quadrature by what was not measured (sibling 0.066, datasheet 0.42, cluster 0.4, transport 1.2) and outright by
+/// widened in quadrature by what was not measured (sibling 0.066 or, over PCIe, 0.82; datasheet 0.42, cluster 0.4, transport 1.2) and outright by
 /// every factor of two outside the measured sizes, ranks and nodes.
 
 #include <fabricost/predict/prediction.hpp>
@@ -24,7 +24,10 @@ struct Certainty {
   const double own = fitted_half_width(w, ran, op, f);
   double square = own * own;
   out.basis = c.basis;
-  if (c.basis == Basis::sibling) square += w.sibling * w.sibling;
+  if (c.basis == Basis::sibling) {  // over PCIe the rates belong to the board, not to the GPU
+    const double like = f.over_pcie ? w.pcie_datasheet : w.sibling;
+    square += like * like;
+  }
   if (c.basis == Basis::datasheet && f.local() > 1) {
     const double blind = f.over_pcie ? w.pcie_datasheet : w.datasheet;
     square += blind * blind;
