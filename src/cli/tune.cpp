@@ -133,7 +133,7 @@ struct Options {
   if (sure > 0)
     out += terminal.strong(fmt::format("Where {}'s own choice loses time: {}", library, machine)) + "\n" + table(report, true);
   else
-    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time: {}", library, machine)) + "\n";
+    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time:\n{}", library, machine)) + "\n";
   if (sure < report.ranges.size())
     out += "\n" + terminal.strong("Perhaps: within what the predictions leave open") + "\n" + table(report, false);
   if (!report.ranges.empty() || !report.unmeasured.empty() || !report.doubts.empty()) out += "\n";

@@ -37,6 +37,14 @@ constexpr int per_octave = 16;
   return "";
 }
 
+/// Between nodes a ring's steps inside a node are taken to cost five times LL's under LL128 (price/internode.hpp), from runs in which NCCL
+/// never ran both at one size: which of the two wins there has not been seen.
+[[nodiscard]] bool never_compared(Candidate a, Candidate b, const Fabric& f) {
+  const auto both = [&](Protocol x, Protocol y) { return (a.protocol == x && b.protocol == y) || (a.protocol == y && b.protocol == x); };
+  return f.domains() > 1 && f.local() > 1 && both(Protocol::ll, Protocol::ll128);
+}
+constexpr std::string_view never_compared_text = "between nodes LL and LL128 were never measured side by side";
+
 /// What was found at one size.
 struct Found {
   Candidate now;
@@ -67,7 +75,17 @@ class Question {
     }
   }
 
-  [[nodiscard]] const std::string& doubt() const { return doubt_; }
+  /// Why some or all of its ranges cannot be sure.
+  [[nodiscard]] std::vector<std::string> doubts() const {
+    std::vector<std::string> out;
+    if (!doubt_.empty()) out.push_back(doubt_);
+    const auto runs = [&](Protocol p) {
+      return std::any_of(candidates_.begin(), candidates_.end(), [p](Candidate c) { return c.protocol == p; });
+    };
+    const Fabric& f = curve_.fabric();
+    if (f.domains() > 1 && f.local() > 1 && runs(Protocol::ll) && runs(Protocol::ll128)) out.emplace_back(never_compared_text);
+    return out;
+  }
   [[nodiscard]] const std::vector<Candidate>& unmeasured() const { return unmeasured_; }
   [[nodiscard]] int nodes() const { return curve_.fabric().nodes; }
   [[nodiscard]] int ranks() const { return static_cast<int>(curve_.fabric().ranks()); }
@@ -86,7 +104,8 @@ class Question {
       const double gain = std::log(now.seconds / other.seconds);
       if (!(gain > worth_listing)) continue;
       const bool known_to_lose = switches_seen || octaves_from_own_choice(candidates_[i], bytes).value_or(1) >= 1;
-      const bool sure = can_be_sure && known_to_lose && gain > std::hypot(now.half_width, other.half_width);
+      const bool compared = !never_compared(out.now, candidates_[i], f);
+      const bool sure = can_be_sure && known_to_lose && compared && gain > std::hypot(now.half_width, other.half_width);
       const double counted = candidates_[i] == keep ? other.seconds * std::exp(-worth_listing) : other.seconds;
       if (out.better && (out.sure > sure || (out.sure == sure && least <= counted))) continue;
       out.better = candidates_[i];
@@ -234,8 +253,8 @@ TuneReport tune(const System& system, const TuneOptions& options) {
       asked = true;
       add_ranges(question, out.ranges);
       for (const Candidate pair : question.unmeasured()) out.unmeasured.push_back({c, question.nodes(), question.ranks(), pair});
-      const std::string& doubt = question.doubt();
-      if (!doubt.empty() && std::find(out.doubts.begin(), out.doubts.end(), doubt) == out.doubts.end()) out.doubts.push_back(doubt);
+      for (const std::string& doubt : question.doubts())
+        if (std::find(out.doubts.begin(), out.doubts.end(), doubt) == out.doubts.end()) out.doubts.push_back(doubt);
     }
   }
   std::stable_sort(out.ranges.begin(), out.ranges.end(),

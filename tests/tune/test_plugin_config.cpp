@@ -53,7 +53,7 @@ TEST_CASE("the plugin understands every line of the export", "[tune]") {
     for (const std::string& fault : config.faults) FAIL_CHECK(fault);
     lines += static_cast<int>(config.lines.size());
   }
-  CHECK(lines > 20);
+  CHECK(lines > 10);
 }
 
 TEST_CASE("the plugin picks at every size what is surely faster there, and nothing elsewhere", "[tune]") {
@@ -124,7 +124,7 @@ TEST_CASE("a system's name cannot leave its comment", "[tune]") {
 }
 
 TEST_CASE("the variables of the comments name the pair of the line below them", "[tune]") {
-  std::istringstream in(plugin_config(tune(load_system("aws-p5"), {.nodes = {2, 8}, .collective = {}})));
+  std::istringstream in(plugin_config(tune(load_system("dgx-b200"), {.nodes = {1}, .collective = {}})));
   std::string before;
   int seen = 0;
   for (std::string row; std::getline(in, row); before = row) {
