@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -142,10 +143,10 @@ class Preparation {
     CalibratedSet& into = sets[block];
     if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
     const double bytes = op.bytes.value();
-    into.smallest = into.points == 0 ? bytes : std::min(into.smallest, bytes);
+    into.smallest = std::min(into.smallest, bytes);
     into.largest = std::max(into.largest, bytes);
     const int local = static_cast<int>(fabric.local());
-    into.fewest_ranks = into.points == 0 ? local : std::min(into.fewest_ranks, local);
+    into.fewest_ranks = std::min(into.fewest_ranks, local);
     into.most_ranks = std::max(into.most_ranks, local);
     into.most_nodes = std::max(into.most_nodes, point.nodes);
     ++into.points;
@@ -194,6 +195,13 @@ class Preparation {
     out.generation = system.gpu.generation;
     out.transport = family_of(fabric.transport);
     out.library = system.library;
+    const Constants& c = system.constants;
+    const bool known = own_ && basis != Basis::datasheet;  // what was measured before still is
+    out.smallest = known ? c.smallest : std::numeric_limits<double>::infinity();
+    out.largest = known ? c.largest : 0;
+    out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();
+    out.most_ranks = known ? c.most_ranks : 0;
+    out.most_nodes = known ? c.most_nodes : 1;
     out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
     sets.push_back(std::move(out));
     return at->second;

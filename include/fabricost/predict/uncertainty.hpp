@@ -55,6 +55,10 @@ struct Certainty {
     out.extrapolated.ranks = true;
     beyond += w.beyond_ranks * std::log2(f.local() / c.most_ranks);
   }
+  if (f.local() > 1 && f.local() < c.fewest_ranks) {
+    out.extrapolated.ranks = true;
+    beyond += w.beyond_ranks * std::log2(c.fewest_ranks / f.local());
+  }
   if (across && f.nodes > c.most_nodes) {
     out.extrapolated.nodes = true;
     beyond += w.beyond_ranks * std::log2(static_cast<double>(f.nodes) / c.most_nodes);
