@@ -16,6 +16,7 @@ void add_predict(CLI::App& app, Runner& runner);
 void add_explain(CLI::App& app, Runner& runner);
 void add_sweep(CLI::App& app, Runner& runner);
 void add_validate(CLI::App& app, Runner& runner);
+void add_diagnose(CLI::App& app, Runner& runner);
 void add_completion(CLI::App& app, Runner& runner);
 
 }  // namespace fabricost::cli
