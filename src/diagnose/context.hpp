@@ -102,5 +102,7 @@ struct Machine {
 [[nodiscard]] Expectation parse_expectation(const std::string& text);
 /// Says whether the expectation was wrong, with the arithmetic; nothing when it was not, or none was said.
 [[nodiscard]] std::optional<Finding> judged_expectation(const Context& context);
+/// The run, or the best figure quoted, is more than 5 % above what was expected.
+[[nodiscard]] bool exceeds_expectation(const Context& context);
 
 }  // namespace fabricost::diagnosis

@@ -18,6 +18,8 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <optional>
+#include <set>
 
 namespace fabricost {
 
@@ -39,9 +41,12 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
     const double unit = run.time_unit > 0 ? run.time_unit : 1e-6;
     std::map<double, std::array<std::vector<double>, 3>> sizes;
     std::map<double, int> lines;
+    const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
+    const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
     for (const io::LogRow& row : run.rows)
       for (const io::LogSide& side : row.sides)
         if (row.bytes > 0 && side.time > 0) {
+          if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
           auto& [time, bus, algorithm] = sizes[row.bytes];
           time.push_back(side.time * unit);
           bus.push_back(side.busbw * 1e9);
@@ -74,6 +79,49 @@ std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machi
   return out;
 }
 
+/// busbw / algbw of a log's rows as close as their printed digits tell: [low, high].
+std::array<double, 2> factor_bounds(const std::vector<io::LogRun>& runs) {
+  std::array<double, 2> out{0, 1e300};
+  for (const io::LogRun& run : runs)
+    for (const io::LogRow& row : run.rows)
+      for (const io::LogSide& s : row.sides) {
+        if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
+        out[0] = std::max(out[0], (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
+        out[1] = std::min(out[1], (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
+      }
+  return out;
+}
+
+/// Reads the points; where bandwidths leave the number of ranks open, with the one power of two of full nodes that they fit.
+Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
+                       std::vector<std::string>& notes) {
+  try {
+    return read_points(file, source);
+  } catch (const SpecError& error) {
+    if (source.ranks > 0 || error.issues().front().message.find("how many ranks") == std::string::npos) throw;
+    const int per_node = load_system(source.system).gpus_per_node;
+    const auto [low, high] = factor_bounds(runs);
+    std::optional<Points> only;
+    int ranks = 0;
+    for (int n = 2 * per_node; n <= 65536 && low > 0; n *= 2) {
+      if (source.nodes > 0 && n != source.nodes * per_node) continue;
+      try {
+        Points some = read_points(file, {.system = source.system, .nodes = n / per_node, .ranks = n});
+        const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
+        if (factor < low || factor > high) continue;
+        if (only) throw;
+        only = std::move(some);
+        ranks = n;
+      } catch (const RequestError&) {
+        continue;  // does not fit the table
+      }
+    }
+    if (!only) throw;
+    notes.push_back(fmt::format("the log does not list its ranks; of full nodes in powers of two, its bandwidths fit {} ranks only", ranks));
+    return std::move(*only);
+  }
+}
+
 /// A file of which nothing is known: neither NCCL's words nor a table nor figures about communication.
 [[noreturn]] void refuse(const std::filesystem::path& file) {
   io::LineReader lines(file);
@@ -85,6 +133,7 @@ std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machi
 
 bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   return std::any_of(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) {
+    if (!q.algorithm.empty() || !q.version.empty() || q.nodes > 0) return true;
     for (const char* word : {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "bandwidth", "speed"})
       if (q.line.text.find(word) != std::string::npos) return true;
     return false;
@@ -117,9 +166,12 @@ std::string compared_in_words(const Context& c) {
 
 void conclude(Diagnosis& out, const Context& c) {
   std::vector<Clue> clues;
-  for (const auto& rules : {diagnosis::line_rules(), diagnosis::setting_rules(), diagnosis::quoted_rules(), diagnosis::curve_rules()})
+  for (const auto& rules : {diagnosis::line_rules(), diagnosis::setting_rules(), diagnosis::curve_rules()})
     for (const diagnosis::Rule rule : rules)
       if (auto clue = rule(c)) clues.push_back(std::move(*clue));
+  const bool proven_here = std::any_of(clues.begin(), clues.end(), [](const Clue& clue) { return clue.weight == Weight::proof; });
+  for (const diagnosis::Rule rule : diagnosis::quoted_rules())
+    if (auto clue = rule(c)) clues.push_back(std::move(*clue));
   std::vector<Finding> faults, defences;
   bool proven = false;
   for (Clue& clue : clues) {
@@ -133,7 +185,9 @@ void conclude(Diagnosis& out, const Context& c) {
   merge(faults);
   merge(defences);
   if (const auto wrong = diagnosis::judged_expectation(c)) {
-    const bool stands = !proven && (faults.empty() || !c.judged.slow) && (faults.empty() || wrong->confidence >= faults.front().confidence);
+    // who sees more than expected does not ask why some other run quoted beside it was slow
+    const bool exceeded = !proven_here && diagnosis::exceeds_expectation(c);
+    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) && (faults.empty() || wrong->confidence >= faults.front().confidence));
     if (stands) defences.insert(defences.begin(), *wrong);
     if (stands) faults.clear();
     if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
@@ -195,7 +249,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   try {
     const PointSource source{.system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
     if (runs.empty() || !machine.system.empty()) {
-      Points points = read_points(file, source);  // also JSON and point CSVs
+      Points points = read_with_ranks(file, source, runs, out.notes);  // also JSON and point CSVs
       table = true;
       for (const Skipped& s : points.skipped) out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
       if (!machine.system.empty()) c.sizes = compare(std::move(points), machine);
@@ -208,6 +262,8 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   }
   if (!table && !c.info.says_anything && (!about_communication(c.quoted) || extension == ".yaml" || extension == ".yml")) refuse(file);
 
+  if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
+    std::erase_if(c.curve, [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
   c.judged = diagnosis::judge(c.sizes, c.guessed);
   if (c.system) out.system = c.system->name;
   out.system_guessed = c.guessed;

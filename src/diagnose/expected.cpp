@@ -108,6 +108,8 @@ Expectation parse_expectation(const std::string& text) {
   return out;
 }
 
+bool exceeds_expectation(const Context& c) { return c.expected.rate > 0 && shown_bus(c) > 1.05 * c.expected.rate; }
+
 std::optional<Finding> judged_expectation(const Context& c) {
   const Expectation& e = c.expected;
   if (!(e.rate > 0)) return std::nullopt;
@@ -181,7 +183,18 @@ std::optional<Finding> judged_expectation(const Context& c) {
       if (const double pair = predicted_bus(c, at.operation.bytes.value(), 2); pair > 1.1 * predicted)
         add(fmt::format("two nodes would show {} because a tree between two moves half the bytes; {} nodes cannot", say(pair), at.operation.nodes));
   }
-  const bool fine = c.judged.compared && !c.judged.slow;
+  // without a description: does each GPU get what an adapter of a usual rate carries?
+  bool full_adapters = false;
+  if (const int local = c.ranks_per_node(); !c.judged.compared && c.nodes() > 2 && local >= 4 && collective == Collective::all_reduce)
+    for (const double gbits : {100.0, 200.0, 400.0, 800.0}) {
+      const double each = shown / local, line = gbits * 1.25e8;
+      if (each < 0.85 * line || each > 0.99 * line) continue;
+      full_adapters = true;
+      add(fmt::format("{} over {} GPUs of a node is {} each, {:.0f} % of an adapter of {:.0f} Gbit/s ({} / 8 = {}): the network is full; fewer nodes "
+                      "show more because a tree between two sends half the bytes",
+                      say(shown), local, say(each), 100 * each / line, gbits, gbits, say(line)));
+    }
+  const bool fine = (c.judged.compared && !c.judged.slow) || full_adapters;
   if (!(met || fine || (!c.judged.compared && slip))) return std::nullopt;
   if (why.empty()) why = fmt::format("{} expected, {} measured: the expectation is met", say(e.rate), say(shown));
   const double off = std::max(e.rate / shown, shown / e.rate);

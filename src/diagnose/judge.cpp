@@ -2,7 +2,7 @@
 /// When a table counts as slow. For each size x = measured / upper end of the prediction's 5-95 % interval. Large messages are slow when x is above
 /// 1.15 both at the size of the best bus bandwidth and at the median of the sizes within a factor of 16 of the largest: a dip, or a fall at one end,
 /// is a matter of shape (rules_curve.cpp). Small ones are slow when x is above 5 at the median of three sizes up to 64 KiB: launching from the host,
-/// which calibrations from graphs do not hold, costs a few times the operation. A machine told from the log alone gets 1.35 for 1.15.
+/// which calibrations from graphs do not hold, costs a few times the operation (all-to-all, a launch to every peer, still more: not judged). A machine told from the log alone gets 1.35 for 1.15.
 
 #include "diagnose/context.hpp"
 
@@ -40,7 +40,7 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, double allowed) 
   for (const ComparedSize* one : sizes) {
     const double bytes = one->operation.bytes.value();
     if (bytes >= top / 16) upper.push_back(one);
-    if (bytes <= largest_small) small.push_back(one);
+    if (bytes <= largest_small && one->operation.collective != Collective::all_to_all) small.push_back(one);
   }
   if (upper.empty()) return out;
   out.compared = true;

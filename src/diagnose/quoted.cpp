@@ -140,6 +140,10 @@ void read_label(std::string_view label, Quoted& out) {
     }
     const bool after_driver = i > 0 && lower(tokens[i - 1]) == "driver";
     if (const std::string version = version_in(token); !version.empty()) (after_driver ? out.driver : out.version) = version;
+    if (i > 0 && out.version.empty() && is_digit(token.front()) && token.find('.') != std::string_view::npos && number_in(token)) {
+      const std::string before = lower(tokens[i - 1]);  // "NCCL 2.18"
+      if (before == "nccl" || before == "rccl" || before == "rocm" || before == "version") out.version = std::string{token};
+    }
     const std::string word = lower(token);
     for (const std::string_view algorithm : {"ring", "tree", "nvls", "nvlstree", "collnet"})
       if (word == algorithm || word == "(" + std::string{algorithm} + ")" || word == "default(" + std::string{algorithm} + ")")
@@ -199,7 +203,7 @@ class Reader {
   std::vector<Quoted> read() {
     std::string line;
     while (lines_.next(line) && out_.size() < most) {
-      if (line.starts_with("#source") || line.starts_with("#repo") || line.size() > 2000) continue;
+      if (line.starts_with("#source") || line.starts_with("#repo file") || line.size() > 2000) continue;
       take(line);
     }
     return std::move(out_);
@@ -216,7 +220,12 @@ class Reader {
   void take(std::string_view whole) {
     if (whole.find("NCCL INFO") != std::string_view::npos || whole.find("NCCL WARN") != std::string_view::npos) return;
     if (table_row(whole)) return;
-    std::string_view line = whole;
+    std::string close{whole};  // "bandwidth    : 24" is one piece
+    for (std::size_t at = close.find(" :"); at != std::string::npos; at = close.find(" :", at)) {
+      close.erase(at, 1);
+      if (at > 0) --at;
+    }
+    std::string_view line = close;
     const bool comment = !line.empty() && line.front() == '#';
     while (!line.empty() && (line.front() == '#' || line.front() == ' ')) line.remove_prefix(1);
     if (line.starts_with("Rank ") || line.starts_with("nThread") || line.starts_with("Using ") || line.empty()) return;
@@ -305,6 +314,7 @@ class Reader {
       Quoted q;
       q.line = quote(whole);
       read_label(label, q);
+      if (label.empty() && comment && !out_.empty() && out_.back().line.number == q.line.number) q = out_.back();  // "..., 420 (5), 440 (6)"
       const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
       const std::string folded = lower(label);
       const bool last = i + 1 == tokens.size() || (tokens[i + 1].front() == '(');
@@ -312,10 +322,10 @@ class Reader {
         q.rate = number->value * rate;
       } else if (time > 0) {
         q.seconds = number->value * time;
-      } else if (number->rest.empty() && last && comment && telling(q) && !folded.ends_with("nodes") &&
+      } else if (number->rest.empty() && last && comment && telling(q) &&
                  (bare || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos || folded.find("busbw") != std::string::npos ||
                   (!q.version.empty() && label.ends_with(":")) || (!q.version.empty() && !glued.empty()) ||
-                  (!q.algorithm.empty() && label.ends_with(":")))) {
+                  (!q.algorithm.empty() && (label.ends_with(":") || label.empty())))) {
         q.rate = number->value * 1e9;
       } else if (!number->rest.empty() || !comment || q.algorithm.empty() || !label.ends_with(":")) {
         continue;

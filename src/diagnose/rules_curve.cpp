@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 namespace fabricost::diagnosis {
 
@@ -89,8 +90,8 @@ bool direct_seen(const Context& c) {
 }
 
 std::optional<Clue> rate_of_tcp(const Context& c) {
-  if (!slow_between_nodes(c) || c.judged.ratio < 2.8 || rdma_seen(c)) return std::nullopt;
-  return Clue{{Cause::tcp_fallback, 0.6, fmt::format("{}: slower by {:.3g}, as sockets are", against(c), c.judged.ratio),
+  if (!slow_between_nodes(c) || c.judged.ratio < 2.2 || rdma_seen(c)) return std::nullopt;
+  return Clue{{Cause::tcp_fallback, c.judged.ratio < 2.8 ? 0.45 : 0.6, fmt::format("{}: slower by {:.3g}, as sockets are", against(c), c.judged.ratio),
                "run with NCCL_DEBUG=INFO: \"Using network\" must name the fabric, not Socket"},
               Weight::hint};
 }
@@ -198,6 +199,42 @@ std::optional<Clue> only_small_sizes(const Context& c) {
               Weight::hint};
 }
 
+/// Without a machine to compare with: inside a node NCCL's own latency is 10 to 30 us, through host memory included.
+std::optional<Clue> late_launches(const Context& c) {
+  if (c.judged.compared || !c.one_node() || c.info.net.contains("Socket")) return std::nullopt;
+  std::vector<double> times;
+  for (const Shown& row : c.curve)
+    if (row.bytes <= 4 * kibibyte) times.push_back(row.seconds);
+  if (times.size() < 3) return std::nullopt;
+  std::sort(times.begin(), times.end());
+  const double usual = times[times.size() / 2];
+  if (usual < 60 * microsecond) return std::nullopt;
+  return Clue{{Cause::cpu_launch_bound, 0.5, fmt::format("{} for a few bytes inside a node, where 10 to 30 us are usual: the host is late", time_text(Time::from_value(usual))),
+               "CUDA graphs; cores for the ranks and NCCL's proxies (--bind-to numa); no synchronising after every call"},
+              Weight::hint};
+}
+
+/// NVLink needs many channels to be filled; two or four are what NCCL makes for PCIe.
+std::optional<Clue> few_channels_on_nvlink(const Context& c) {
+  bool nvlink = c.multicasts().value_or(false);
+  for (const io::MatrixRow& row : c.info.matrix)
+    for (const std::string& cell : row.cells) nvlink = nvlink || (cell.starts_with("NV") && row.cells.size() > 2);
+  if (!nvlink || c.info.channels == 0 || c.info.channels > 4 || !c.one_node() || c.info.peer == 0) return std::nullopt;
+  return Clue{{Cause::few_channels, 0.55, cited(c.info.channels_line) + ": few for GPUs with NVLink, where 16 to 32 are usual",
+               "unset NCCL_MAX_NCHANNELS and NCCL_MAX_CTAS; NCCL_MIN_CTAS=16 as a test; look at the topology NCCL sees"},
+              Weight::hint};
+}
+
+/// Nothing but small sizes, and nothing to compare with.
+std::optional<Clue> nothing_but_small(const Context& c) {
+  if (c.system || c.curve.size() < 2 || c.largest() > mebibyte || c.info.messages > 20 || c.expected.rate > 0) return std::nullopt;
+  return Clue{{Cause::small_message, 0.3,
+               fmt::format("the largest size is {}, where latency decides and {} says nothing about links", size_text(Bytes::from_value(c.largest())),
+                           gigabytes(c.best_bus())),
+               "measure up to several GiB (-e 8G)"},
+              Weight::hint};
+}
+
 /// Without any machine to compare with: eight GPUs that never exceed half a PCIe 3 x16 link (7.9 GB/s), flat from 1 MiB on.
 std::optional<Clue> flat_and_low(const Context& c) {
   constexpr double half_pcie3 = 7.9e9;
@@ -234,7 +271,8 @@ std::optional<Clue> message_too_small(const Context& c) {
 constexpr std::array rules{Rule{collapse}, Rule{collapse_in_the_network}, Rule{dip}, Rule{rate_of_tcp}, Rule{rate_without_gpu_direct},
                            Rule{rate_of_one_adapter}, Rule{rate_of_half}, Rule{rate_of_a_taper}, Rule{channels_are_few}, Rule{rate_of_the_ring},
                            Rule{rate_of_pcie}, Rule{rate_of_shared_memory}, Rule{narrow_pcie}, Rule{only_small_sizes}, Rule{flat_and_low},
-                           Rule{starved_threads}, Rule{message_too_small}};
+                           Rule{starved_threads}, Rule{message_too_small}, Rule{late_launches},
+                           Rule{few_channels_on_nvlink}, Rule{nothing_but_small}};
 
 }  // namespace
 

@@ -38,6 +38,22 @@ Fabric fabric_of(const io::NcclInfo& info) {
   return out;
 }
 
+/// Line rate of one adapter: of NCCL's dump or its ports; hfi1 is Omni-Path, 100 Gbit/s; 0: not said.
+double adapter_rate(const Context& c) {
+  for (const io::TopologyLink& link : c.info.topology)
+    if (link.kind == "NET" && link.rate > 0) return link.rate * 1e9;
+  if (c.info.fastest_port > 0) return c.info.fastest_port * 1.25e8;
+  const bool omnipath = !c.info.adapters.empty() && c.info.adapters.front().starts_with("hfi1");
+  return omnipath ? 12.5e9 : 0;
+}
+/// The best rate the log shows, in its table or in words.
+double any_rate(const Context& c) {
+  double best = c.best_bus();
+  for (const Quoted& q : c.quoted)
+    if (c.curve.empty() && !q.perftest) best = std::max(best, q.rate);
+  return best;
+}
+
 bool over_sockets(const io::NcclInfo& info) { return info.net.contains("Socket"); }
 /// A machine whose own way out is TCP: no fault then.
 bool meant_for_tcp(const Context& c) {
@@ -62,6 +78,9 @@ std::optional<Clue> gdr_off(const Context& c) {
                  "load nvidia-peermem (or nv_peer_mem) against the installed OFED, or use DMA-BUF (open kernel modules, kernel 5.12); check "
                  "/sys/kernel/mm/memory_peers; a NCCL older than the driver's module path needs an update"},
                 Weight::proof};
+  if (const Seen& ring = c.info.seen(Sign::no_gdr_ring); ring.times > 0 && c.nodes() > 1 && !c.info.network.starts_with("Socket") && fabric.direct == 0)
+    return Clue{{Cause::gdr_off, 0.6, cited(ring) + ": the rings run without GPUDirect RDMA", "check nvidia-peermem or DMA-BUF, and NCCL_NET_GDR_LEVEL"},
+                Weight::hint};
   if (fabric.times > 0 && fabric.direct == 0 && !over_sockets(c.info))
     return Clue{{Cause::gdr_off, 0.6,
                  fmt::format("{}: {} network connections are listed and none says GDRDMA, so data is staged in host memory",
@@ -102,6 +121,16 @@ std::optional<Clue> iommu(const Context& c) {
   const Seen& word = c.info.seen(Sign::iommu_word);
   if (word.times == 0) return std::nullopt;
   return Clue{{Cause::iommu, 0.7, cited(word), "boot with iommu=pt, or intel_iommu=off / amd_iommu=off, and check lspci for ACS"}, Weight::proof};
+}
+
+/// GPUDirect refused for distance: the adapter sits elsewhere.
+std::optional<Clue> refused_for_distance(const Context& c) {
+  for (const io::DirectPair& pair : c.info.direct_pairs)
+    if (!pair.on)
+      return Clue{{Cause::nic_wrong_numa, 0.5, cited(pair.line) + ": GPU and adapter do not share a PCIe switch",
+                   "put both below one switch, or use the adapter nearest to the GPU (nvidia-smi topo -m)"},
+                  Weight::proof};
+  return std::nullopt;
 }
 
 /// Adapters far from the GPUs: PHB crosses the CPU, SYS the socket. Proof needs the rate: one direction may still fit (a broadcast).
@@ -158,6 +187,9 @@ std::optional<Clue> tcp(const Context& c) {
   const int nodes = c.nodes();
   const bool inside = nodes == 1 || (nodes == 0 && !uses && (info.peer > 0 || info.shared_memory > 0));
   if (nodes <= 1 && info.setting("NCCL_P2P_DISABLE") != nullptr) return std::nullopt;  // sockets as a substitute for P2P
+  if (const Seen& provider = info.seen(Sign::tcp_provider); provider.times > 0 && !inside)
+    return Clue{{Cause::tcp_fallback, 0.85, cited(provider), "choose the fabric's own provider (FI_PROVIDER=efa, cxi, verbs) and install it in the image"},
+                Weight::proof};
   if (!uses && !named && !broken) return std::nullopt;
   if (inside) return std::nullopt;
   LogLine line = uses ? info.net.at("Socket").first : info.network_line.number > 0 ? info.network_line : info.interfaces_line;
@@ -179,21 +211,29 @@ std::optional<Clue> idle_rails(const Context& c) {
     const std::size_t there = sockets ? info.interfaces.size() : info.adapters.size();
     std::set<int> used = use.devices;
     const std::string names = fmt::format("{}", fmt::join(used, ", "));
-    // most logs are cut: a few lines prove nothing unless several hosts or both directions agree
-    const bool enough = use.times >= 3 || info.channels > 0;
-    if (there >= 2 && used.size() < there && info.channels > 0 && info.channels < static_cast<int>(there) && enough)
+    const bool few = info.channels > 0 && info.channels < static_cast<int>(there);
+    if (there >= 2 && used.size() < there && few)
       return Clue{{Cause::rail_missing, 0.75,
                    fmt::format("{}; {}: {} channels over adapters {} of {}, so the others carry nothing", cited(info.channels_line), cited(use.first),
                                info.channels, names, there),
                    "check that the topology NCCL sees has all adapters (NCCL_TOPO_DUMP_FILE), load the platform's plugin and topology file"},
                   Weight::proof};
-    const std::size_t hosts = use.by_host.size();
-    if (there >= 2 && used.size() * 2 <= there && enough && use.times >= 3 && (hosts >= 3 || used.size() == 1) && use.channels.size() <= there)
+    // most logs are cut: connections prove something only where all channels are among them
+    const bool all = use.channels.size() >= there || (info.channels > 0 && static_cast<int>(use.channels.size()) >= info.channels);
+    if (there >= 2 && used.size() * 2 <= there && use.times >= 3 && all)
       return Clue{{Cause::rail_missing, sockets ? 0.9 : 0.7,
                    fmt::format("{}; {}: {} are listed, {} connections use only {}", cited(sockets ? info.interfaces_line : info.adapters_line),
                                cited(use.first), there, use.times, names),
                    sockets ? "NCCL counts ports of one card as one adapter: name both in NCCL_SOCKET_IFNAME, or raise NCCL_NSOCKS_PERTHREAD"
                            : "check routing and the adapters NCCL leaves out (NCCL_IB_HCA, NCCL_CROSS_NIC), and the fabric's own plugin"},
+                  Weight::proof};
+    // or where the rate is no more than one adapter's
+    const double one = adapter_rate(c), shown = any_rate(c);
+    if (!sockets && there >= 4 && used.size() * 2 <= there && use.times >= 3 && one > 0 && shown > 0 && shown < 1.1 * one)
+      return Clue{{Cause::rail_missing, 0.7,
+                   fmt::format("{}; {}: {} are listed, the connections shown use {}, and {} is no more than one carries ({})",
+                               cited(info.adapters_line), cited(use.first), there, names, gigabytes(shown), gigabytes(one)),
+                   "check routing and the adapters NCCL leaves out (NCCL_IB_HCA, NCCL_CROSS_NIC), and the fabric's own plugin"},
                   Weight::proof};
     // eight GPUs, two channels, one adapter: the plugin showed NCCL no topology
     if (!sockets && used.size() == 1 && info.channels > 0 && info.channels <= 2 && (local > 2 || info.ranks > 8))
@@ -303,7 +343,11 @@ std::optional<Clue> half_rate(const Context& c) {
                      ": a bonded port; one queue pair is pinned to one of its members, half of the rate",
                  "NCCL_IB_QPS_PER_CONNECTION=2 or 4 with NCCL_IB_SPLIT_DATA_ON_QPS=0, or unbond and show both ports to NCCL"},
                 Weight::hint};
-  std::map<std::string, double> rates;
+  if (c.info.fastest_port > 1.5 * c.info.slowest_port && c.info.slowest_port >= 25)
+    return Clue{{Cause::half_rate_link, 0.7,
+                 fmt::format("{}: {:.4g} Gbit/s where another port has {:.4g}", cited(c.info.slowest_port_line), c.info.slowest_port, c.info.fastest_port),
+                 "ibstat on every node: all ports at the same rate and width; leave the slower ones out (NCCL_IB_HCA)"},
+                Weight::hint};
   LogLine slower;
   double most = 0, least = 1e300;
   for (const io::TopologyLink& link : c.info.topology)
@@ -359,6 +403,10 @@ std::optional<Clue> pcie_in_topology(const Context& c) {
 }
 
 std::optional<Clue> virtual_machine(const Context& c) {
+  if (const Seen& bogus = c.info.seen(Sign::bogus_topology); bogus.times > 0)
+    return Clue{{Cause::container_vm_topology, 0.7, cited(bogus) + ": NCCL cannot see how fast a link is or where it hangs",
+                 "show the guest PCIe switches and NUMA nodes, or give NCCL_TOPO_FILE"},
+                Weight::proof};
   const Seen& seen = c.info.seen(Sign::virtual_machine);
   if (seen.times == 0) return std::nullopt;
   return Clue{{Cause::container_vm_topology, 0.45, cited(seen),
@@ -407,9 +455,9 @@ std::optional<Clue> peer_to_peer(const Context& c) {
   if (const Seen& failed = info.seen(Sign::shm_failed); failed.times > 0)
     return Clue{{Cause::no_p2p_shm, 0.8, cited(failed), "give the container more shared memory (--shm-size=1g, --ipc=host)"}, Weight::proof};
   const bool local_network = !info.net.empty() && nodes == 1 && info.peer == 0;
-  if (local_network) {
-    const NetUse& use = info.net.begin()->second;
-    return Clue{{Cause::no_p2p_shm, 0.75, cited(use.first) + ": ranks of one node talk over the network",
+  if (local_network || info.local_net.number > 0) {
+    const LogLine& line = info.local_net.number > 0 ? info.local_net : info.net.begin()->second.first;
+    return Clue{{Cause::no_p2p_shm, 0.75, cited(line) + ": ranks of one node talk over the network",
                  "give the containers one IPC namespace and all GPUs, and the same host name (NCCL_HOSTID); unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"},
                 Weight::proof};
   }
@@ -432,10 +480,12 @@ std::optional<Clue> no_multicast(const Context& c) {
   const char* remedy = "recent driver, fabric manager running, in containers the NVSwitch devices and IMEX channels; unset NCCL_NVLS_ENABLE=0";
   const auto can = c.multicasts();
   if (failed.times > 0 && can.value_or(true)) return Clue{{Cause::nvls_off, 0.75, cited(failed), remedy}, Weight::proof};
+  const int local = c.ranks_per_node();
+  if (c.info.nvls_channels == 0 && missing.times == 0 && can == true && local >= 8 && c.one_node())
+    return Clue{{Cause::nvls_off, 0.6, cited(c.info.nvls_channels_line) + ": the switch could reduce", remedy}, Weight::hint};
   if (missing.times == 0 || c.info.has(Sign::nvls_present)) return std::nullopt;
   // boards of 4 have no switch, older GPUs no multicast: normal there
   if (!can || !*can) return std::nullopt;
-  const int local = c.ranks_per_node();
   bool eight = local >= 8;
   if (local == 0 || c.info.rank_lines.size() < 2) eight = c.info.rank_lines.empty() || local >= 8 || c.info.rank_lines.size() == 1;
   if (!eight) return std::nullopt;
@@ -469,6 +519,32 @@ std::optional<Clue> host_side(const Context& c) {
     return Clue{{Cause::other, 0.45, cited(seen), "NCCL_IB_PCI_RELAXED_ORDERING=1 (UCX_IB_PCI_RELAXED_ORDERING=y)"}, Weight::hint};
   return std::nullopt;
 }
+std::optional<Clue> late_ranks(const Context& c) {
+  const Seen& seen = c.info.seen(Sign::straggler_word);
+  if (seen.times == 0) return std::nullopt;
+  return Clue{{Cause::stragglers, 0.5, cited(seen), "time each node alone and in pairs; clocks, temperature, other jobs"}, Weight::hint};
+}
+std::optional<Clue> odd_build(const Context& c) {
+  const Seen& seen = c.info.seen(Sign::fault_build);
+  if (seen.times == 0) return std::nullopt;
+  return Clue{{Cause::bug_in_version, 0.6, cited(seen), "build without it, or use a release build"}, Weight::proof};
+}
+std::optional<Clue> nvlink_down(const Context& c) {
+  if (const Seen& seen = c.info.seen(Sign::nvlink_inactive); seen.times > 0)
+    return Clue{{Cause::nvlink_not_used, 0.75, cited(seen), "nvidia-smi nvlink -s and -e; fabric manager; reseat bridges"}, Weight::proof};
+  // NCCL's dump of a machine whose boards have NVLink shows none
+  bool gpus = false, links = false;
+  for (const io::TopologyLink& link : c.info.topology) {
+    gpus = gpus || link.to.starts_with("GPU");
+    links = links || link.kind == "NVL" || link.kind == "C2C";
+  }
+  bool board = false;
+  for (const io::RankLine& one : c.info.rank_lines) board = board || one.gpu.find("SXM") != std::string::npos || one.gpu.find("HBM3") != std::string::npos;
+  if (!gpus || links || !board || c.ranks_per_node() < 2) return std::nullopt;
+  return Clue{{Cause::nvlink_not_used, 0.65, "NCCL's topology lists the GPUs and no NVLink, which boards of this kind have",
+               "nvidia-smi nvlink -s; fabric manager; in guests the NVSwitches have to be passed on"},
+              Weight::proof};
+}
 std::optional<Clue> launches(const Context& c) {
   const Seen& seen = c.info.seen(Sign::launch_blocking);
   if (seen.times == 0) return std::nullopt;
@@ -483,13 +559,13 @@ std::optional<Clue> ran_without_multi_node_nvlink(const Context& c) {
 }
 
 constexpr std::array rules{Rule{gdr_off},         Rule{acs},          Rule{acs_or_iommu_behind_refusal},
-                           Rule{iommu},           Rule{far_adapter},  Rule{tcp},
+                           Rule{iommu},           Rule{far_adapter},  Rule{tcp}, Rule{refused_for_distance},
                            Rule{idle_rails},      Rule{unused_adapters_in_topology}, Rule{topology_without_connections},
                            Rule{fabric_trouble},  Rule{queue_pairs},  Rule{fabric_words},
                            Rule{half_rate},       Rule{pcie},         Rule{pcie_in_topology},
                            Rule{virtual_machine}, Rule{nvlink_in_pairs}, Rule{peer_to_peer},
                            Rule{no_multicast},    Rule{two_runs_in_one}, Rule{host_side},
-                           Rule{launches},        Rule{ran_without_multi_node_nvlink}};
+                           Rule{launches},        Rule{late_ranks}, Rule{odd_build}, Rule{nvlink_down}, Rule{ran_without_multi_node_nvlink}};
 
 }  // namespace
 

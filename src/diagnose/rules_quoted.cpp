@@ -310,6 +310,26 @@ std::optional<Clue> one_gpu_slower(const Context& c) {
               Weight::proof};
 }
 
+/// One adapter by itself, and all of them: their ratio should be a whole number.
+std::optional<Clue> adapters_lose_together(const Context& c) {
+  const Quoted *one = nullptr, *all = nullptr;
+  for (const Quoted& q : c.quoted) {
+    if (q.rate <= 0 || q.nodes < 2) continue;
+    const bool alone = std::any_of(q.settings.begin(), q.settings.end(),
+                                   [](const auto& s) { return s.first == "NCCL_IB_HCA" && s.second.find(',') == std::string::npos; });
+    if (alone) one = &q;
+    if (q.settings.empty()) all = &q;
+  }
+  if (one == nullptr || all == nullptr || all->rate < 1.5 * one->rate) return std::nullopt;
+  const double times = all->rate / one->rate, whole = std::ceil(times - 0.03);
+  if (times > 0.95 * whole) return std::nullopt;
+  return Clue{{Cause::other, 0.4,
+               fmt::format("one adapter {}, all {}: {:.3g} times as much, where {:.0f} adapters would give {}", shown(*one), shown(*all), times, whole,
+                           gigabytes(whole * one->rate)),
+               "two by two: which adapters lose when they run together? PCIe switches they share, NUMA nodes, leaf switches"},
+              Weight::proof};
+}
+
 std::optional<Clue> another_driver(const Context& c) {
   for (const Quoted& a : c.quoted)
     for (const Quoted& b : c.quoted)
@@ -370,7 +390,7 @@ std::optional<Clue> as_predicted(const Context& c) {
 
 constexpr std::array rules{Rule{slower_version}, Rule{version_lost_a_path}, Rule{setting_that_helps}, Rule{algorithms}, Rule{beyond_the_ring},
                            Rule{pairs_of_nodes}, Rule{pairs_of_nodes_otherwise}, Rule{falls_with_nodes}, Rule{wire_faster_than_library},
-                           Rule{wire_faster_in_a_guest}, Rule{one_gpu_slower}, Rule{another_driver}, Rule{rare_stalls},
+                           Rule{wire_faster_in_a_guest}, Rule{one_gpu_slower}, Rule{adapters_lose_together}, Rule{another_driver}, Rule{rare_stalls},
                            Rule{rare_stalls_otherwise}, Rule{as_predicted}};
 
 }  // namespace

@@ -24,7 +24,6 @@ bool is_off(const std::string& v, const Context&) { return v == "0"; }
 bool is_on(const std::string& v, const Context&) { return v == "1"; }
 bool is_socket(const std::string& v, const Context&) { return upper(v) == "SOCKET"; }
 bool is_nowhere(const std::string& v, const Context&) { return v == "0" || upper(v) == "LOC"; }
-bool is_any(const std::string&, const Context&) { return true; }
 bool is_narrow(const std::string& v, const Context&) {
   const int n = std::atoi(v.c_str());
   return n > 0 && n <= 8;

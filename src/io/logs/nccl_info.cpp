@@ -36,11 +36,9 @@ constexpr std::array patterns{
     Pattern{Sign::acs_on, {"ACSCtl", "SrcValid+"}},
     Pattern{Sign::acs_on, {"ACSCtl", "ReqRedir+"}},
     Pattern{Sign::acs_on, {"ACSCtl", "UpstreamFwd+"}},
-    Pattern{Sign::acs_word, {"disabling ACS", ""}},
-    Pattern{Sign::acs_word, {"disable ACS", ""}},
-    Pattern{Sign::acs_word, {"ACS enabled", ""}},
-    Pattern{Sign::acs_word, {"ACS is enabled", ""}},
-    Pattern{Sign::acs_word, {"ACS on", ""}},
+    Pattern{Sign::acs_word, {" ACS", ""}, "ACSCtl"},
+    Pattern{Sign::acs_word, {"#ACS", ""}, "ACSCtl"},
+    Pattern{Sign::acs_word, {"pcie_acs_override", ""}},
     Pattern{Sign::iommu_word, {"iommu", ""}, "iommu=pt", true},
     Pattern{Sign::iommu_word, {"DMAR:", ""}, "", false},
     Pattern{Sign::iommu_word, {"IO_PAGE_FAULT", ""}},
@@ -122,6 +120,33 @@ constexpr std::array patterns{
     Pattern{Sign::throttled, {"SW Power Cap", "Active"}, "Not Active"},
     Pattern{Sign::throttled, {"HW Slowdown", "Active"}, "Not Active"},
     Pattern{Sign::throttled, {"throttl", ""}, "", true},
+    Pattern{Sign::tcp_provider, {"Selected Provider is tcp", ""}},
+    Pattern{Sign::tcp_provider, {"Selected Provider is sockets", ""}},
+    Pattern{Sign::tcp_provider, {"elected provider", "tcp"}, "", true},
+    Pattern{Sign::no_gdr_ring, {"Connected all", "GDR 0"}},
+    Pattern{Sign::straggler_word, {"straggler", ""}, "", true},
+    Pattern{Sign::straggler_word, {"slow node", ""}, "", true},
+    Pattern{Sign::straggler_word, {"slowest rank", ""}, "", true},
+    Pattern{Sign::bogus_topology, {"link_speed=\"\"", ""}},
+    Pattern{Sign::bogus_topology, {"link_width=\"0\"", ""}},
+    Pattern{Sign::bogus_topology, {"link_speed=\"Unknown", ""}},
+    Pattern{Sign::bogus_topology, {"numaid=\"-1\"", ""}},
+    Pattern{Sign::bogus_topology, {"CPU/FFFFFFFF", ""}},
+    Pattern{Sign::bogus_topology, {"virtual topology", ""}, "", true},
+    Pattern{Sign::nvlink_inactive, {"Link", "<inactive>"}},
+    Pattern{Sign::nvlink_inactive, {"NVLink", "inactive"}},
+    Pattern{Sign::fault_build, {"FAULT_INJECTION", ""}},
+    Pattern{Sign::fault_build, {"-DDEBUG", ""}},
+    Pattern{Sign::fault_build, {"DEBUG=1", "make"}},
+    Pattern{Sign::p2p_refused, {"cudaIpc", "fail"}, "", true},
+    Pattern{Sign::p2p_refused, {"peer mapping resources", ""}, "", true},
+    Pattern{Sign::launch_blocking, {"launch", "bound"}, "", true},
+    Pattern{Sign::launch_blocking, {"launch", "latency"}, "", true},
+    Pattern{Sign::launch_blocking, {"cudaLaunchKernel", ""}},
+    Pattern{Sign::launch_blocking, {"cpu overhead", ""}, "", true},
+    Pattern{Sign::drops, {"PFC", ""}},
+    Pattern{Sign::drops, {"packet drop", ""}, "", true},
+    Pattern{Sign::virtual_machine, {"KVM", ""}},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -207,7 +232,8 @@ class Reader {
     const auto first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line.starts_with("#source")) return;  // where a log was found says nothing about it
     if (is_digit(line[first]) && line.find_first_of("N#=") == std::string::npos) return;  // a row of a table
-    const bool message = line.find("NCCL INFO") != std::string::npos || line.find("NCCL WARN") != std::string::npos;
+    // behind a '#' people quote what they hoped for
+    const bool message = line[first] != '#' && (line.find("NCCL INFO") != std::string::npos || line.find("NCCL WARN") != std::string::npos);
     if (message) {
       ++info_.messages;
       info_.says_anything = true;
@@ -223,13 +249,15 @@ class Reader {
       direct(line);
     } else {
       if (line.find(" via ") != std::string::npos) path(line);
-      if (line.find("NET/") != std::string::npos) adapters(line);
+      if (line[first] != '#' && line.find("NET/") != std::string::npos) adapters(line);
       matrix(line);
       rank(line);
       topology(line);
     }
     completion(line);
     version(line);
+    ports(line);
+    pcie(line);
     if (const auto rest = after(line, "Avg bus bandwidth"); !rest.empty()) {
       const auto colon = rest.find(':');
       if (colon != std::string_view::npos)
@@ -306,10 +334,59 @@ class Reader {
         use.devices.insert(device);
         if (use.by_host.size() < most_kept) use.by_host[host_of(line)].insert(device);
       }
+      local_pair(line);
       auto channel = after(line, "Channel ");
       if (channel.empty()) channel = after(line, "Ring ");
       if (const int number = number_at(channel); number >= 0) use.channels.insert(number);
     }
+  }
+
+  /// Ranks of both ends of a connection, told by who prints [send] and who [receive]: both on one host is no way between nodes.
+  void local_pair(const std::string& line) {
+    const auto arrow = line.find(" -> ");
+    const bool sends = line.find("[send]") != std::string::npos, receives = line.find("[receive]") != std::string::npos;
+    if (arrow == std::string::npos || (!sends && !receives) || host_of_.size() > 65536) return;
+    std::size_t first = line.rfind(' ', arrow - 1);
+    first = first == std::string::npos ? 0 : first + 1;
+    const int from = number_at(std::string_view{line}.substr(first)), to = number_at(std::string_view{line}.substr(arrow + 4));
+    const std::string host = host_of(line);
+    if (from < 0 || to < 0 || from == to || host.empty()) return;
+    host_of_[sends ? from : to] = host;
+    const auto other = host_of_.find(sends ? to : from);
+    if (info_.local_net.number == 0 && other != host_of_.end() && other->second == host) info_.local_net = quote(line);
+  }
+
+  /// "speed=200000" (Mbit/s) of NET/IB, "Rate: 200" of ibstat, "rate: 200 Gb/sec (4X HDR)".
+  void ports(const std::string& line) {
+    double rate = 0;
+    if (const auto speed = after(line, " speed="); !speed.empty() && line.find("NET/IB") != std::string::npos)
+      rate = real_at(speed) / 1000;
+    else if (line.find("Rate:") != std::string::npos)
+      rate = real_at(after(line, "Rate:"));
+    else if (line.find("rate:") != std::string::npos && line.find("Gb/sec") != std::string::npos)
+      rate = real_at(after(line, "rate:"));
+    if (!(rate >= 1 && rate <= 3200)) return;
+    info_.says_anything = true;
+    info_.fastest_port = std::max(info_.fastest_port, rate);
+    if (info_.slowest_port == 0 || rate < info_.slowest_port) {
+      info_.slowest_port = rate;
+      info_.slowest_port_line = quote(line);
+    }
+  }
+
+  /// LnkSta below the LnkCap before it, where lspci does not say so itself.
+  void pcie(const std::string& line) {
+    const bool capability = line.find("LnkCap:") != std::string::npos, state = line.find("LnkSta:") != std::string::npos;
+    if (!capability && !state) return;
+    const double speed = real_at(after(line, "Speed ")), width = real_at(after(line, "Width x"));
+    info_.says_anything = true;
+    if (capability) {
+      capable_ = {speed, width};
+    } else if (line.find("downgraded") == std::string::npos && capable_[0] > 0 &&
+               ((speed > 0 && speed < capable_[0]) || (width > 0 && width < capable_[1]))) {
+      see(Sign::link_downgraded, line);
+    }
+    if (state) capable_ = {};
   }
 
   /// "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:..." after its mark.
@@ -351,6 +428,14 @@ class Reader {
       if (const int n = number_at(std::string_view{line}.substr(first)); n > 0 && info_.channels == 0) {
         info_.channels = n;
         info_.channels_line = quote(line);
+      }
+    }
+    if (const auto at = line.find(" nvls channels"); at != std::string::npos) {
+      std::size_t first = at;
+      while (first > 0 && is_digit(line[first - 1])) --first;
+      if (const int n = number_at(std::string_view{line}.substr(first)); n > info_.nvls_channels) {
+        info_.nvls_channels = n;
+        info_.nvls_channels_line = quote(line);
       }
     }
     if (const auto type = after(line, ", type "); !type.empty() && line.find("Pattern") != std::string::npos) {
@@ -459,6 +544,8 @@ class Reader {
 
   LineReader lines_;
   NcclInfo info_;
+  std::map<int, std::string> host_of_;  ///< of ranks with network connections
+  std::array<double, 2> capable_{};     ///< GT/s and lanes of the last LnkCap
 };
 
 }  // namespace

@@ -59,6 +59,12 @@ enum class Sign : unsigned char {
   relaxed_ordering,    ///< PCIe relaxed ordering named as a setting
   mnnvl,               ///< multi-node NVLink is there
   throttled,           ///< clocks held down
+  tcp_provider,        ///< libfabric over tcp or sockets
+  no_gdr_ring,         ///< "PXN n GDR 0" of connected rings
+  straggler_word,
+  bogus_topology,      ///< link_speed or link_width empty, NUMA node unknown
+  nvlink_inactive,
+  fault_build,         ///< built with fault injection, debugging or sanitizers
   count
 };
 
@@ -132,6 +138,11 @@ struct NcclInfo {
   std::map<std::string, NetUse> net;
   int peer = 0, shared_memory = 0;  ///< connections via P2P, via SHM
   LogLine peer_line, shared_memory_line;
+  LogLine local_net;  ///< a network connection between two ranks of one host
+  double slowest_port = 0, fastest_port = 0;  ///< Gbit/s of network ports: speed= of NCCL, Rate of ibstat; 0: not said
+  LogLine slowest_port_line;
+  int nvls_channels = -1;  ///< -1: not said
+  LogLine nvls_channels_line;
   int ranks = 0, nodes = 0, local_ranks = 0;  ///< of the communicator; 0: not said
   int channels = 0;                           ///< of collectives; 0: not said
   LogLine channels_line;
