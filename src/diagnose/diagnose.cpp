@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,13 +130,22 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
                                      "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
 }
 
+/// Figures of the field: an algorithm, a version, nodes or GPUs they belong to; repeated times; or the field's words in their lines.
 bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
+  constexpr std::ptrdiff_t repeats = 4;
+  if (std::count_if(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) { return q.seconds > 0; }) >= repeats) return true;
   return std::any_of(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) {
-    if (!q.algorithm.empty() || !q.version.empty() || q.nodes > 0) return true;
-    for (const char* word : {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "bandwidth", "speed"})
+    if (!q.algorithm.empty() || !q.version.empty() || q.nodes > 0 || !q.pair.first.empty() || !q.gpus.empty()) return true;
+    for (const char* word : {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "all_gather", "alltoall"})
       if (q.line.text.find(word) != std::string::npos) return true;
     return false;
   });
+}
+
+/// Words about machines stand in documents, sources and tables as well: they count only in a file that may be a log.
+bool is_notes(const std::filesystem::path& file) {
+  const std::string extension = file.extension().string();
+  return extension.empty() || extension == ".txt" || extension == ".log" || extension == ".out" || extension == ".err";
 }
 
 /// Keeps the strongest finding of each cause; what others say of it is added to its evidence.
@@ -202,7 +210,7 @@ void conclude(Diagnosis& out, const Context& c) {
   if (out.healthy && out.causes.size() > 1) out.causes.resize(1);
   const std::string compared = compared_in_words(c);
   if (out.healthy && !out.causes.empty())
-    out.verdict = "healthy, and here is why it looks low: " + compared;
+    out.verdict = fmt::format("healthy, and here is why it looks {}: {}", diagnosis::exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.healthy)
     out.verdict = (c.judged.compared ? "healthy: " : "nothing speaks against this run: ") + compared;
   else if (c.judged.slow)
@@ -244,7 +252,6 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
       c.guessed = true;
     }
   }
-  const std::string extension = file.extension().string();
   bool table = !runs.empty();
   try {
     const PointSource source{.system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
@@ -260,7 +267,8 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
     if (!c.guessed && !request.system.empty()) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
-  if (!table && !c.info.says_anything && (!about_communication(c.quoted) || extension == ".yaml" || extension == ".yml")) refuse(file);
+  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted));
+  if (!table && !c.info.says_anything && !words) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
     std::erase_if(c.curve, [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });

@@ -117,6 +117,23 @@ int nodes_in(const Tokens& tokens) {
   return 0;
 }
 
+/// "default(tree)" -> "tree"; empty without brackets.
+std::string_view in_brackets(std::string_view word) {
+  const auto open = word.find('(');
+  if (open == std::string_view::npos || word.back() != ')') return {};
+  return word.substr(open + 1, word.size() - open - 2);
+}
+
+/// Words with one blank between them.
+std::string joined(const Tokens& tokens, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) out += ' ';
+    out += tokens[i];
+  }
+  return out;
+}
+
 /// Reads the words before a figure.
 void read_label(std::string_view label, Quoted& out) {
   out.label = std::string{label};
@@ -146,8 +163,7 @@ void read_label(std::string_view label, Quoted& out) {
     }
     const std::string word = lower(token);
     for (const std::string_view algorithm : {"ring", "tree", "nvls", "nvlstree", "collnet"})
-      if (word == algorithm || word == "(" + std::string{algorithm} + ")" || word == "default(" + std::string{algorithm} + ")")
-        out.algorithm = algorithm;
+      if (word == algorithm || in_brackets(word) == algorithm) out.algorithm = algorithm;
     for (const std::string_view protocol : {"ll", "ll128", "simple"})
       if (word == protocol) out.protocol = protocol;
     // a pair of nodes: "se02gn644,se02gn699", "pair 1+2", "nodes a-b"
@@ -268,8 +284,7 @@ class Reader {
         else if (word == "ll" || word == "ll128" || word == "simple")
           q.protocol = word;
       }
-      std::string label;
-      for (std::size_t j = 0; j < i; ++j) label += (j == 0 ? "" : " ") + std::string{tokens[j]};
+      const std::string label = joined(tokens, i);
       if (!q.algorithm.empty() && !numbers.empty()) {
         q.rate = numbers.front() * 1e9;
         q.label = label;
@@ -308,9 +323,11 @@ class Reader {
       const auto number = number_in(token);
       if (!number || !(number->value > 0)) continue;
       const std::string_view unit = !number->rest.empty() ? number->rest : i + 1 < tokens.size() ? tokens[i + 1] : std::string_view{};
-      std::string label;
-      for (std::size_t j = 0; j < i; ++j) label += (label.empty() ? "" : " ") + std::string{tokens[j]};
-      if (!glued.empty()) label += (label.empty() ? "" : " ") + std::string{glued};
+      std::string label = joined(tokens, i);
+      if (!glued.empty()) {
+        if (!label.empty()) label += ' ';
+        label += glued;
+      }
       Quoted q;
       q.line = quote(whole);
       read_label(label, q);

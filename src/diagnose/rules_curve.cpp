@@ -139,23 +139,33 @@ std::optional<Clue> channels_are_few(const Context& c) {
               Weight::hint};
 }
 
-/// The ring's own prediction fits where in-switch reduction was to run.
+/// The ring's own prediction fits where in-switch reduction was to run. Looked at wherever the constants were measured, because the interval
+/// widens beyond; what is named is one definite thing, so being outside the interval is enough on a machine that was named.
 std::optional<Clue> rate_of_the_ring(const Context& c) {
-  if (!c.judged.compared || !c.system || c.judged.at == nullptr || !slow_inside(c)) return std::nullopt;
-  const ComparedSize& at = *c.judged.at;
-  if (at.operation.collective != Collective::all_reduce || c.multicasts() != true) return std::nullopt;
-  try {
-    const Prediction chosen = predict(*c.system, at.operation);
-    if (chosen.ran.algorithm != Algorithm::nvls) return std::nullopt;
-    const Prediction ring = predict(*c.system, at.operation, Choice{.algorithm = Algorithm::ring});
-    if (at.measured < ring.low / 1.1 || at.measured > ring.high * 1.15) return std::nullopt;
-    return Clue{{Cause::nvls_off, 0.75,
-                 fmt::format("{}; a ring gives {}, which the run shows", against(c), gigabytes(ring.bus_bandwidth().value())),
-                 "NCCL_DEBUG=INFO must say that NVLS multicast is available; fabric manager, driver, NCCL_NVLS_ENABLE, NCCL_ALGO"},
-                Weight::hint};
-  } catch (const RequestError&) {
-    return std::nullopt;
+  if (!c.judged.compared || !c.system || c.judged.at->operation.nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
+  int switched = 0, as_ring = 0;
+  std::string example;
+  for (const ComparedSize& one : c.sizes) {
+    const bool named = one.operation.collective == Collective::all_reduce && one.predicted > 0 && one.operation.nodes <= 1;
+    if (!named || one.operation.bytes.value() < 64 * mebibyte) continue;
+    try {
+      const Prediction chosen = predict(*c.system, one.operation);
+      if (chosen.ran.algorithm != Algorithm::nvls || chosen.extrapolated.any()) continue;
+      ++switched;
+      const Prediction ring = predict(*c.system, one.operation, Choice{.algorithm = Algorithm::ring});
+      if (one.measured < 1.02 * chosen.high || one.measured < ring.low / 1.1 || one.measured > ring.high * 1.15) continue;
+      ++as_ring;
+      example = fmt::format("{} at {} where reduction in the switch gives {} (at least {}) and a ring {}", gigabytes(one.bus),
+                            size_text(one.operation.bytes), gigabytes(chosen.bus_bandwidth().value()), gigabytes(one.bus * one.measured / chosen.high),
+                            gigabytes(ring.bus_bandwidth().value()));
+    } catch (const RequestError&) {
+      return std::nullopt;
+    }
   }
+  if (switched < 2 || 2 * as_ring < switched) return std::nullopt;
+  return Clue{{Cause::nvls_off, 0.75, example,
+               "NCCL_DEBUG=INFO must say that NVLS multicast is available; fabric manager, driver, NCCL_NVLS_ENABLE, NCCL_ALGO"},
+              Weight::proof};
 }
 std::optional<Clue> rate_of_pcie(const Context& c) {
   if (!slow_inside(c)) return std::nullopt;

@@ -46,9 +46,9 @@ struct ComparedSize {
 
 /// As asked; empty and zero where nothing was.
 struct DiagnosisRequest {
-  std::string system;
+  std::string system{};
   int nodes = 0, ranks = 0;
-  std::string expected;  ///< as typed: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
+  std::string expected{};  ///< as typed: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
 };
 
 struct Diagnosis {

@@ -124,7 +124,8 @@ struct Tuned {
 };
 
 struct NcclInfo {
-  bool says_anything = false;  ///< at least one line that some reader here knows
+  bool says_anything = false;  ///< at least one line that a program wrote about a run
+  bool says_words = false;     ///< at least one that people write, or other tools print, about machines
   int messages = 0;            ///< NCCL INFO and WARN
   std::array<Seen, static_cast<std::size_t>(Sign::count)> signs{};
   std::vector<std::pair<std::string, LogLine>> versions;  ///< distinct, as printed
