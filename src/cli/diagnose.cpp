@@ -75,8 +75,9 @@ struct Options {
   }
   if (!d.sizes.empty()) {
     const ComparedSize& first = d.sizes.front();
-    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} node{} ({})", d.system, d.system_guessed ? " (guessed from the log)" : "", first.ranks,
-                                       first.operation.nodes, first.operation.nodes == 1 ? "" : "s", name(d.basis)));
+    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} node{} ({})", d.system,
+                                       d.system_guessed ? " (guessed from the log)" : "", first.ranks, first.operation.nodes,
+                                       first.operation.nodes == 1 ? "" : "s", name(d.basis)));
     out += "\n" + table_of(d);
   }
   if (!d.notes.empty()) {

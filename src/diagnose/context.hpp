@@ -89,9 +89,9 @@ using Rule = std::optional<Clue> (*)(const Context&);
 
 /// The machine told by the GPUs and adapters a log lists; nothing when they leave it open.
 struct Machine {
-  std::string system;          ///< a name of data/
-  int nics = 0;                ///< of a node, as the log shows; 0: as described
-  double nic_rate = 0;         ///< byte/s of one; 0: as described
+  std::string system;   ///< a name of data/
+  int nics = 0;         ///< of a node, as the log shows; 0: as described
+  double nic_rate = 0;  ///< byte/s of one; 0: as described
 };
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
 
@@ -104,5 +104,7 @@ struct Machine {
 [[nodiscard]] std::optional<Finding> judged_expectation(const Context& context);
 /// The run, or the best figure quoted, is more than 5 % above what was expected.
 [[nodiscard]] bool exceeds_expectation(const Context& context);
+/// It is at least 95 % of it.
+[[nodiscard]] bool meets_expectation(const Context& context);
 
 }  // namespace fabricost::diagnosis

@@ -54,8 +54,7 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
         }
     if (sizes.size() <= best.size()) continue;
     best.clear();
-    for (auto& [bytes, values] : sizes)
-      best.push_back({bytes, median(values[0]), median(values[1]), median(values[2]), lines[bytes]});
+    for (auto& [bytes, values] : sizes) best.push_back({bytes, median(values[0]), median(values[1]), median(values[2]), lines[bytes]});
     test = run.test;
   }
   return best;
@@ -74,7 +73,8 @@ std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machi
     out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
                    p.bytes / p.seconds * bus_factor(p.collective, p.ranks())});
   }
-  std::stable_sort(out.begin(), out.end(), [](const ComparedSize& a, const ComparedSize& b) { return a.operation.bytes < b.operation.bytes; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const ComparedSize& a, const ComparedSize& b) { return a.operation.bytes < b.operation.bytes; });
   return out;
 }
 
@@ -116,7 +116,8 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
       }
     }
     if (!only) throw;
-    notes.push_back(fmt::format("the log does not list its ranks; of full nodes in powers of two, its bandwidths fit {} ranks only", ranks));
+    notes.push_back(
+        fmt::format("the log does not list its ranks; of full nodes in powers of two, its bandwidths fit {} ranks only", ranks));
     return std::move(*only);
   }
 }
@@ -126,8 +127,9 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
   io::LineReader lines(file);
   std::string line;
   while (lines.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
-  throw SpecError({io::fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
-                                     "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
+  throw SpecError(
+      {io::fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
+                         "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
 }
 
 /// Figures of the field: an algorithm, a version, nodes or GPUs they belong to; repeated times; or the field's words in their lines.
@@ -136,7 +138,8 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   if (std::count_if(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) { return q.seconds > 0; }) >= repeats) return true;
   return std::any_of(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) {
     if (!q.algorithm.empty() || !q.version.empty() || q.nodes > 0 || !q.pair.first.empty() || !q.gpus.empty()) return true;
-    for (const char* word : {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "all_gather", "alltoall"})
+    for (const char* word :
+         {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "all_gather", "alltoall"})
       if (q.line.text.find(word) != std::string::npos) return true;
     return false;
   });
@@ -164,7 +167,8 @@ void merge(std::vector<Finding>& findings) {
 
 /// What the table and the prediction say together, in one sentence.
 std::string compared_in_words(const Context& c) {
-  if (!c.judged.compared) return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
+  if (!c.judged.compared)
+    return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
   const ComparedSize& at = *c.judged.at;
   const std::string where = fmt::format("at {}", size_text(at.operation.bytes));
   if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
@@ -177,7 +181,9 @@ void conclude(Diagnosis& out, const Context& c) {
   for (const auto& rules : {diagnosis::line_rules(), diagnosis::setting_rules(), diagnosis::curve_rules()})
     for (const diagnosis::Rule rule : rules)
       if (auto clue = rule(c)) clues.push_back(std::move(*clue));
-  const bool proven_here = std::any_of(clues.begin(), clues.end(), [](const Clue& clue) { return clue.weight == Weight::proof; });
+  const bool accused = std::any_of(clues.begin(), clues.end(), [&](const Clue& clue) {
+    return clue.weight == Weight::proof || (clue.weight == Weight::hint && c.in_doubt());
+  });
   for (const diagnosis::Rule rule : diagnosis::quoted_rules())
     if (auto clue = rule(c)) clues.push_back(std::move(*clue));
   std::vector<Finding> faults, defences;
@@ -194,16 +200,18 @@ void conclude(Diagnosis& out, const Context& c) {
   merge(defences);
   if (const auto wrong = diagnosis::judged_expectation(c)) {
     // who sees more than expected does not ask why some other run quoted beside it was slow
-    const bool exceeded = !proven_here && diagnosis::exceeds_expectation(c);
-    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) && (faults.empty() || wrong->confidence >= faults.front().confidence));
+    const bool exceeded = !accused && diagnosis::exceeds_expectation(c);
+    // reached at its best size, a run may still be at fault at others: hints about those stay
+    const bool answers = c.judged.compared || !diagnosis::meets_expectation(c);
+    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
+                                     (faults.empty() || (answers && wrong->confidence >= faults.front().confidence)));
     if (stands) defences.insert(defences.begin(), *wrong);
     if (stands) faults.clear();
     if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
   }
   if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
   if (c.judged.slow && faults.empty() && defences.empty())
-    faults.push_back({Cause::other, 0.2,
-                      fmt::format("{}; no line of the log says why", compared_in_words(c)),
+    faults.push_back({Cause::other, 0.2, fmt::format("{}; no line of the log says why", compared_in_words(c)),
                       "run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,NET and diagnose that log"});
   out.healthy = faults.empty();
   out.causes = out.healthy ? std::move(defences) : std::move(faults);
@@ -225,7 +233,8 @@ void note_silence(Diagnosis& out, const Context& c) {
     out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
   else if (c.info.versions.empty())
     out.notes.push_back("NCCL's version is not said");
-  if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1) out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
+  if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
+    out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
   if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
   if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
 }
@@ -254,11 +263,13 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   }
   bool table = !runs.empty();
   try {
-    const PointSource source{.system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
+    const PointSource source{
+        .system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
     if (runs.empty() || !machine.system.empty()) {
       Points points = read_with_ranks(file, source, runs, out.notes);  // also JSON and point CSVs
       table = true;
-      for (const Skipped& s : points.skipped) out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
+      for (const Skipped& s : points.skipped)
+        out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
       if (!machine.system.empty()) c.sizes = compare(std::move(points), machine);
     }
   } catch (const SpecError& error) {
@@ -271,7 +282,8 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   if (!table && !c.info.says_anything && !words) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
-    std::erase_if(c.curve, [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
+    std::erase_if(c.curve,
+                  [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
   c.judged = diagnosis::judge(c.sizes, c.guessed);
   if (c.system) out.system = c.system->name;
   out.system_guessed = c.guessed;

@@ -1,8 +1,9 @@
 /// \file judge.cpp
-/// When a table counts as slow. For each size x = measured / upper end of the prediction's 5-95 % interval. Large messages are slow when x is above
-/// 1.15 both at the size of the best bus bandwidth and at the median of the sizes within a factor of 16 of the largest: a dip, or a fall at one end,
-/// is a matter of shape (rules_curve.cpp). Small ones are slow when x is above 5 at the median of three sizes up to 64 KiB: launching from the host,
-/// which calibrations from graphs do not hold, costs a few times the operation (all-to-all, a launch to every peer, still more: not judged). A machine told from the log alone gets 1.35 for 1.15.
+/// When a table counts as slow. For each size x = measured / upper end of the prediction's 5-95 % interval. Large messages are slow when x
+/// is above 1.15 both at the size of the best bus bandwidth and at the median of the sizes within a factor of 16 of the largest: a dip, or
+/// a fall at one end, is a matter of shape (rules_curve.cpp). Small ones are slow when x is above 5 at the median of three sizes up to 64
+/// KiB: launching from the host, which calibrations from graphs do not hold, costs a few times the operation (all-to-all, a launch to every
+/// peer, still more: not judged). A machine told from the log alone gets 1.35 for 1.15.
 
 #include "diagnose/context.hpp"
 
@@ -24,8 +25,8 @@ double median_beyond(std::vector<const ComparedSize*>& sizes) {
   return beyond(*sizes[(sizes.size() - 1) / 2]);
 }
 
-/// NCCL's send and receive move 16 bytes at a time where both ends are aligned; parts that are not take a path many times slower, which is the
-/// size's fault and not the machine's.
+/// NCCL's send and receive move 16 bytes at a time where both ends are aligned; parts that are not take a path many times slower, which is
+/// the size's fault and not the machine's.
 bool misaligned(const ComparedSize& one) {
   if (one.operation.collective != Collective::all_to_all || one.ranks < 2) return false;
   const auto part = static_cast<long long>(one.operation.bytes.value()) / one.ranks;
@@ -46,8 +47,7 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, double allowed) 
   out.compared = true;
   out.at = *std::max_element(upper.begin(), upper.end(), [](const ComparedSize* a, const ComparedSize* b) { return a->bus < b->bus; });
   out.ratio = out.at->measured / out.at->predicted;
-  if (top >= smallest_large)
-    out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
+  if (top >= smallest_large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > margin_of_small;
   return out;
 }

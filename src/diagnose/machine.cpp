@@ -1,7 +1,7 @@
 /// \file machine.cpp
 /// Which described machine a log was made on, told by what it lists: GPU names in nccl-tests' rank list, or "8x B200" in what people write.
-/// One node is its GPUs' usual board. Several nodes need their adapters: Amazon's by the plugin's name, others by count and rate in NCCL's own
-/// topology dump. What stays open is not guessed.
+/// One node is its GPUs' usual board. Several nodes need their adapters: Amazon's by the plugin's name, others by count and rate in NCCL's
+/// own topology dump. What stays open is not guessed.
 
 #include "diagnose/context.hpp"
 
@@ -43,7 +43,8 @@ constexpr std::array boards{
 const Board* board_of(std::string_view text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   for (const Board& board : boards)
-    if (has(board.words[0]) && (board.words[1].empty() || has(board.words[1])) && (board.without.empty() || !has(board.without))) return &board;
+    if (has(board.words[0]) && (board.words[1].empty() || has(board.words[1])) && (board.without.empty() || !has(board.without)))
+      return &board;
   return nullptr;
 }
 

@@ -47,12 +47,30 @@ struct UnitName {
   std::string_view name;
   double factor;
 };
-constexpr std::array<UnitName, 14> rate_units{{{"GB/s", 1e9}, {"GBps", 1e9}, {"GB/sec", 1e9}, {"GiB/s", 1024.0 * 1024 * 1024}, {"MB/s", 1e6},
-                                               {"TB/s", 1e12}, {"Gb/s", 1.25e8}, {"Gbps", 1.25e8}, {"Gbit/s", 1.25e8}, {"Gb/sec", 1.25e8},
-                                               {"Gbits/s", 1.25e8}, {"Mb/s", 1.25e5}, {"Mbps", 1.25e5}, {"Tb/s", 1.25e11}}};
+constexpr std::array<UnitName, 14> rate_units{{{"GB/s", 1e9},
+                                               {"GBps", 1e9},
+                                               {"GB/sec", 1e9},
+                                               {"GiB/s", 1024.0 * 1024 * 1024},
+                                               {"MB/s", 1e6},
+                                               {"TB/s", 1e12},
+                                               {"Gb/s", 1.25e8},
+                                               {"Gbps", 1.25e8},
+                                               {"Gbit/s", 1.25e8},
+                                               {"Gb/sec", 1.25e8},
+                                               {"Gbits/s", 1.25e8},
+                                               {"Mb/s", 1.25e5},
+                                               {"Mbps", 1.25e5},
+                                               {"Tb/s", 1.25e11}}};
 constexpr std::array<UnitName, 3> time_units{{{"us", 1e-6}, {"usec", 1e-6}, {"ms", 1e-3}}};
-constexpr std::array<UnitName, 9> size_units{{{"B", 1}, {"KB", 1024}, {"MB", 1048576}, {"GB", 1073741824}, {"KiB", 1024}, {"MiB", 1048576},
-                                              {"GiB", 1073741824}, {"M", 1048576}, {"G", 1073741824}}};
+constexpr std::array<UnitName, 9> size_units{{{"B", 1},
+                                              {"KB", 1024},
+                                              {"MB", 1048576},
+                                              {"GB", 1073741824},
+                                              {"KiB", 1024},
+                                              {"MiB", 1048576},
+                                              {"GiB", 1073741824},
+                                              {"M", 1048576},
+                                              {"G", 1073741824}}};
 
 template <std::size_t N>
 double factor_in(const std::array<UnitName, N>& units, std::string_view name) {
@@ -97,8 +115,8 @@ std::string version_in(std::string_view token) {
 }
 
 bool is_variable(std::string_view token) {
-  return token.find('=') != std::string_view::npos && (token.starts_with("NCCL_") || token.starts_with("RCCL_") || token.starts_with("UCX_") ||
-                                                       token.starts_with("FI_"));
+  return token.find('=') != std::string_view::npos &&
+         (token.starts_with("NCCL_") || token.starts_with("RCCL_") || token.starts_with("UCX_") || token.starts_with("FI_"));
 }
 
 /// A number of nodes in words: "2 nodes", "4-5 nodes", "single node", "two nodes", "six-node".
@@ -331,7 +349,8 @@ class Reader {
       Quoted q;
       q.line = quote(whole);
       read_label(label, q);
-      if (label.empty() && comment && !out_.empty() && out_.back().line.number == q.line.number) q = out_.back();  // "..., 420 (5), 440 (6)"
+      if (label.empty() && comment && !out_.empty() && out_.back().line.number == q.line.number)
+        q = out_.back();  // "..., 420 (5), 440 (6)"
       const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
       const std::string folded = lower(label);
       const bool last = i + 1 == tokens.size() || (tokens[i + 1].front() == '(');
@@ -340,9 +359,9 @@ class Reader {
       } else if (time > 0) {
         q.seconds = number->value * time;
       } else if (number->rest.empty() && last && comment && telling(q) &&
-                 (bare || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos || folded.find("busbw") != std::string::npos ||
-                  (!q.version.empty() && label.ends_with(":")) || (!q.version.empty() && !glued.empty()) ||
-                  (!q.algorithm.empty() && (label.ends_with(":") || label.empty())))) {
+                 (bare || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos ||
+                  folded.find("busbw") != std::string::npos || (!q.version.empty() && label.ends_with(":")) ||
+                  (!q.version.empty() && !glued.empty()) || (!q.algorithm.empty() && (label.ends_with(":") || label.empty())))) {
         q.rate = number->value * 1e9;
       } else if (!number->rest.empty() || !comment || q.algorithm.empty() || !label.ends_with(":")) {
         continue;

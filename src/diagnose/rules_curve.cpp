@@ -1,7 +1,7 @@
 /// \file rules_curve.cpp
-/// What the shape of bandwidth over size, and its distance from the prediction, say: a collapse is packets lost, a dip a wrong switch point, one
-/// n-th of the adapters' rate the other adapters missing, a half one of two links, PCIe's rate a node without NVLink, the ring's rate a switch
-/// that does not reduce. The rates are those of the described machine.
+/// What the shape of bandwidth over size, and its distance from the prediction, say: a collapse is packets lost, a dip a wrong switch
+/// point, one n-th of the adapters' rate the other adapters missing, a half one of two links, PCIe's rate a node without NVLink, the ring's
+/// rate a switch that does not reduce. The rates are those of the described machine.
 
 #include "diagnose/context.hpp"
 
@@ -37,10 +37,11 @@ std::optional<Clue> collapse(const Context& c) {
     double after = 0;
     for (std::size_t j = i + 1; j < rows.size(); ++j) after = std::max(after, rows[j]->bus);
     if (after > rows[i]->bus / 3) continue;
-    const std::string shape = fmt::format("{} (line {}), then {} and never above {} again", at_size(*rows[i]), rows[i]->line, at_size(*rows[i + 1]),
-                                          gigabytes(after));
+    const std::string shape = fmt::format("{} (line {}), then {} and never above {} again", at_size(*rows[i]), rows[i]->line,
+                                          at_size(*rows[i + 1]), gigabytes(after));
     if (c.one_node())
-      return Clue{{Cause::other, 0.5, shape, "is something else using the links at these sizes? Memory, clocks, another job"}, Weight::proof};
+      return Clue{{Cause::other, 0.5, shape, "is something else using the links at these sizes? Memory, clocks, another job"},
+                  Weight::proof};
     return Clue{{Cause::roce_untuned, 0.75, shape + ": more in flight than the fabric buffers, so packets are dropped and sent again",
                  "PFC and ECN on every hop, drop counters; fewer nodes below one leaf as a test; congestion control, routing"},
                 Weight::proof};
@@ -65,8 +66,8 @@ std::optional<Clue> dip(const Context& c) {
     for (std::size_t j = i + 2; j < rows.size(); ++j) later = std::max(later, rows[j]->bus);
     if (later < 1.1 * rows[i]->bus) continue;
     return Clue{{Cause::algorithm_choice, 0.65,
-                 fmt::format("{} (line {}), {}, later {} again: a switch point between two algorithms or protocols", at_size(*rows[i]), rows[i]->line,
-                             at_size(*rows[i + 1]), gigabytes(later)),
+                 fmt::format("{} (line {}), {}, later {} again: a switch point between two algorithms or protocols", at_size(*rows[i]),
+                             rows[i]->line, at_size(*rows[i + 1]), gigabytes(later)),
                  "time these sizes with NCCL_ALGO and NCCL_PROTO forced; a tuner plugin moves the switch (`fabricost tune`)"},
                 Weight::hint};
   }
@@ -91,15 +92,17 @@ bool direct_seen(const Context& c) {
 
 std::optional<Clue> rate_of_tcp(const Context& c) {
   if (!slow_between_nodes(c) || c.judged.ratio < 2.2 || rdma_seen(c)) return std::nullopt;
-  return Clue{{Cause::tcp_fallback, c.judged.ratio < 2.8 ? 0.45 : 0.6, fmt::format("{}: slower by {:.3g}, as sockets are", against(c), c.judged.ratio),
+  return Clue{{Cause::tcp_fallback, c.judged.ratio < 2.8 ? 0.45 : 0.6,
+               fmt::format("{}: slower by {:.3g}, as sockets are", against(c), c.judged.ratio),
                "run with NCCL_DEBUG=INFO: \"Using network\" must name the fabric, not Socket"},
               Weight::hint};
 }
 std::optional<Clue> rate_without_gpu_direct(const Context& c) {
   if (!slow_between_nodes(c) || direct_seen(c) || c.judged.ratio < 1.4) return std::nullopt;
-  return Clue{{Cause::gdr_off, 0.5, fmt::format("{}: slower by {:.3g}; staging in host memory costs a half and more", against(c), c.judged.ratio),
-               "NCCL_DEBUG=INFO must say GDRDMA behind \"via NET/...\""},
-              Weight::hint};
+  return Clue{
+      {Cause::gdr_off, 0.5, fmt::format("{}: slower by {:.3g}; staging in host memory costs a half and more", against(c), c.judged.ratio),
+       "NCCL_DEBUG=INFO must say GDRDMA behind \"via NET/...\""},
+      Weight::hint};
 }
 std::optional<Clue> rate_of_one_adapter(const Context& c) {
   if (!slow_between_nodes(c)) return std::nullopt;
@@ -109,10 +112,11 @@ std::optional<Clue> rate_of_one_adapter(const Context& c) {
   for (const int used : {1, 2}) {
     if (used * 2 >= nic->endpoints) break;
     if (std::fabs(c.judged.at->bus / (used * one) - 1) < 0.25)
-      return Clue{{Cause::rail_missing, 0.65,
-                   fmt::format("{}: {} of {} adapters would give {}", against(c), used, nic->endpoints, gigabytes(used * one)),
-                   "\"via NET/...\" lines must name every adapter; topology file and plugin of the platform; ibstat for ports that are down"},
-                  Weight::hint};
+      return Clue{
+          {Cause::rail_missing, 0.65,
+           fmt::format("{}: {} of {} adapters would give {}", against(c), used, nic->endpoints, gigabytes(used * one)),
+           "\"via NET/...\" lines must name every adapter; topology file and plugin of the platform; ibstat for ports that are down"},
+          Weight::hint};
   }
   return std::nullopt;
 }
@@ -126,9 +130,10 @@ std::optional<Clue> rate_of_a_taper(const Context& c) {
   if (!slow_between_nodes(c) || c.judged.ratio >= 2.8) return std::nullopt;
   const Tier* nic = c.system->tier(TierRole::nic);
   const bool ethernet = nic != nullptr && nic->transport == Transport::roce;
-  return Clue{{ethernet ? Cause::roce_untuned : Cause::oversubscription, 0.4, fmt::format("{}: a factor of {:.3g}", against(c), c.judged.ratio),
-               "pairs of nodes below one leaf against pairs across; ECN and PFC; adaptive routing"},
-              Weight::hint};
+  return Clue{
+      {ethernet ? Cause::roce_untuned : Cause::oversubscription, 0.4, fmt::format("{}: a factor of {:.3g}", against(c), c.judged.ratio),
+       "pairs of nodes below one leaf against pairs across; ECN and PFC; adaptive routing"},
+      Weight::hint};
 }
 std::optional<Clue> channels_are_few(const Context& c) {
   if (!c.judged.slow || !c.system || c.judged.ratio >= 2.8) return std::nullopt;
@@ -139,8 +144,8 @@ std::optional<Clue> channels_are_few(const Context& c) {
               Weight::hint};
 }
 
-/// The ring's own prediction fits where in-switch reduction was to run. Looked at wherever the constants were measured, because the interval
-/// widens beyond; what is named is one definite thing, so being outside the interval is enough on a machine that was named.
+/// The ring's own prediction fits where in-switch reduction was to run. Looked at wherever the constants were measured, because the
+/// interval widens beyond; what is named is one definite thing, so being outside the interval is enough on a machine that was named.
 std::optional<Clue> rate_of_the_ring(const Context& c) {
   if (!c.judged.compared || !c.system || c.judged.at->operation.nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
   int switched = 0, as_ring = 0;
@@ -156,8 +161,8 @@ std::optional<Clue> rate_of_the_ring(const Context& c) {
       if (one.measured < 1.02 * chosen.high || one.measured < ring.low / 1.1 || one.measured > ring.high * 1.15) continue;
       ++as_ring;
       example = fmt::format("{} at {} where reduction in the switch gives {} (at least {}) and a ring {}", gigabytes(one.bus),
-                            size_text(one.operation.bytes), gigabytes(chosen.bus_bandwidth().value()), gigabytes(one.bus * one.measured / chosen.high),
-                            gigabytes(ring.bus_bandwidth().value()));
+                            size_text(one.operation.bytes), gigabytes(chosen.bus_bandwidth().value()),
+                            gigabytes(one.bus * one.measured / chosen.high), gigabytes(ring.bus_bandwidth().value()));
     } catch (const RequestError&) {
       return std::nullopt;
     }
@@ -174,8 +179,8 @@ std::optional<Clue> rate_of_pcie(const Context& c) {
   if (up == nullptr || host == nullptr || up->kind == TierKind::host) return std::nullopt;
   if (c.judged.at->bus > 1.1 * host->bandwidth.value.value()) return std::nullopt;
   return Clue{{Cause::nvlink_not_used, 0.6,
-               fmt::format("{}: no more than one PCIe link carries ({}), so {} is not used", against(c), gigabytes(host->bandwidth.value.value()),
-                           up->name.view()),
+               fmt::format("{}: no more than one PCIe link carries ({}), so {} is not used", against(c),
+                           gigabytes(host->bandwidth.value.value()), up->name.view()),
                "nvidia-smi nvlink -s; \"via P2P\" in NCCL's lines; NCCL_P2P_DISABLE, NCCL_P2P_LEVEL"},
               Weight::hint};
 }
@@ -191,7 +196,8 @@ std::optional<Clue> narrow_pcie(const Context& c) {
   if (!slow_inside(c)) return std::nullopt;
   const Tier* up = c.system->tier(TierRole::scale_up);
   if (up == nullptr || up->kind != TierKind::host || c.judged.ratio < 1.5) return std::nullopt;
-  return Clue{{Cause::pcie_downgraded, 0.45, fmt::format("{}: a factor of {:.3g}; a link trained to half its width or an earlier generation", against(c), c.judged.ratio),
+  return Clue{{Cause::pcie_downgraded, 0.45,
+               fmt::format("{}: a factor of {:.3g}; a link trained to half its width or an earlier generation", against(c), c.judged.ratio),
                "lspci -vv under load: LnkSta against LnkCap of every GPU and bridge"},
               Weight::hint};
 }
@@ -202,11 +208,12 @@ std::optional<Clue> only_small_sizes(const Context& c) {
   for (const ComparedSize& one : c.sizes)
     if (one.predicted > 0 && one.operation.bytes.value() <= 64 * kibibyte && small == nullptr) small = &one;
   if (small == nullptr) return std::nullopt;
-  return Clue{{Cause::cpu_launch_bound, 0.6,
-               fmt::format("{} takes {} where {} gives {}, and large sizes are fine: the host launches too late", size_text(small->operation.bytes),
-                           time_text(Time::from_value(small->measured)), c.system->name, time_text(Time::from_value(small->predicted))),
-               "CUDA graphs; cores for the ranks and NCCL's proxies (--bind-to numa); no other work on them"},
-              Weight::hint};
+  return Clue{
+      {Cause::cpu_launch_bound, 0.6,
+       fmt::format("{} takes {} where {} gives {}, and large sizes are fine: the host launches too late", size_text(small->operation.bytes),
+                   time_text(Time::from_value(small->measured)), c.system->name, time_text(Time::from_value(small->predicted))),
+       "CUDA graphs; cores for the ranks and NCCL's proxies (--bind-to numa); no other work on them"},
+      Weight::hint};
 }
 
 /// Without a machine to compare with: inside a node NCCL's own latency is 10 to 30 us, through host memory included.
@@ -219,9 +226,11 @@ std::optional<Clue> late_launches(const Context& c) {
   std::sort(times.begin(), times.end());
   const double usual = times[times.size() / 2];
   if (usual < 60 * microsecond) return std::nullopt;
-  return Clue{{Cause::cpu_launch_bound, 0.5, fmt::format("{} for a few bytes inside a node, where 10 to 30 us are usual: the host is late", time_text(Time::from_value(usual))),
-               "CUDA graphs; cores for the ranks and NCCL's proxies (--bind-to numa); no synchronising after every call"},
-              Weight::hint};
+  return Clue{
+      {Cause::cpu_launch_bound, 0.5,
+       fmt::format("{} for a few bytes inside a node, where 10 to 30 us are usual: the host is late", time_text(Time::from_value(usual))),
+       "CUDA graphs; cores for the ranks and NCCL's proxies (--bind-to numa); no synchronising after every call"},
+      Weight::hint};
 }
 
 /// NVLink needs many channels to be filled; two or four are what NCCL makes for PCIe.
@@ -239,8 +248,8 @@ std::optional<Clue> few_channels_on_nvlink(const Context& c) {
 std::optional<Clue> nothing_but_small(const Context& c) {
   if (c.system || c.curve.size() < 2 || c.largest() > mebibyte || c.info.messages > 20 || c.expected.rate > 0) return std::nullopt;
   return Clue{{Cause::small_message, 0.3,
-               fmt::format("the largest size is {}, where latency decides and {} says nothing about links", size_text(Bytes::from_value(c.largest())),
-                           gigabytes(c.best_bus())),
+               fmt::format("the largest size is {}, where latency decides and {} says nothing about links",
+                           size_text(Bytes::from_value(c.largest())), gigabytes(c.best_bus())),
                "measure up to several GiB (-e 8G)"},
               Weight::hint};
 }
@@ -249,11 +258,12 @@ std::optional<Clue> nothing_but_small(const Context& c) {
 std::optional<Clue> flat_and_low(const Context& c) {
   constexpr double half_pcie3 = 7.9e9;
   const auto rows = large_rows(c);
-  if (c.judged.compared || rows.size() < 3 || c.largest() < 64 * mebibyte || c.best_bus() > half_pcie3 || !c.info.net.empty()) return std::nullopt;
+  if (c.judged.compared || rows.size() < 3 || c.largest() < 64 * mebibyte || c.best_bus() > half_pcie3 || !c.info.net.empty())
+    return std::nullopt;
   if (rows.front()->bus < 0.7 * c.best_bus() || c.nodes() > 1 || c.info.has(io::Sign::verbs_missing)) return std::nullopt;
   return Clue{{Cause::no_p2p_shm, 0.35,
-               fmt::format("flat from {} to {}: less than half a PCIe 3 x16 link, as copies through host memory are", at_size(*rows.front()),
-                           at_size(*rows.back())),
+               fmt::format("flat from {} to {}: less than half a PCIe 3 x16 link, as copies through host memory are",
+                           at_size(*rows.front()), at_size(*rows.back())),
                "NCCL_DEBUG=INFO: \"via P2P\" or \"via SHM\"? Give --system for a comparison"},
               Weight::hint};
 }
@@ -272,17 +282,32 @@ std::optional<Clue> message_too_small(const Context& c) {
   const double shown = c.best_bus();
   if (shown >= 0.95 * c.expected.rate || c.judged.slow) return std::nullopt;
   return Clue{{Cause::small_message, 0.7,
-               fmt::format("the largest size is {}: {} is a matter of latency there, not of bandwidth", size_text(Bytes::from_value(c.largest())),
-                           gigabytes(shown)),
+               fmt::format("the largest size is {}: {} is a matter of latency there, not of bandwidth",
+                           size_text(Bytes::from_value(c.largest())), gigabytes(shown)),
                "measure up to several GiB (-e 8G) before comparing with a bandwidth; batch small messages"},
-              Weight::proof};
+              Weight::hint};
 }
 
-constexpr std::array rules{Rule{collapse}, Rule{collapse_in_the_network}, Rule{dip}, Rule{rate_of_tcp}, Rule{rate_without_gpu_direct},
-                           Rule{rate_of_one_adapter}, Rule{rate_of_half}, Rule{rate_of_a_taper}, Rule{channels_are_few}, Rule{rate_of_the_ring},
-                           Rule{rate_of_pcie}, Rule{rate_of_shared_memory}, Rule{narrow_pcie}, Rule{only_small_sizes}, Rule{flat_and_low},
-                           Rule{starved_threads}, Rule{message_too_small}, Rule{late_launches},
-                           Rule{few_channels_on_nvlink}, Rule{nothing_but_small}};
+constexpr std::array rules{Rule{collapse},
+                           Rule{collapse_in_the_network},
+                           Rule{dip},
+                           Rule{rate_of_tcp},
+                           Rule{rate_without_gpu_direct},
+                           Rule{rate_of_one_adapter},
+                           Rule{rate_of_half},
+                           Rule{rate_of_a_taper},
+                           Rule{channels_are_few},
+                           Rule{rate_of_the_ring},
+                           Rule{rate_of_pcie},
+                           Rule{rate_of_shared_memory},
+                           Rule{narrow_pcie},
+                           Rule{only_small_sizes},
+                           Rule{flat_and_low},
+                           Rule{starved_threads},
+                           Rule{message_too_small},
+                           Rule{late_launches},
+                           Rule{few_channels_on_nvlink},
+                           Rule{nothing_but_small}};
 
 }  // namespace
 

@@ -74,12 +74,15 @@ std::optional<Clue> gdr_off(const Context& c) {
                   Weight::proof};
   const Seen& off = c.info.seen(Sign::gdr_off_nic);
   if (off.times > 0 && fabric.direct == 0)
-    return Clue{{Cause::gdr_off, 0.9, cited(off),
-                 "load nvidia-peermem (or nv_peer_mem) against the installed OFED, or use DMA-BUF (open kernel modules, kernel 5.12); check "
-                 "/sys/kernel/mm/memory_peers; a NCCL older than the driver's module path needs an update"},
-                Weight::proof};
-  if (const Seen& ring = c.info.seen(Sign::no_gdr_ring); ring.times > 0 && c.nodes() > 1 && !c.info.network.starts_with("Socket") && fabric.direct == 0)
-    return Clue{{Cause::gdr_off, 0.6, cited(ring) + ": the rings run without GPUDirect RDMA", "check nvidia-peermem or DMA-BUF, and NCCL_NET_GDR_LEVEL"},
+    return Clue{
+        {Cause::gdr_off, 0.9, cited(off),
+         "load nvidia-peermem (or nv_peer_mem) against the installed OFED, or use DMA-BUF (open kernel modules, kernel 5.12); check "
+         "/sys/kernel/mm/memory_peers; a NCCL older than the driver's module path needs an update"},
+        Weight::proof};
+  if (const Seen& ring = c.info.seen(Sign::no_gdr_ring);
+      ring.times > 0 && c.nodes() > 1 && !c.info.network.starts_with("Socket") && fabric.direct == 0)
+    return Clue{{Cause::gdr_off, 0.6, cited(ring) + ": the rings run without GPUDirect RDMA",
+                 "check nvidia-peermem or DMA-BUF, and NCCL_NET_GDR_LEVEL"},
                 Weight::hint};
   if (fabric.times > 0 && fabric.direct == 0 && !over_sockets(c.info))
     return Clue{{Cause::gdr_off, 0.6,
@@ -101,13 +104,15 @@ std::optional<Clue> acs(const Context& c) {
                  "switch ACS off in the BIOS, or setpci ECAP_ACS+0x6.w=0000 on every PCIe bridge after each boot"},
                 Weight::proof};
   if (const Seen& word = c.info.seen(Sign::acs_word); word.times > 0)
-    return Clue{{Cause::acs_enabled, 0.6, cited(word), "check lspci -vvv for ACSCtl with SrcValid+ or ReqRedir+ on the bridges"}, Weight::proof};
-  if (const Seen& error = c.info.seen(Sign::protection_error); error.times > 0)
-    return Clue{{Cause::acs_enabled, 0.6,
-                 cited(error) + ": the adapter could not reach the memory it was told to; with GPUDirect that is mostly ACS or the IOMMU between "
-                                "GPU and adapter",
-                 "switch ACS (and the IOMMU) off; NCCL_NET_GDR_LEVEL=LOC runs without GPUDirect, as a test"},
+    return Clue{{Cause::acs_enabled, 0.6, cited(word), "check lspci -vvv for ACSCtl with SrcValid+ or ReqRedir+ on the bridges"},
                 Weight::proof};
+  if (const Seen& error = c.info.seen(Sign::protection_error); error.times > 0)
+    return Clue{
+        {Cause::acs_enabled, 0.6,
+         cited(error) + ": the adapter could not reach the memory it was told to; with GPUDirect that is mostly ACS or the IOMMU between "
+                        "GPU and adapter",
+         "switch ACS (and the IOMMU) off; NCCL_NET_GDR_LEVEL=LOC runs without GPUDirect, as a test"},
+        Weight::proof};
   return std::nullopt;
 }
 std::optional<Clue> acs_or_iommu_behind_refusal(const Context& c) {
@@ -117,10 +122,22 @@ std::optional<Clue> acs_or_iommu_behind_refusal(const Context& c) {
                "boot with iommu=pt, or intel_iommu=off / amd_iommu=off"},
               Weight::proof};
 }
+std::optional<Clue> hang_with_acs(const Context& c) {
+  const Seen& hang = c.info.seen(Sign::p2p_hang);
+  if (hang.times == 0) return std::nullopt;
+  return Clue{{Cause::acs_enabled, 0.86, cited(hang) + ": transfers between devices that never arrive are redirected ones",
+               "lspci -vvv for ACSCtl with SrcValid+ or ReqRedir+; switch ACS off on the bridges"},
+              Weight::proof};
+}
 std::optional<Clue> iommu(const Context& c) {
+  if (const Seen& hang = c.info.seen(Sign::p2p_hang); hang.times > 0)
+    return Clue{{Cause::iommu, 0.88, cited(hang) + ": transfers between devices that never arrive were translated to nowhere",
+                 "boot with iommu=pt, or intel_iommu=off / amd_iommu=off"},
+                Weight::proof};
   const Seen& word = c.info.seen(Sign::iommu_word);
   if (word.times == 0) return std::nullopt;
-  return Clue{{Cause::iommu, 0.7, cited(word), "boot with iommu=pt, or intel_iommu=off / amd_iommu=off, and check lspci for ACS"}, Weight::proof};
+  return Clue{{Cause::iommu, 0.7, cited(word), "boot with iommu=pt, or intel_iommu=off / amd_iommu=off, and check lspci for ACS"},
+              Weight::proof};
 }
 
 /// GPUDirect refused for distance: the adapter sits elsewhere.
@@ -145,8 +162,8 @@ std::optional<Clue> far_adapter(const Context& c) {
   const bool crosses_network = !c.info.net.empty();
   if (far && direct && nic > 0 && shown > 0 && shown < 0.75 * nic && crosses_network)
     return Clue{{Cause::nic_wrong_numa, 0.7,
-                 fmt::format("{}: GPU and adapter meet in the CPU ({}); {} of the adapter's {} arrive, {:.0f} %", cited(c.info.widest_path_line), path,
-                             gigabytes(shown), gigabytes(nic), 100 * shown / nic),
+                 fmt::format("{}: GPU and adapter meet in the CPU ({}); {} of the adapter's {} arrive, {:.0f} %",
+                             cited(c.info.widest_path_line), path, gigabytes(shown), gigabytes(nic), 100 * shown / nic),
                  "put GPU and adapter below one PCIe switch; compare with a one-way operation such as broadcast"},
                 Weight::proof};
   int rows = 0, far_rows = 0;
@@ -188,18 +205,23 @@ std::optional<Clue> tcp(const Context& c) {
   const bool inside = nodes == 1 || (nodes == 0 && !uses && (info.peer > 0 || info.shared_memory > 0));
   if (nodes <= 1 && info.setting("NCCL_P2P_DISABLE") != nullptr) return std::nullopt;  // sockets as a substitute for P2P
   if (const Seen& provider = info.seen(Sign::tcp_provider); provider.times > 0 && !inside)
-    return Clue{{Cause::tcp_fallback, 0.85, cited(provider), "choose the fabric's own provider (FI_PROVIDER=efa, cxi, verbs) and install it in the image"},
+    return Clue{{Cause::tcp_fallback, 0.85, cited(provider),
+                 "choose the fabric's own provider (FI_PROVIDER=efa, cxi, verbs) and install it in the image"},
                 Weight::proof};
   if (!uses && !named && !broken) return std::nullopt;
   if (inside) return std::nullopt;
   LogLine line = uses ? info.net.at("Socket").first : info.network_line.number > 0 ? info.network_line : info.interfaces_line;
   if (broken && (!uses || info.seen(Sign::verbs_missing).first.number < line.number)) line = info.seen(Sign::verbs_missing).first;
-  return Clue{{Cause::tcp_fallback, uses ? 0.85 : broken ? 0.85 : 0.7,
-               cited(line) + ": traffic between nodes goes over TCP sockets" +
-                   (broken && uses ? "; " + cited(info.seen(Sign::verbs_missing)) : std::string{}),
-               "make the RDMA devices visible (in containers /dev/infiniband and CAP_IPC_LOCK), install libibverbs or the fabric's network plugin "
-               "(aws-ofi-nccl, cxi, FasTrak), unset NCCL_IB_DISABLE and NCCL_NET"},
-              Weight::proof};
+  return Clue{
+      {Cause::tcp_fallback,
+       uses     ? 0.85
+       : broken ? 0.85
+                : 0.7,
+       cited(line) + ": traffic between nodes goes over TCP sockets" +
+           (broken && uses ? "; " + cited(info.seen(Sign::verbs_missing)) : std::string{}),
+       "make the RDMA devices visible (in containers /dev/infiniband and CAP_IPC_LOCK), install libibverbs or the fabric's network plugin "
+       "(aws-ofi-nccl, cxi, FasTrak), unset NCCL_IB_DISABLE and NCCL_NET"},
+      Weight::proof};
 }
 
 /// Fewer adapters at work than there are.
@@ -213,17 +235,18 @@ std::optional<Clue> idle_rails(const Context& c) {
     const std::string names = fmt::format("{}", fmt::join(used, ", "));
     const bool few = info.channels > 0 && info.channels < static_cast<int>(there);
     if (there >= 2 && used.size() < there && few)
-      return Clue{{Cause::rail_missing, 0.75,
-                   fmt::format("{}; {}: {} channels over adapters {} of {}, so the others carry nothing", cited(info.channels_line), cited(use.first),
-                               info.channels, names, there),
-                   "check that the topology NCCL sees has all adapters (NCCL_TOPO_DUMP_FILE), load the platform's plugin and topology file"},
-                  Weight::proof};
+      return Clue{
+          {Cause::rail_missing, 0.75,
+           fmt::format("{}; {}: {} channels over adapters {} of {}, so the others carry nothing", cited(info.channels_line),
+                       cited(use.first), info.channels, names, there),
+           "check that the topology NCCL sees has all adapters (NCCL_TOPO_DUMP_FILE), load the platform's plugin and topology file"},
+          Weight::proof};
     // most logs are cut: connections prove something only where all channels are among them
     const bool all = use.channels.size() >= there || (info.channels > 0 && static_cast<int>(use.channels.size()) >= info.channels);
     if (there >= 2 && used.size() * 2 <= there && use.times >= 3 && all)
       return Clue{{Cause::rail_missing, sockets ? 0.9 : 0.7,
-                   fmt::format("{}; {}: {} are listed, {} connections use only {}", cited(sockets ? info.interfaces_line : info.adapters_line),
-                               cited(use.first), there, use.times, names),
+                   fmt::format("{}; {}: {} are listed, {} connections use only {}",
+                               cited(sockets ? info.interfaces_line : info.adapters_line), cited(use.first), there, use.times, names),
                    sockets ? "NCCL counts ports of one card as one adapter: name both in NCCL_SOCKET_IFNAME, or raise NCCL_NSOCKS_PERTHREAD"
                            : "check routing and the adapters NCCL leaves out (NCCL_IB_HCA, NCCL_CROSS_NIC), and the fabric's own plugin"},
                   Weight::proof};
@@ -237,29 +260,34 @@ std::optional<Clue> idle_rails(const Context& c) {
                   Weight::proof};
     // eight GPUs, two channels, one adapter: the plugin showed NCCL no topology
     if (!sockets && used.size() == 1 && info.channels > 0 && info.channels <= 2 && (local > 2 || info.ranks > 8))
-      return Clue{{Cause::rail_missing, 0.8,
-                   fmt::format("{}; {}: {} channels, all over adapter {}, for {} ranks", cited(info.channels_line), cited(use.first), info.channels,
-                               names, info.ranks),
-                   "machines with several adapters need the platform's topology: update the network plugin (it sets NCCL_TOPO_FILE), or set it"},
-                  Weight::proof};
+      return Clue{
+          {Cause::rail_missing, 0.8,
+           fmt::format("{}; {}: {} channels, all over adapter {}, for {} ranks", cited(info.channels_line), cited(use.first), info.channels,
+                       names, info.ranks),
+           "machines with several adapters need the platform's topology: update the network plugin (it sets NCCL_TOPO_FILE), or set it"},
+          Weight::proof};
   }
   const io::Setting* chosen = info.setting("NCCL_IB_HCA");
   const bool alone = info.adapters.size() == 1;
   const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
   const bool several = nic != nullptr ? nic->endpoints > 1 : true;
   const bool crosses = c.nodes() != 1;
-  if (alone && several && crosses && info.adapters.front().find("bond") == std::string::npos && (local > 1 || local == 0) && c.ranks() != 2 &&
-      !over_sockets(info))
-    return Clue{{Cause::rail_missing, nic != nullptr ? 0.8 : chosen != nullptr ? 0.6 : 0.55,
+  if (alone && several && crosses && info.adapters.front().find("bond") == std::string::npos && (local > 1 || local == 0) &&
+      c.ranks() != 2 && !over_sockets(info))
+    return Clue{{Cause::rail_missing,
+                 nic != nullptr      ? 0.8
+                 : chosen != nullptr ? 0.6
+                                     : 0.55,
                  cited(info.adapters_line) + (nic != nullptr ? fmt::format(": one adapter where {} has {}", c.system->name, nic->endpoints)
                                                              : std::string{": one adapter for all GPUs of the node"}),
                  "see ibstat for ports that are down, and NCCL_IB_HCA; GPUs far from the one adapter have no GPUDirect path"},
                 Weight::hint};
   if (nic != nullptr && info.adapters.size() > 1 && static_cast<int>(info.adapters.size()) < nic->endpoints && crosses)
-    return Clue{{Cause::rail_missing, 0.75,
-                 fmt::format("{}: {} adapters where {} has {}", cited(info.adapters_line), info.adapters.size(), c.system->name, nic->endpoints),
-                 "see ibstat for ports that are down, and NCCL_IB_HCA"},
-                Weight::hint};
+    return Clue{
+        {Cause::rail_missing, 0.75,
+         fmt::format("{}: {} adapters where {} has {}", cited(info.adapters_line), info.adapters.size(), c.system->name, nic->endpoints),
+         "see ibstat for ports that are down, and NCCL_IB_HCA"},
+        Weight::hint};
   return std::nullopt;
 }
 
@@ -275,8 +303,8 @@ std::optional<Clue> unused_adapters_in_topology(const Context& c) {
   const Fabric fabric = fabric_of(c.info);
   if (nets.size() < 2 || fabric.times < 2 || fabric.devices.size() != 1) return std::nullopt;
   return Clue{{Cause::rail_missing, 0.65,
-               fmt::format("{}: the topology has at least {} adapters, {} connections use one ({})", cited(first), nets.size(), fabric.times,
-                           cited(fabric.first)),
+               fmt::format("{}: the topology has at least {} adapters, {} connections use one ({})", cited(first), nets.size(),
+                           fabric.times, cited(fabric.first)),
                "load the platform's network plugin and topology file"},
               Weight::proof};
 }
@@ -290,21 +318,24 @@ std::optional<Clue> topology_without_connections(const Context& c) {
       if (first.number == 0) first = link.line;
     }
   if (nets.size() < 2 || !c.info.net.empty() || !c.curve.empty()) return std::nullopt;
-  return Clue{{Cause::rail_missing, 0.3,
-               fmt::format("{}: adapters below the same PCIe switches as the GPUs; the log does not show whether the channels use all of them",
-                           cited(first)),
-               "compare \"via NET/...\" lines with the adapters of the dump: every one should appear"},
-              Weight::hint};
+  return Clue{
+      {Cause::rail_missing, 0.3,
+       fmt::format("{}: adapters below the same PCIe switches as the GPUs; the log does not show whether the channels use all of them",
+                   cited(first)),
+       "compare \"via NET/...\" lines with the adapters of the dump: every one should appear"},
+      Weight::hint};
 }
 
 std::optional<Clue> fabric_trouble(const Context& c) {
   if (const Seen& retries = c.info.seen(Sign::retries_exceeded); retries.times > 0)
-    return Clue{{Cause::roce_untuned, 0.8,
-                 cited(retries) + ": the other side did not acknowledge in time: packets are dropped, or a route or MTU does not fit",
-                 "same MTU on every port and switch, PFC and ECN on RoCE, NCCL_IB_GID_INDEX of the right network, NCCL_IB_TIMEOUT=22 as a test"},
-                Weight::proof};
+    return Clue{
+        {Cause::roce_untuned, 0.8,
+         cited(retries) + ": the other side did not acknowledge in time: packets are dropped, or a route or MTU does not fit",
+         "same MTU on every port and switch, PFC and ECN on RoCE, NCCL_IB_GID_INDEX of the right network, NCCL_IB_TIMEOUT=22 as a test"},
+        Weight::proof};
   if (const Seen& mtu = c.info.seen(Sign::mtu_word); mtu.times > 0)
-    return Clue{{Cause::roce_untuned, 0.65, cited(mtu), "same MTU (4096 in verbs, 9000 in Ethernet) on every port and switch"}, Weight::proof};
+    return Clue{{Cause::roce_untuned, 0.65, cited(mtu), "same MTU (4096 in verbs, 9000 in Ethernet) on every port and switch"},
+                Weight::proof};
   if (const Seen& drops = c.info.seen(Sign::drops); drops.times > 0)
     return Clue{{Cause::roce_untuned, 0.55, cited(drops), "PFC or global pause and ECN on every hop; look at the switches' drop counters"},
                 Weight::proof};
@@ -313,31 +344,37 @@ std::optional<Clue> fabric_trouble(const Context& c) {
 std::optional<Clue> queue_pairs(const Context& c) {
   if (const Seen& failed = c.info.seen(Sign::queue_pair_failed); failed.times > 0)
     return Clue{{Cause::other, 0.6, cited(failed) + ": the two ports do not reach each other",
-                 "check which ports are joined, NCCL_IB_GID_INDEX, NCCL_IB_HCA, and NCCL_IB_SUBNET_AWARE_ROUTING where networks are separate; a stale "
+                 "check which ports are joined, NCCL_IB_GID_INDEX, NCCL_IB_HCA, and NCCL_IB_SUBNET_AWARE_ROUTING where networks are "
+                 "separate; a stale "
                  "/etc/nccl.conf has this effect, too"},
                 Weight::proof};
   if (const Seen& failed = c.info.seen(Sign::memory_lock_failed); failed.times > 0)
-    return Clue{{Cause::other, 0.55, cited(failed) + ": memory could not be locked or registered", "ulimit -l unlimited; in containers CAP_IPC_LOCK"},
+    return Clue{{Cause::other, 0.55, cited(failed) + ": memory could not be locked or registered",
+                 "ulimit -l unlimited; in containers CAP_IPC_LOCK"},
                 Weight::proof};
   if (const Seen& event = c.info.seen(Sign::port_event); event.times > 0)
-    return Clue{{Cause::half_rate_link, 0.5, cited(event) + ": a port changed its state during the run", "look for flapping links and bad cables"},
-                Weight::proof};
+    return Clue{
+        {Cause::half_rate_link, 0.5, cited(event) + ": a port changed its state during the run", "look for flapping links and bad cables"},
+        Weight::proof};
   return std::nullopt;
 }
 std::optional<Clue> fabric_words(const Context& c) {
   const Seen& seen = c.info.seen(Sign::fabric_words);
   if (seen.times == 0) return std::nullopt;
-  return Clue{{Cause::oversubscription, 0.45, cited(seen), "compare pairs of nodes below one leaf with pairs across; adaptive routing, rail order"},
-              Weight::hint};
+  return Clue{
+      {Cause::oversubscription, 0.45, cited(seen), "compare pairs of nodes below one leaf with pairs across; adaptive routing, rail order"},
+      Weight::hint};
 }
 
 std::optional<Clue> half_rate(const Context& c) {
   if (const Seen& half = c.info.seen(Sign::half_width); half.times > 0)
-    return Clue{{Cause::half_rate_link, 0.8, cited(half) + ": the port runs with fewer lanes than it has", "reseat or change the cable; see mlxlink"},
+    return Clue{{Cause::half_rate_link, 0.8, cited(half) + ": the port runs with fewer lanes than it has",
+                 "reseat or change the cable; see mlxlink"},
                 Weight::proof};
-  const bool bonded = std::any_of(c.info.adapters.begin(), c.info.adapters.end(),
-                                  [](const std::string& a) { return a.find("bond") != std::string::npos; });
-  if (const Seen& bond = c.info.seen(Sign::bond); (bond.times > 0 || bonded) && !c.info.network.starts_with("Socket") && !over_sockets(c.info))
+  const bool bonded =
+      std::any_of(c.info.adapters.begin(), c.info.adapters.end(), [](const std::string& a) { return a.find("bond") != std::string::npos; });
+  if (const Seen& bond = c.info.seen(Sign::bond);
+      (bond.times > 0 || bonded) && !c.info.network.starts_with("Socket") && !over_sockets(c.info))
     return Clue{{Cause::half_rate_link, c.info.interfaces.empty() ? 0.65 : 0.4,
                  (bond.times > 0 ? cited(bond) : cited(c.info.adapters_line)) +
                      ": a bonded port; one queue pair is pinned to one of its members, half of the rate",
@@ -345,7 +382,8 @@ std::optional<Clue> half_rate(const Context& c) {
                 Weight::hint};
   if (c.info.fastest_port > 1.5 * c.info.slowest_port && c.info.slowest_port >= 25)
     return Clue{{Cause::half_rate_link, 0.7,
-                 fmt::format("{}: {:.4g} Gbit/s where another port has {:.4g}", cited(c.info.slowest_port_line), c.info.slowest_port, c.info.fastest_port),
+                 fmt::format("{}: {:.4g} Gbit/s where another port has {:.4g}", cited(c.info.slowest_port_line), c.info.slowest_port,
+                             c.info.fastest_port),
                  "ibstat on every node: all ports at the same rate and width; leave the slower ones out (NCCL_IB_HCA)"},
                 Weight::hint};
   LogLine slower;
@@ -369,7 +407,8 @@ std::optional<Clue> half_rate(const Context& c) {
 
 std::optional<Clue> pcie(const Context& c) {
   if (const Seen& down = c.info.seen(Sign::link_downgraded); down.times > 0)
-    return Clue{{Cause::pcie_downgraded, 0.85, cited(down), "read LnkSta under load (idle links slow down by themselves); reseat, check risers and BIOS"},
+    return Clue{{Cause::pcie_downgraded, 0.85, cited(down),
+                 "read LnkSta under load (idle links slow down by themselves); reseat, check risers and BIOS"},
                 Weight::proof};
   if (const Seen& chipset = c.info.seen(Sign::chipset_path); chipset.times > 0)
     return Clue{{Cause::pcie_downgraded, 0.75, cited(chipset) + ": its lanes are shared with everything behind the chipset",
@@ -378,7 +417,8 @@ std::optional<Clue> pcie(const Context& c) {
   return std::nullopt;
 }
 
-/// PCIe links in NCCL's dump: one bogus (below a single lane of PCIe 1, 0.25 GB/s) misleads the search; one slower than its siblings is degraded.
+/// PCIe links in NCCL's dump: one bogus (below a single lane of PCIe 1, 0.25 GB/s) misleads the search; one slower than its siblings is
+/// degraded.
 std::optional<Clue> pcie_in_topology(const Context& c) {
   double most = 0;
   const io::TopologyLink* least = nullptr;
@@ -396,9 +436,10 @@ std::optional<Clue> pcie_in_topology(const Context& c) {
                  "show the guest the host's NUMA nodes and PCIe switches, or give NCCL_TOPO_FILE from bare metal with the guest's bus ids"},
                 Weight::proof};
   if (most > 3 * least->rate && least->to.starts_with("GPU"))
-    return Clue{{Cause::pcie_downgraded, 0.7, fmt::format("{}: {:.3g} GB/s where another link has {:.3g}", cited(least->line), least->rate, most),
-                 "lspci -vv: LnkSta against LnkCap of this GPU and the bridges above it"},
-                Weight::proof};
+    return Clue{
+        {Cause::pcie_downgraded, 0.7, fmt::format("{}: {:.3g} GB/s where another link has {:.3g}", cited(least->line), least->rate, most),
+         "lspci -vv: LnkSta against LnkCap of this GPU and the bridges above it"},
+        Weight::proof};
   return std::nullopt;
 }
 
@@ -441,7 +482,8 @@ std::optional<Clue> nvlink_in_pairs(const Context& c) {
   const double peers = static_cast<double>(linked) / gpus;
   if (peers > 2) return std::nullopt;
   return Clue{{Cause::nvlink_not_used, 0.85,
-               fmt::format("{}: NVLink joins each GPU to {:.2g} other only; a ring over more GPUs crosses PCIe or the sockets", cited(mixed->line), peers),
+               fmt::format("{}: NVLink joins each GPU to {:.2g} other only; a ring over more GPUs crosses PCIe or the sockets",
+                           cited(mixed->line), peers),
                "keep tensor-parallel groups inside a bridged pair; no setting changes the wiring"},
               Weight::proof};
 }
@@ -450,26 +492,31 @@ std::optional<Clue> peer_to_peer(const Context& c) {
   const auto& info = c.info;
   const int nodes = c.nodes();
   if (const Seen& refused = info.seen(Sign::p2p_refused); refused.times > 0)
-    return Clue{{Cause::no_p2p_shm, 0.8, cited(refused), "check the driver's peer access, IOMMU and ACS; in containers give all GPUs to each process"},
+    return Clue{{Cause::no_p2p_shm, 0.8, cited(refused),
+                 "check the driver's peer access, IOMMU and ACS; in containers give all GPUs to each process"},
                 Weight::proof};
   if (const Seen& failed = info.seen(Sign::shm_failed); failed.times > 0)
-    return Clue{{Cause::no_p2p_shm, 0.8, cited(failed), "give the container more shared memory (--shm-size=1g, --ipc=host)"}, Weight::proof};
+    return Clue{{Cause::no_p2p_shm, 0.8, cited(failed), "give the container more shared memory (--shm-size=1g, --ipc=host)"},
+                Weight::proof};
   const bool local_network = !info.net.empty() && nodes == 1 && info.peer == 0;
   if (local_network || info.local_net.number > 0) {
     const LogLine& line = info.local_net.number > 0 ? info.local_net : info.net.begin()->second.first;
     return Clue{{Cause::no_p2p_shm, 0.75, cited(line) + ": ranks of one node talk over the network",
-                 "give the containers one IPC namespace and all GPUs, and the same host name (NCCL_HOSTID); unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"},
+                 "give the containers one IPC namespace and all GPUs, and the same host name (NCCL_HOSTID); unset NCCL_P2P_DISABLE and "
+                 "NCCL_SHM_DISABLE"},
                 Weight::proof};
   }
   const Seen& unsupported = info.seen(Sign::p2p_unsupported);
   const io::Setting* disabled = info.setting("NCCL_P2P_DISABLE");
   if (info.shared_memory > 0 && info.peer == 0) {
-    const bool known_without = c.system && c.system->tier(TierRole::scale_up) != nullptr && c.system->tier(TierRole::scale_up)->kind == TierKind::host;
-    return Clue{{Cause::no_p2p_shm, disabled != nullptr ? 0.7 : 0.65,
-                 cited(info.shared_memory_line) + ": every connection inside the node is staged in shared memory, none goes from GPU to GPU" +
-                     (unsupported.times > 0 ? "; " + cited(unsupported) : std::string{}),
-                 "look for NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, IOMMU, ACS and the container's IPC; nvidia-smi topo -p2p r"},
-                disabled != nullptr || !known_without ? Weight::proof : Weight::hint};
+    const bool known_without =
+        c.system && c.system->tier(TierRole::scale_up) != nullptr && c.system->tier(TierRole::scale_up)->kind == TierKind::host;
+    return Clue{
+        {Cause::no_p2p_shm, disabled != nullptr ? 0.7 : 0.65,
+         cited(info.shared_memory_line) + ": every connection inside the node is staged in shared memory, none goes from GPU to GPU" +
+             (unsupported.times > 0 ? "; " + cited(unsupported) : std::string{}),
+         "look for NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, IOMMU, ACS and the container's IPC; nvidia-smi topo -p2p r"},
+        disabled != nullptr || !known_without ? Weight::proof : Weight::hint};
   }
   return std::nullopt;
 }
@@ -477,7 +524,8 @@ std::optional<Clue> peer_to_peer(const Context& c) {
 std::optional<Clue> no_multicast(const Context& c) {
   const Seen& missing = c.info.seen(Sign::nvls_missing);
   const Seen& failed = c.info.has(Sign::nvls_failed) ? c.info.seen(Sign::nvls_failed) : c.info.seen(Sign::fabric_manager);
-  const char* remedy = "recent driver, fabric manager running, in containers the NVSwitch devices and IMEX channels; unset NCCL_NVLS_ENABLE=0";
+  const char* remedy =
+      "recent driver, fabric manager running, in containers the NVSwitch devices and IMEX channels; unset NCCL_NVLS_ENABLE=0";
   const auto can = c.multicasts();
   if (failed.times > 0 && can.value_or(true)) return Clue{{Cause::nvls_off, 0.75, cited(failed), remedy}, Weight::proof};
   const int local = c.ranks_per_node();
@@ -489,8 +537,9 @@ std::optional<Clue> no_multicast(const Context& c) {
   bool eight = local >= 8;
   if (local == 0 || c.info.rank_lines.size() < 2) eight = c.info.rank_lines.empty() || local >= 8 || c.info.rank_lines.size() == 1;
   if (!eight) return std::nullopt;
-  return Clue{{Cause::nvls_off, 0.85, cited(missing) + ": the GPU could, so all-reduce runs a ring instead of reducing in the switch", remedy},
-              Weight::proof};
+  return Clue{
+      {Cause::nvls_off, 0.85, cited(missing) + ": the GPU could, so all-reduce runs a ring instead of reducing in the switch", remedy},
+      Weight::proof};
 }
 
 // ---- the run itself
@@ -502,7 +551,8 @@ std::optional<Clue> two_runs_in_one(const Context& c) {
   for (const io::RankLine& one : c.info.rank_lines)
     if (hosts[one.rank].insert(one.host).second && hosts[one.rank].size() == 2 && one.rank == 0 && second == nullptr) second = &one;
   if (second == nullptr) return std::nullopt;
-  return Clue{{Cause::other, 0.9, cited(second->line) + ": a second rank 0 on another host: each host ran its own test and the network was never used",
+  return Clue{{Cause::other, 0.9,
+               cited(second->line) + ": a second rank 0 on another host: each host ran its own test and the network was never used",
                "build nccl-tests with MPI=1 and start it with the mpirun it was built for"},
               Weight::proof};
 }
@@ -511,7 +561,8 @@ std::optional<Clue> host_side(const Context& c) {
   if (const Seen& seen = c.info.seen(Sign::numa_balancing); seen.times > 0)
     return Clue{{Cause::other, 0.75, cited(seen), "echo 0 > /proc/sys/kernel/numa_balancing"}, Weight::proof};
   if (const Seen& seen = c.info.seen(Sign::core_binding); seen.times > 0)
-    return Clue{{Cause::other, 0.6, cited(seen) + ": a process bound to one core shares it with NCCL's own threads", "mpirun --bind-to numa (or none)"},
+    return Clue{{Cause::other, 0.6, cited(seen) + ": a process bound to one core shares it with NCCL's own threads",
+                 "mpirun --bind-to numa (or none)"},
                 Weight::hint};
   if (const Seen& seen = c.info.seen(Sign::throttled); seen.times > 0)
     return Clue{{Cause::other, 0.5, cited(seen), "nvidia-smi -q -d PERFORMANCE: clocks, power and temperature under load"}, Weight::hint};
@@ -539,7 +590,8 @@ std::optional<Clue> nvlink_down(const Context& c) {
     links = links || link.kind == "NVL" || link.kind == "C2C";
   }
   bool board = false;
-  for (const io::RankLine& one : c.info.rank_lines) board = board || one.gpu.find("SXM") != std::string::npos || one.gpu.find("HBM3") != std::string::npos;
+  for (const io::RankLine& one : c.info.rank_lines)
+    board = board || one.gpu.find("SXM") != std::string::npos || one.gpu.find("HBM3") != std::string::npos;
   if (!gpus || links || !board || c.ranks_per_node() < 2) return std::nullopt;
   return Clue{{Cause::nvlink_not_used, 0.65, "NCCL's topology lists the GPUs and no NVLink, which boards of this kind have",
                "nvidia-smi nvlink -s; fabric manager; in guests the NVSwitches have to be passed on"},
@@ -548,7 +600,8 @@ std::optional<Clue> nvlink_down(const Context& c) {
 std::optional<Clue> launches(const Context& c) {
   const Seen& seen = c.info.seen(Sign::launch_blocking);
   if (seen.times == 0) return std::nullopt;
-  return Clue{{Cause::cpu_launch_bound, 0.6, cited(seen), "capture the calls in a CUDA graph; time with events over many calls, not with a wait after each"},
+  return Clue{{Cause::cpu_launch_bound, 0.6, cited(seen),
+               "capture the calls in a CUDA graph; time with events over many calls, not with a wait after each"},
               Weight::hint};
 }
 std::optional<Clue> ran_without_multi_node_nvlink(const Context& c) {
@@ -558,14 +611,34 @@ std::optional<Clue> ran_without_multi_node_nvlink(const Context& c) {
               Weight::proof};
 }
 
-constexpr std::array rules{Rule{gdr_off},         Rule{acs},          Rule{acs_or_iommu_behind_refusal},
-                           Rule{iommu},           Rule{far_adapter},  Rule{tcp}, Rule{refused_for_distance},
-                           Rule{idle_rails},      Rule{unused_adapters_in_topology}, Rule{topology_without_connections},
-                           Rule{fabric_trouble},  Rule{queue_pairs},  Rule{fabric_words},
-                           Rule{half_rate},       Rule{pcie},         Rule{pcie_in_topology},
-                           Rule{virtual_machine}, Rule{nvlink_in_pairs}, Rule{peer_to_peer},
-                           Rule{no_multicast},    Rule{two_runs_in_one}, Rule{host_side},
-                           Rule{launches},        Rule{late_ranks}, Rule{odd_build}, Rule{nvlink_down}, Rule{ran_without_multi_node_nvlink}};
+constexpr std::array rules{Rule{gdr_off},
+                           Rule{acs},
+                           Rule{acs_or_iommu_behind_refusal},
+                           Rule{iommu},
+                           Rule{far_adapter},
+                           Rule{tcp},
+                           Rule{refused_for_distance},
+                           Rule{hang_with_acs},
+                           Rule{idle_rails},
+                           Rule{unused_adapters_in_topology},
+                           Rule{topology_without_connections},
+                           Rule{fabric_trouble},
+                           Rule{queue_pairs},
+                           Rule{fabric_words},
+                           Rule{half_rate},
+                           Rule{pcie},
+                           Rule{pcie_in_topology},
+                           Rule{virtual_machine},
+                           Rule{nvlink_in_pairs},
+                           Rule{peer_to_peer},
+                           Rule{no_multicast},
+                           Rule{two_runs_in_one},
+                           Rule{host_side},
+                           Rule{launches},
+                           Rule{late_ranks},
+                           Rule{odd_build},
+                           Rule{nvlink_down},
+                           Rule{ran_without_multi_node_nvlink}};
 
 }  // namespace
 

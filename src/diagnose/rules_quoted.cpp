@@ -1,6 +1,6 @@
 /// \file rules_quoted.cpp
-/// Figures that differ in one thing only are an experiment: the version, a variable, the algorithm, the pair of nodes, their number, the wire
-/// without NCCL. What the experiment changed is the cause.
+/// Figures that differ in one thing only are an experiment: the version, a variable, the algorithm, the pair of nodes, their number, the
+/// wire without NCCL. What the experiment changed is the cause.
 
 #include "diagnose/context.hpp"
 
@@ -68,8 +68,8 @@ std::optional<Clue> slower_version(const Context& c) {
   }
   if (fast == nullptr) return std::nullopt;
   return Clue{{Cause::bug_in_version, 0.65,
-               fmt::format("{} {} gives {}, {} {}: a factor of {:.3g} by the library alone", fast->label == slow->label ? "version" : "", fast->version,
-                           shown(*fast), slow->version == fast->version ? "unchanged" : slow->version, shown(*slow), most),
+               fmt::format("{} {} gives {}, {} {}: a factor of {:.3g} by the library alone", fast->label == slow->label ? "version" : "",
+                           fast->version, shown(*fast), slow->version == fast->version ? "unchanged" : slow->version, shown(*slow), most),
                fmt::format("use {} or the newest release; look for the change in NCCL's release notes", fast->version)},
               Weight::proof};
 }
@@ -80,8 +80,8 @@ std::optional<Clue> version_lost_a_path(const Context& c) {
       if (!a.version.empty() && !b.version.empty() && alike(a, b) && a.settings.empty() && b.settings.empty() && b.rate > 0 &&
           numbers_of(a.version) < numbers_of(b.version) && a.rate > 4 * b.rate)
         return Clue{{Cause::gdr_off, 0.45,
-                     fmt::format("{} gives {}, {} {}: a factor of {:.3g} looks like a path lost, GPUDirect RDMA first", a.version, shown(a), b.version,
-                                 shown(b), a.rate / b.rate),
+                     fmt::format("{} gives {}, {} {}: a factor of {:.3g} looks like a path lost, GPUDirect RDMA first", a.version, shown(a),
+                                 b.version, shown(b), a.rate / b.rate),
                      "compare the \"via NET/...\" lines of both versions for GDRDMA, and \"Using network\""},
                     Weight::proof};
   return std::nullopt;
@@ -113,7 +113,7 @@ constexpr std::array mended{Mended{"NCCL_NET_GDR_READ", Cause::gdr_off},
                             Mended{"NCCL_CROSS_NIC", Cause::rail_missing},
                             Mended{"NCCL_TOPO_FILE", Cause::container_vm_topology},
                             Mended{"NCCL_P2P_DISABLE", Cause::iommu},
-                            Mended{"NCCL_P2P_LEVEL", Cause::container_vm_topology},
+                            Mended{"NCCL_P2P_LEVEL", Cause::no_p2p_shm},
                             Mended{"NCCL_IB_TC", Cause::roce_untuned},
                             Mended{"NCCL_IB_TIMEOUT", Cause::roce_untuned},
                             Mended{"NCCL_IB_GID_INDEX", Cause::roce_untuned},
@@ -153,7 +153,8 @@ std::optional<Clue> algorithms(const Context& c) {
       if (!(a.by_default && !b.by_default) || !alike(a, b)) continue;
       if (b.rate > 1.1 * a.rate)
         return Clue{{Cause::algorithm_choice, 0.85,
-                     fmt::format("{} is the default and gives {}, {} {}: a factor of {:.3g}", a.algorithm, shown(a), b.algorithm, shown(b), b.rate / a.rate),
+                     fmt::format("{} is the default and gives {}, {} {}: a factor of {:.3g}", a.algorithm, shown(a), b.algorithm, shown(b),
+                                 b.rate / a.rate),
                      fmt::format("NCCL_ALGO={} for these sizes, or a tuner plugin (`fabricost tune`)", b.algorithm)},
                     Weight::proof};
     }
@@ -170,8 +171,8 @@ std::optional<Clue> algorithms(const Context& c) {
     if (least->label != most->label || most->rate < 1.1 * least->rate) continue;
     if (least->algorithm == most->algorithm && least->protocol == most->protocol) continue;
     return Clue{{Cause::algorithm_choice, 0.7,
-                 fmt::format("at {}: {} {} gives {}, {} {} {}", size_text(Bytes::from_value(bytes)), least->algorithm, least->protocol, shown(*least),
-                             most->algorithm, most->protocol, shown(*most)),
+                 fmt::format("at {}: {} {} gives {}, {} {} {}", size_text(Bytes::from_value(bytes)), least->algorithm, least->protocol,
+                             shown(*least), most->algorithm, most->protocol, shown(*most)),
                  "force the faster pair for these sizes, or a tuner plugin (`fabricost tune`)"},
                 Weight::proof};
   }
@@ -184,18 +185,21 @@ std::optional<Clue> beyond_the_ring(const Context& c) {
   for (const Quoted& q : c.quoted) {
     if (q.rate <= 0) continue;
     if (q.algorithm == "ring" && (ring == nullptr || q.rate > ring->rate) && !q.by_default) ring = &q;
-    const bool better = q.algorithm == "tree" || q.algorithm == "nvls" || q.algorithm == "nvlstree" || (q.algorithm.empty() && q.by_default);
+    const bool better =
+        q.algorithm == "tree" || q.algorithm == "nvls" || q.algorithm == "nvlstree" || (q.algorithm.empty() && q.by_default);
     if (better && (other == nullptr || q.rate > other->rate)) other = &q;
   }
   if (ring == nullptr || other == nullptr || other->rate < 1.15 * ring->rate || other->rate > 2.3 * ring->rate) return std::nullopt;
   const bool in_switch = other->algorithm.starts_with("nvls");
-  return Clue{{Cause::expected_value_wrong, 0.75,
-               fmt::format("healthy: a ring gives {}, {} {}. {}", shown(*ring), other->algorithm.empty() ? "the default" : other->algorithm, shown(*other),
-                           in_switch ? "The switch reduces, so each GPU sends (n+1)/n parts where the formula counts 2(n-1)/n: bus bandwidth may reach "
-                                       "2(n-1)/(n+1) of a link's rate"
-                                     : "A tree between two nodes sends every byte once where the formula counts 2(n-1)/n: up to twice the network's rate"),
-               "none needed: force NCCL_ALGO=RING for a figure to compare with the links"},
-              Weight::defence};
+  return Clue{
+      {Cause::expected_value_wrong, 0.75,
+       fmt::format(
+           "healthy: a ring gives {}, {} {}. {}", shown(*ring), other->algorithm.empty() ? "the default" : other->algorithm, shown(*other),
+           in_switch ? "The switch reduces, so each GPU sends (n+1)/n parts where the formula counts 2(n-1)/n: bus bandwidth may reach "
+                       "2(n-1)/(n+1) of a link's rate"
+                     : "A tree between two nodes sends every byte once where the formula counts 2(n-1)/n: up to twice the network's rate"),
+       "none needed: force NCCL_ALGO=RING for a figure to compare with the links"},
+      Weight::defence};
 }
 
 std::optional<Clue> pairs_of_nodes(const Context& c) {
@@ -203,7 +207,8 @@ std::optional<Clue> pairs_of_nodes(const Context& c) {
   for (const Quoted& q : c.quoted)
     if (!q.pair.first.empty() && q.rate > 0 && !q.perftest) pairs.push_back(&q);
   if (pairs.size() < 2) return std::nullopt;
-  const auto [least, most] = std::minmax_element(pairs.begin(), pairs.end(), [](const Quoted* a, const Quoted* b) { return a->rate < b->rate; });
+  const auto [least, most] =
+      std::minmax_element(pairs.begin(), pairs.end(), [](const Quoted* a, const Quoted* b) { return a->rate < b->rate; });
   if ((*most)->rate < 1.25 * (*least)->rate) return std::nullopt;
   const double middle = std::sqrt((*most)->rate * (*least)->rate);
   std::map<std::string, int> in_slow, in_fast;
@@ -215,10 +220,11 @@ std::optional<Clue> pairs_of_nodes(const Context& c) {
     ++where[q->pair.second];
   }
   const auto suspect = std::max_element(in_slow.begin(), in_slow.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::string figures = fmt::format("{},{} {}, {},{} {}", (*least)->pair.first, (*least)->pair.second, shown(**least), (*most)->pair.first,
-                                          (*most)->pair.second, shown(**most));
+  const std::string figures = fmt::format("{},{} {}, {},{} {}", (*least)->pair.first, (*least)->pair.second, shown(**least),
+                                          (*most)->pair.first, (*most)->pair.second, shown(**most));
   if (slow >= 2 && suspect->second >= 2 && !in_fast.contains(suspect->first))
-    return Clue{{Cause::stragglers, 0.75, fmt::format("{} is in {} of {} slow pairs and in no fast one; {}", suspect->first, suspect->second, slow, figures),
+    return Clue{{Cause::stragglers, 0.75,
+                 fmt::format("{} is in {} of {} slow pairs and in no fast one; {}", suspect->first, suspect->second, slow, figures),
                  "take that node out, compare its topology dump, clocks and adapters with a fast node's"},
                 Weight::proof};
   return Clue{{Cause::oversubscription, 0.65, figures + ": the same nodes are fast with other partners, so the way between differs",
@@ -231,7 +237,8 @@ std::optional<Clue> pairs_of_nodes_otherwise(const Context& c) {
   Finding f = first->finding;
   f.cause = f.cause == Cause::stragglers ? Cause::oversubscription : Cause::stragglers;
   f.confidence -= 0.25;
-  f.remedy = f.cause == Cause::stragglers ? "try each node with further partners: one that is slow with all of them is the fault" : "check routing between the slow pairs";
+  f.remedy = f.cause == Cause::stragglers ? "try each node with further partners: one that is slow with all of them is the fault"
+                                          : "check routing between the slow pairs";
   return Clue{f, Weight::proof};
 }
 
@@ -245,16 +252,17 @@ std::optional<Clue> falls_with_nodes(const Context& c) {
   if (by_nodes.size() >= 3) {
     const Quoted* third = std::next(by_nodes.begin())->second;
     if (last->rate < 0.85 * third->rate)
-      return Clue{{Cause::oversubscription, 0.75,
-                   fmt::format("{} nodes {}, {} nodes {}, {} nodes {}: a step after two nodes is the tree's, the fall after it the network's",
-                               two->nodes, shown(*two), third->nodes, shown(*third), last->nodes, shown(*last)),
-                   "one pair after another with NCCL_ALGO=RING; PFC and ECN on RoCE; taper and routing"},
-                  Weight::proof};
+      return Clue{
+          {Cause::oversubscription, 0.75,
+           fmt::format("{} nodes {}, {} nodes {}, {} nodes {}: a step after two nodes is the tree's, the fall after it the network's",
+                       two->nodes, shown(*two), third->nodes, shown(*third), last->nodes, shown(*last)),
+           "one pair after another with NCCL_ALGO=RING; PFC and ECN on RoCE; taper and routing"},
+          Weight::proof};
   }
   if (two->nodes != 2 || last->rate < 0.45 * two->rate) return std::nullopt;
   return Clue{{Cause::expected_value_wrong, 0.6,
-               fmt::format("2 nodes {}, {} nodes {}: a tree between two nodes shows up to twice the network's rate, more nodes cannot", shown(*two),
-                           last->nodes, shown(*last)),
+               fmt::format("2 nodes {}, {} nodes {}: a tree between two nodes shows up to twice the network's rate, more nodes cannot",
+                           shown(*two), last->nodes, shown(*last)),
                "compare both with NCCL_ALGO=RING"},
               Weight::defence};
 }
@@ -276,13 +284,15 @@ std::optional<Clue> wire_faster_than_library(const Context& c) {
   }
   const double wire = std::max(all, one);
   if (wire <= 0 || library <= 0 || library > 0.75 * wire) return std::nullopt;
-  const std::string evidence = fmt::format("the adapters alone carry {}, NCCL moves {} of it, {:.0f} %{}", gigabytes(wire), where, 100 * library / wire,
-                                           nodes > 0 ? fmt::format(" on {} nodes", nodes) : std::string{});
+  const std::string evidence = fmt::format("the adapters alone carry {}, NCCL moves {} of it, {:.0f} %{}", gigabytes(wire), where,
+                                           100 * library / wire, nodes > 0 ? fmt::format(" on {} nodes", nodes) : std::string{});
   if (c.info.has(io::Sign::bond))
-    return Clue{{Cause::half_rate_link, 0.75, evidence + "; " + cited(c.info.seen(io::Sign::bond)) + ": few queue pairs load one member of the bond",
+    return Clue{{Cause::half_rate_link, 0.75,
+                 evidence + "; " + cited(c.info.seen(io::Sign::bond)) + ": few queue pairs load one member of the bond",
                  "NCCL_IB_QPS_PER_CONNECTION=4 with NCCL_IB_SPLIT_DATA_ON_QPS=0, or unbond the ports"},
                 Weight::proof};
-  return Clue{{Cause::gdr_off, 0.55, evidence + ": the way between GPU and adapter is the slow part (ib_write_bw without --use_cuda does not use it)",
+  return Clue{{Cause::gdr_off, 0.55,
+               evidence + ": the way between GPU and adapter is the slow part (ib_write_bw without --use_cuda does not use it)",
                "ib_write_bw --use_cuda; GDRDMA in NCCL's lines; nvidia-peermem; ACS and ATS"},
               Weight::proof};
 }
@@ -291,7 +301,8 @@ std::optional<Clue> wire_faster_in_a_guest(const Context& c) {
   if (!base || base->finding.cause != Cause::gdr_off) return std::nullopt;
   const bool guest = c.info.has(io::Sign::virtual_machine);
   return Clue{{Cause::container_vm_topology, guest ? 0.65 : 0.5, base->finding.evidence,
-               "in guests and containers: show PCIe switches and NUMA nodes, or NCCL_TOPO_FILE; ATS on the adapters, ACS direct translated on the bridges"},
+               "in guests and containers: show PCIe switches and NUMA nodes, or NCCL_TOPO_FILE; ATS on the adapters, ACS direct translated "
+               "on the bridges"},
               Weight::proof};
 }
 
@@ -304,8 +315,8 @@ std::optional<Clue> one_gpu_slower(const Context& c) {
   }
   if (least == nullptr || most->rate < 1.4 * least->rate) return std::nullopt;
   return Clue{{Cause::pcie_downgraded, 0.65,
-               fmt::format("{}-{} {}, {}-{} {}: one GPU's way is narrower", least->gpus[0], least->gpus[1], shown(*least), most->gpus[0], most->gpus[1],
-                           shown(*most)),
+               fmt::format("{}-{} {}, {}-{} {}: one GPU's way is narrower", least->gpus[0], least->gpus[1], shown(*least), most->gpus[0],
+                           most->gpus[1], shown(*most)),
                "lspci -vv: LnkSta against LnkCap up to the root, under load; a slot of the CPU rather than the chipset"},
               Weight::proof};
 }
@@ -324,8 +335,8 @@ std::optional<Clue> adapters_lose_together(const Context& c) {
   const double times = all->rate / one->rate, whole = std::ceil(times - 0.03);
   if (times > 0.95 * whole) return std::nullopt;
   return Clue{{Cause::other, 0.4,
-               fmt::format("one adapter {}, all {}: {:.3g} times as much, where {:.0f} adapters would give {}", shown(*one), shown(*all), times, whole,
-                           gigabytes(whole * one->rate)),
+               fmt::format("one adapter {}, all {}: {:.3g} times as much, where {:.0f} adapters would give {}", shown(*one), shown(*all),
+                           times, whole, gigabytes(whole * one->rate)),
                "two by two: which adapters lose when they run together? PCIe switches they share, NUMA nodes, leaf switches"},
               Weight::proof};
 }
@@ -370,9 +381,11 @@ std::optional<Clue> as_predicted(const Context& c) {
   if (!c.system || !c.curve.empty() || c.nodes() > 1) return std::nullopt;
   const Quoted* best = nullptr;
   for (const Quoted& q : c.quoted)
-    if (q.rate > 0 && !q.perftest && q.nodes <= 1 && q.settings.empty() && q.pair.first.empty() && (best == nullptr || q.rate > best->rate)) best = &q;
+    if (q.rate > 0 && !q.perftest && q.nodes <= 1 && q.settings.empty() && q.pair.first.empty() && (best == nullptr || q.rate > best->rate))
+      best = &q;
   if (best == nullptr) return std::nullopt;
-  const Operation op = AllReduce{.bytes = Bytes::from_value(4.0 * 1024 * mebibyte), .ranks = c.system->gpus_per_node, .dtype = DataType::single};
+  const Operation op =
+      AllReduce{.bytes = Bytes::from_value(4.0 * 1024 * mebibyte), .ranks = c.system->gpus_per_node, .dtype = DataType::single};
   Prediction p;
   try {
     p = predict(*c.system, op);
@@ -388,10 +401,14 @@ std::optional<Clue> as_predicted(const Context& c) {
               Weight::defence};
 }
 
-constexpr std::array rules{Rule{slower_version}, Rule{version_lost_a_path}, Rule{setting_that_helps}, Rule{algorithms}, Rule{beyond_the_ring},
-                           Rule{pairs_of_nodes}, Rule{pairs_of_nodes_otherwise}, Rule{falls_with_nodes}, Rule{wire_faster_than_library},
-                           Rule{wire_faster_in_a_guest}, Rule{one_gpu_slower}, Rule{adapters_lose_together}, Rule{another_driver}, Rule{rare_stalls},
-                           Rule{rare_stalls_otherwise}, Rule{as_predicted}};
+constexpr std::array rules{Rule{slower_version},           Rule{version_lost_a_path},
+                           Rule{setting_that_helps},       Rule{algorithms},
+                           Rule{beyond_the_ring},          Rule{pairs_of_nodes},
+                           Rule{pairs_of_nodes_otherwise}, Rule{falls_with_nodes},
+                           Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},
+                           Rule{one_gpu_slower},           Rule{adapters_lose_together},
+                           Rule{another_driver},           Rule{rare_stalls},
+                           Rule{rare_stalls_otherwise},    Rule{as_predicted}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 /// \file rules_settings.cpp
-/// What a variable set in the environment does to a run, by NCCL's own documentation of its environment variables. One table: name, when its
-/// value matters, what it causes.
+/// What a variable set in the environment does to a run, by NCCL's own documentation of its environment variables. One table: name, when
+/// its value matters, what it causes.
 
 #include "diagnose/context.hpp"
 
@@ -22,6 +22,9 @@ std::string upper(std::string_view text) {
 }
 bool is_off(const std::string& v, const Context&) { return v == "0"; }
 bool is_on(const std::string& v, const Context&) { return v == "1"; }
+/// One rank a node has no neighbour to copy to.
+bool parts_neighbours(const std::string& v, const Context& c) { return v == "1" && (c.nodes() <= 1 || c.ranks_per_node() != 1); }
+bool leaves_no_way(const std::string& v, const Context& c) { return parts_neighbours(v, c) && c.info.peer == 0; }
 bool is_socket(const std::string& v, const Context&) { return upper(v) == "SOCKET"; }
 bool is_nowhere(const std::string& v, const Context&) { return v == "0" || upper(v) == "LOC"; }
 bool is_narrow(const std::string& v, const Context&) {
@@ -54,8 +57,9 @@ bool gives_up_choice(const std::string& v, const Context& c) {
 bool breaks_rack(const std::string& v, const Context& c) {
   if (v != "0") return false;
   const bool rack = c.system && c.system->domain > c.system->gpus_per_node;
-  const bool named = std::any_of(c.info.rank_lines.begin(), c.info.rank_lines.end(),
-                                 [](const io::RankLine& r) { return r.gpu.find("GB200") != std::string::npos || r.gpu.find("GB300") != std::string::npos; });
+  const bool named = std::any_of(c.info.rank_lines.begin(), c.info.rank_lines.end(), [](const io::RankLine& r) {
+    return r.gpu.find("GB200") != std::string::npos || r.gpu.find("GB300") != std::string::npos;
+  });
   return rack || named || c.info.has(io::Sign::mnnvl) || (!c.info.net.empty() && c.nodes() > 1);
 }
 
@@ -68,8 +72,9 @@ struct Habit {
   std::string_view what;
 };
 constexpr std::array habits{
-    Habit{"NCCL_P2P_DISABLE", is_on, Cause::debug_env, 0.85, Weight::proof, "copies between GPUs of a node go through host memory"},
-    Habit{"NCCL_SHM_DISABLE", is_on, Cause::debug_env, 0.7, Weight::proof, "GPUs of a node without P2P talk over the network"},
+    Habit{"NCCL_P2P_DISABLE", parts_neighbours, Cause::debug_env, 0.85, Weight::proof,
+          "copies between GPUs of a node go through host memory"},
+    Habit{"NCCL_SHM_DISABLE", leaves_no_way, Cause::debug_env, 0.7, Weight::proof, "GPUs of a node without P2P talk over the network"},
     Habit{"NCCL_IB_DISABLE", is_on, Cause::debug_env, 0.75, Weight::proof, "RDMA is switched off, sockets remain"},
     Habit{"NCCL_IB_DISABLE", is_on, Cause::tcp_fallback, 0.7, Weight::proof, "RDMA is switched off, sockets remain"},
     Habit{"NCCL_NET", is_socket, Cause::tcp_fallback, 0.85, Weight::proof, "sockets are forced"},
@@ -87,11 +92,13 @@ constexpr std::array habits{
     Habit{"NCCL_CUMEM_ENABLE", breaks_rack, Cause::nvlink_not_used, 0.8, Weight::proof, "NVLink between nodes needs it"},
     Habit{"NCCL_MNNVL_ENABLE", is_off, Cause::nvlink_not_used, 0.85, Weight::proof, "NVLink between nodes is off"},
     Habit{"NCCL_P2P_LEVEL", is_near_only, Cause::no_p2p_shm, 0.7, Weight::hint, "P2P only below one PCIe switch"},
-    Habit{"NCCL_BUFFSIZE", is_small_buffer, Cause::debug_env, 0.6, Weight::hint, "buffers below a quarter of the default cannot cover latencies"},
+    Habit{"NCCL_BUFFSIZE", is_small_buffer, Cause::debug_env, 0.6, Weight::hint,
+          "buffers below a quarter of the default cannot cover latencies"},
     Habit{"NCCL_PROTO", is_slow_protocol, Cause::debug_env, 0.7, Weight::hint,
           "one protocol is forced for all sizes: LL moves half of the bytes, LL128 needs links that keep 128-byte stores whole"},
     Habit{"NCCL_PROTO", is_slow_protocol, Cause::algorithm_choice, 0.5, Weight::hint, "one protocol is forced for all sizes"},
-    Habit{"NCCL_PROTO", forbids_ll128, Cause::ll128_off, 0.7, Weight::hint, "LL128 may not run, which small and medium sizes want on NVLink"},
+    Habit{"NCCL_PROTO", forbids_ll128, Cause::ll128_off, 0.7, Weight::hint,
+          "LL128 may not run, which small and medium sizes want on NVLink"},
     Habit{"NCCL_ALGO", gives_up_choice, Cause::algorithm_choice, 0.6, Weight::hint, "one algorithm is forced for all sizes"},
     Habit{"NCCL_ALGO", gives_up_choice, Cause::debug_env, 0.5, Weight::hint, "one algorithm is forced for all sizes"},
     Habit{"NCCL_DEBUG", [](const std::string& v, const Context&) { return upper(v) == "TRACE"; }, Cause::debug_env, 0.5, Weight::hint,
@@ -99,8 +106,8 @@ constexpr std::array habits{
     Habit{"NCCL_CHECKS_DISABLE", is_off, Cause::debug_env, 0.2, Weight::hint, "arguments are checked in every call"},
     Habit{"CUDA_LAUNCH_BLOCKING", is_on, Cause::cpu_launch_bound, 0.85, Weight::proof, "every launch waits for the one before"},
     Habit{"CUDA_LAUNCH_BLOCKING", is_on, Cause::debug_env, 0.7, Weight::proof, "every launch waits for the one before"},
-    Habit{"NCCL_LAUNCH_MODE", [](const std::string& v, const Context&) { return upper(v) == "GROUP"; }, Cause::cpu_launch_bound, 0.3, Weight::hint,
-          "launches wait for each other"},
+    Habit{"NCCL_LAUNCH_MODE", [](const std::string& v, const Context&) { return upper(v) == "GROUP"; }, Cause::cpu_launch_bound, 0.3,
+          Weight::hint, "launches wait for each other"},
     Habit{"NCCL_IB_PCI_RELAXED_ORDERING", is_off, Cause::other, 0.5, Weight::hint, "ordered writes are slow on some CPUs"},
     Habit{"NCCL_TOPO_FILE", [](const std::string& v, const Context&) { return v == "/dev/null"; }, Cause::debug_env, 0.6, Weight::hint,
           "the topology is hidden"},
@@ -134,7 +141,8 @@ std::optional<Clue> set_in_environment(const Context& c) {
 /// One adapter chosen by hand where ranks of a node could use several.
 std::optional<Clue> one_adapter_chosen(const Context& c) {
   const io::Setting* hca = c.info.setting("NCCL_IB_HCA");
-  if (hca == nullptr || hca->value.find(',') != std::string::npos || hca->value.find('^') != std::string::npos || belongs_to_a_figure(c, *hca))
+  if (hca == nullptr || hca->value.find(',') != std::string::npos || hca->value.find('^') != std::string::npos ||
+      belongs_to_a_figure(c, *hca))
     return std::nullopt;
   const bool exact = !hca->value.empty() && std::isdigit(static_cast<unsigned char>(hca->value.back())) != 0;
   if (!exact || c.ranks_per_node() < 2 || c.nodes() == 1 || c.info.adapters.size() > 1) return std::nullopt;
@@ -145,12 +153,12 @@ std::optional<Clue> one_adapter_chosen(const Context& c) {
               Weight::hint};
 }
 
-constexpr std::array rules{Rule{set_in_environment<Cause::debug_env>},       Rule{set_in_environment<Cause::tcp_fallback>},
-                           Rule{set_in_environment<Cause::gdr_off>},         Rule{set_in_environment<Cause::nvls_off>},
-                           Rule{set_in_environment<Cause::few_channels>},    Rule{set_in_environment<Cause::nvlink_not_used>},
-                           Rule{set_in_environment<Cause::no_p2p_shm>},      Rule{set_in_environment<Cause::algorithm_choice>},
-                           Rule{set_in_environment<Cause::ll128_off>},       Rule{set_in_environment<Cause::cpu_launch_bound>},
-                           Rule{set_in_environment<Cause::other>},           Rule{one_adapter_chosen}};
+constexpr std::array rules{Rule{set_in_environment<Cause::debug_env>},    Rule{set_in_environment<Cause::tcp_fallback>},
+                           Rule{set_in_environment<Cause::gdr_off>},      Rule{set_in_environment<Cause::nvls_off>},
+                           Rule{set_in_environment<Cause::few_channels>}, Rule{set_in_environment<Cause::nvlink_not_used>},
+                           Rule{set_in_environment<Cause::no_p2p_shm>},   Rule{set_in_environment<Cause::algorithm_choice>},
+                           Rule{set_in_environment<Cause::ll128_off>},    Rule{set_in_environment<Cause::cpu_launch_bound>},
+                           Rule{set_in_environment<Cause::other>},        Rule{one_adapter_chosen}};
 
 }  // namespace
 

@@ -15,7 +15,8 @@
 class TemporaryLog {
  public:
   explicit TemporaryLog(const std::string& text, const std::string& extension = ".txt")
-      : path_(std::filesystem::temp_directory_path() / fmt::format("fabricost-diagnose-{}{}", reinterpret_cast<std::uintptr_t>(this), extension)) {
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("fabricost-diagnose-{}{}", reinterpret_cast<std::uintptr_t>(this), extension)) {
     std::ofstream(path_) << text;
   }
   TemporaryLog(const TemporaryLog&) = delete;
@@ -52,12 +53,14 @@ inline std::string table(const std::string& gpu, int nodes, int per_node, const 
   const int n = nodes * per_node;
   std::string out = "# Collective test starting: all_reduce_perf\n";
   for (int r = 0; r < n; ++r)
-    out += fmt::format("#  Rank {:2} Group  0 Pid {} on node{} device {} [0x{:02x}] {}\n", r, 1000 + r, r / per_node, r % per_node, r % per_node + 16, gpu);
+    out += fmt::format("#  Rank {:2} Group  0 Pid {} on node{} device {} [0x{:02x}] {}\n", r, 1000 + r, r / per_node, r % per_node,
+                       r % per_node + 16, gpu);
   out += "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
   out += "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n";
   const double factor = 2.0 * (n - 1) / n;
   for (const auto& [bytes, bus] : rows)
-    out += fmt::format("{:.0f} {:.0f} float sum -1 {:.2f} {:.2f} {:.2f} 0\n", bytes, bytes / 4, bytes / (bus / factor * 1e9) * 1e6, bus / factor, bus);
+    out += fmt::format("{:.0f} {:.0f} float sum -1 {:.2f} {:.2f} {:.2f} 0\n", bytes, bytes / 4, bytes / (bus / factor * 1e9) * 1e6,
+                       bus / factor, bus);
   return out;
 }
 

@@ -51,15 +51,15 @@ def shown(found):
     return ", ".join(f"{c['cause']} {c['confidence']:.2f}" for c in found["causes"][:3]) or "-"
 
 
-def score_cases(tool, folder, verbose):
-    """{group: [right, all]} over cases with a log."""
+def score_cases(tool, folder, verbose, told=False):
+    """{group: [right, all]} over cases with a log; `told`: with what their owners expected in every case that says so."""
     out = {"confirmed": [0, 0], "likely": [0, 0]}
     for case in rows(os.path.join(folder, "cases.csv")):
         if not case["raw_file"]:
             continue
         group = "confirmed" if case["confirmed"] == "yes" else "likely"
         options = []
-        if case["cause_class"] == "expected_value_wrong" and case["expected_busbw_GBps"]:
+        if case["expected_busbw_GBps"] and (case["cause_class"] == "expected_value_wrong" or told):
             options = ["--expected", case["expected_busbw_GBps"] + " GB/s"]
         found, error = diagnose(tool, os.path.join(folder, case["raw_file"]), *options)
         named = [c["cause"] for c in found["causes"][:2]] if found else []
@@ -139,6 +139,7 @@ def main():
         print(f"skipped: {multinode}/diagnose is not there (the public cases are no part of the project)")
         sys.exit(77)
     scores = score_cases(tool, os.path.join(multinode, "diagnose"), verbose)
+    told = score_cases(tool, os.path.join(multinode, "diagnose"), verbose, told=True)
     scores["expected"] = score_expected(tool, os.path.join(multinode, "diagnose"), verbose)
     alarms = score_healthy(tool, multinode, verbose)
     complaints = score_complaints(tool, multinode)
@@ -146,6 +147,9 @@ def main():
     for group, (right, total) in scores.items():
         print(f"{group:12} named first or second in {right} of {total} ({right / max(1, total):.0%}, at least {BOUNDS[group]:.0%})")
         failed |= right < BOUNDS[group] * total
+    right, total = (told["confirmed"][i] + told["likely"][i] for i in (0, 1))
+    print(f"the same with --expected wherever a case has it: {right} of {total} ({right / max(1, total):.0%}, at least 70%)")
+    failed |= right < 0.7 * total
     print(f"false alarms {alarms[0]} of {alarms[1]} healthy runs ({alarms[0] / max(1, alarms[1]):.1%}, at most {BOUNDS['false alarms']:.0%})")
     print(f"complaints   {complaints[0]} of {complaints[1]} runs on known machines called slow")
     failed |= alarms[0] > BOUNDS["false alarms"] * alarms[1]

@@ -70,6 +70,8 @@ TEST_CASE("a wire that carries what NCCL does not points at the way to the GPU, 
 }
 
 TEST_CASE("rare calls a hundred times longer are timeouts, even times are not") {
-  CHECK(names(diagnosed("# all_reduce\n1MB took 500 us\n1MB took 510 us\n1MB took 60000 us\n1MB took 505 us\n1MB took 498 us\n"), Cause::roce_untuned));
-  CHECK(diagnosed("# all_reduce bandwidth\n1MB took 500 us, 2 GB/s bandwidth\n1MB took 510 us\n1MB took 600 us\n1MB took 505 us\n").healthy);
+  CHECK(names(diagnosed("# all_reduce\n1MB took 500 us\n1MB took 510 us\n1MB took 60000 us\n1MB took 505 us\n1MB took 498 us\n"),
+              Cause::roce_untuned));
+  CHECK(
+      diagnosed("# all_reduce bandwidth\n1MB took 500 us, 2 GB/s bandwidth\n1MB took 510 us\n1MB took 600 us\n1MB took 505 us\n").healthy);
 }

@@ -1,5 +1,6 @@
 /// \file test_tables.cpp
-/// Tables beside predictions and expectations. Tables are made from the prediction itself times a factor, so that the verdict is known beforehand.
+/// Tables beside predictions and expectations. Tables are made from the prediction itself times a factor, so that the verdict is known
+/// beforehand.
 
 #include "catch.hpp"
 #include "diagnose/logs.hpp"
@@ -20,9 +21,11 @@ double predicted_bus(const std::string& system, int nodes, int per_node, double 
   return predict(machine, op, choice).bus_bandwidth().value() / 1e9;
 }
 
-std::vector<std::pair<double, double>> rows_at(const std::string& system, int nodes, int per_node, double share, const Choice& choice = {}) {
+std::vector<std::pair<double, double>> rows_at(const std::string& system, int nodes, int per_node, double share,
+                                               const Choice& choice = {}) {
   std::vector<std::pair<double, double>> rows;
-  for (double bytes = 16 * MiB; bytes <= 4096 * MiB; bytes *= 2) rows.emplace_back(bytes, share * predicted_bus(system, nodes, per_node, bytes, choice));
+  for (double bytes = 16 * MiB; bytes <= 4096 * MiB; bytes *= 2)
+    rows.emplace_back(bytes, share * predicted_bus(system, nodes, per_node, bytes, choice));
   return rows;
 }
 
@@ -33,8 +36,9 @@ std::string table_at(const std::string& system, const std::string& gpu, int node
 }
 
 TEST_CASE("a run at its prediction is healthy, at a third of it is slow") {
-  for (const auto& [system, nodes, per_node] : {std::tuple{"dgx-h100", 1, 8}, std::tuple{"dgx-a100", 1, 8}, std::tuple{"hgx-h100-ndr", 4, 8},
-                                                std::tuple{"dgx-a100-hdr", 2, 8}, std::tuple{"l40s-pcie", 1, 8}}) {
+  for (const auto& [system, nodes, per_node] :
+       {std::tuple{"dgx-h100", 1, 8}, std::tuple{"dgx-a100", 1, 8}, std::tuple{"hgx-h100-ndr", 4, 8}, std::tuple{"dgx-a100-hdr", 2, 8},
+        std::tuple{"l40s-pcie", 1, 8}}) {
     INFO(system);
     const Diagnosis fine = diagnosed(table_at(system, "X", nodes, per_node, 1), {.system = system});
     CHECK(fine.healthy);
@@ -47,7 +51,8 @@ TEST_CASE("a run at its prediction is healthy, at a third of it is slow") {
 }
 
 TEST_CASE("a ring's bandwidth where the switch should reduce means NVLS is off") {
-  const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows_at("dgx-h100", 1, 8, 1, Choice{.algorithm = Algorithm::ring})), {.system = "dgx-h100"});
+  const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows_at("dgx-h100", 1, 8, 1, Choice{.algorithm = Algorithm::ring})),
+                                {.system = "dgx-h100"});
   INFO(causes_of(d));
   CHECK_FALSE(d.healthy);
   CHECK(names(d, Cause::nvls_off));
@@ -70,11 +75,14 @@ TEST_CASE("PCIe's bandwidth on a board with NVLink means NVLink is not used") {
 }
 
 TEST_CASE("bandwidth that collapses and stays low is loss, one that recovers is a switch point") {
-  const Diagnosis loss = diagnosed(table("X", 3, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 6}, {128 * MiB, 5.5}, {256 * MiB, 6}}));
+  const Diagnosis loss =
+      diagnosed(table("X", 3, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 6}, {128 * MiB, 5.5}, {256 * MiB, 6}}));
   CHECK(names(loss, Cause::roce_untuned));
-  const Diagnosis dip = diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 17}, {128 * MiB, 33}, {256 * MiB, 44}}));
+  const Diagnosis dip =
+      diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 17}, {128 * MiB, 33}, {256 * MiB, 44}}));
   CHECK(names(dip, Cause::algorithm_choice));
-  const Diagnosis rising = diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 36}, {128 * MiB, 40}, {256 * MiB, 44}}));
+  const Diagnosis rising =
+      diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 36}, {128 * MiB, 40}, {256 * MiB, 44}}));
   CHECK(rising.healthy);
 }
 
@@ -87,7 +95,9 @@ TEST_CASE("expectations are taken apart: directions, bits, line rates") {
     REQUIRE(d.causes.size() == 1);
     CHECK(d.causes.front().cause == Cause::expected_value_wrong);
   }
-  const auto evidence = [&](const char* expected) { return diagnosed(run, {.system = "dgx-h100", .expected = expected}).causes.at(0).evidence; };
+  const auto evidence = [&](const char* expected) {
+    return diagnosed(run, {.system = "dgx-h100", .expected = expected}).causes.at(0).evidence;
+  };
   CHECK(evidence("900 GB/s").find("one way is 450 GB/s") != std::string::npos);
   CHECK(evidence("7200 Gb/s").find("/ 8 = 900 GB/s") != std::string::npos);
   // 256 GB/s algorithm bandwidth on 8 ranks is 448 GB/s bus bandwidth

@@ -16,14 +16,55 @@ namespace fabricost {
 
 /// Why a run is slow, or only looks it. Names are those of `fabricost diagnose --json`.
 enum class Cause : unsigned char {
-  acs_enabled, algorithm_choice, bug_in_version, container_vm_topology, cpu_launch_bound, debug_env, expected_value_wrong, few_channels,
-  gdr_off, half_rate_link, iommu, ll128_off, nic_wrong_numa, no_p2p_shm, nvlink_not_used, nvls_off, oversubscription, pcie_downgraded,
-  rail_missing, roce_untuned, small_message, stragglers, tcp_fallback, other
+  acs_enabled,
+  algorithm_choice,
+  bug_in_version,
+  container_vm_topology,
+  cpu_launch_bound,
+  debug_env,
+  expected_value_wrong,
+  few_channels,
+  gdr_off,
+  half_rate_link,
+  iommu,
+  ll128_off,
+  nic_wrong_numa,
+  no_p2p_shm,
+  nvlink_not_used,
+  nvls_off,
+  oversubscription,
+  pcie_downgraded,
+  rail_missing,
+  roce_untuned,
+  small_message,
+  stragglers,
+  tcp_fallback,
+  other
 };
-inline constexpr std::array<std::string_view, 24> cause_names{
-    "acs_enabled", "algorithm_choice", "bug_in_version", "container_vm_topology", "cpu_launch_bound", "debug_env", "expected_value_wrong",
-    "few_channels", "gdr_off", "half_rate_link", "iommu", "ll128_off", "nic_wrong_numa", "no_p2p_shm", "nvlink_not_used", "nvls_off",
-    "oversubscription", "pcie_downgraded", "rail_missing", "roce_untuned", "small_message", "stragglers", "tcp_fallback", "other"};
+inline constexpr std::array<std::string_view, 24> cause_names{"acs_enabled",
+                                                              "algorithm_choice",
+                                                              "bug_in_version",
+                                                              "container_vm_topology",
+                                                              "cpu_launch_bound",
+                                                              "debug_env",
+                                                              "expected_value_wrong",
+                                                              "few_channels",
+                                                              "gdr_off",
+                                                              "half_rate_link",
+                                                              "iommu",
+                                                              "ll128_off",
+                                                              "nic_wrong_numa",
+                                                              "no_p2p_shm",
+                                                              "nvlink_not_used",
+                                                              "nvls_off",
+                                                              "oversubscription",
+                                                              "pcie_downgraded",
+                                                              "rail_missing",
+                                                              "roce_untuned",
+                                                              "small_message",
+                                                              "stragglers",
+                                                              "tcp_fallback",
+                                                              "other"};
 [[nodiscard]] constexpr std::string_view name(Cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
 /// One likely cause. `confidence` orders them: 0 a guess, 1 the log says so itself.
@@ -56,8 +97,8 @@ struct Diagnosis {
   std::string verdict;
   std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong where healthy
   std::vector<ComparedSize> sizes;
-  std::string system;            ///< predicted with; empty: no prediction was possible
-  bool system_guessed = false;   ///< told from the log, not from the request
+  std::string system;           ///< predicted with; empty: no prediction was possible
+  bool system_guessed = false;  ///< told from the log, not from the request
   Basis basis = Basis::datasheet;
   std::vector<std::string> notes;  ///< what the log did not say, what was set aside
 };

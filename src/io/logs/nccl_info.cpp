@@ -105,9 +105,9 @@ constexpr std::array patterns{
     Pattern{Sign::virtual_machine, {" VMs", ""}},
     Pattern{Sign::numa_balancing, {"numa_balancing", ""}},
     Pattern{Sign::core_binding, {"bind-to core", ""}},
-    Pattern{Sign::core_binding, {"bind-to", "none"}},
-    Pattern{Sign::core_binding, {"bind-to", "numa"}},
-    Pattern{Sign::core_binding, {"cpu-bind", ""}},
+    Pattern{Sign::core_binding, {"single core", ""}, "", true},
+    Pattern{Sign::p2p_hang, {"hang", "p2p"}, "", true},
+    Pattern{Sign::p2p_hang, {"stuck", "p2p"}, "", true},
     Pattern{Sign::launch_blocking, {"CUDA_LAUNCH_BLOCKING=1", ""}},
     Pattern{Sign::launch_blocking, {"CUDA_LAUNCH_BLOCKING set", "1"}},
     Pattern{Sign::launch_blocking, {"launch", "overhead"}, "", true},
@@ -115,7 +115,6 @@ constexpr std::array patterns{
     Pattern{Sign::launch_blocking, {"CUDA graph", ""}},
     Pattern{Sign::wrong_results, {"Out of bounds values", "FAILED"}},
     Pattern{Sign::relaxed_ordering, {"relaxed ordering", ""}, "", true},
-    Pattern{Sign::relaxed_ordering, {"RELAXED_ORDERING", ""}},
     Pattern{Sign::mnnvl, {"MNNVL 1", ""}},
     Pattern{Sign::throttled, {"SW Power Cap", "Active"}, "Not Active"},
     Pattern{Sign::throttled, {"HW Slowdown", "Active"}, "Not Active"},
@@ -230,7 +229,7 @@ class Reader {
 
   void take(const std::string& line) {
     const auto first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line.starts_with("#source")) return;  // where a log was found says nothing about it
+    if (first == std::string::npos || line.starts_with("#source")) return;                // where a log was found says nothing about it
     if (is_digit(line[first]) && line.find_first_of("N#=") == std::string::npos) return;  // a row of a table
     // behind a '#' people quote what they hoped for
     const bool message = line[first] != '#' && (line.find("NCCL INFO") != std::string::npos || line.find("NCCL WARN") != std::string::npos);
@@ -258,6 +257,7 @@ class Reader {
       rank(line);
       topology(line);
     }
+    launcher(line);
     completion(line);
     version(line);
     ports(line);
@@ -306,7 +306,8 @@ class Reader {
         } else {
           continue;
         }
-        while (!found.value.empty() && std::string_view{".:)\"'"}.find(found.value.back()) != std::string_view::npos) found.value.pop_back();
+        while (!found.value.empty() && std::string_view{".:)\"'"}.find(found.value.back()) != std::string_view::npos)
+          found.value.pop_back();
         (found.by_nccl ? info_.says_anything : info_.says_words) = true;
         const bool known = std::any_of(info_.settings.begin(), info_.settings.end(),
                                        [&](const Setting& s) { return s.name == found.name && s.value == found.value; });
@@ -358,6 +359,19 @@ class Reader {
     host_of_[sends ? from : to] = host;
     const auto other = host_of_.find(sends ? to : from);
     if (info_.local_net.number == 0 && other != host_of_.end() && other->second == host) info_.local_net = quote(line);
+  }
+
+  /// "mpirun -np 16 -H a:8,b:8 ...": ranks and hosts.
+  void launcher(const std::string& line) {
+    if (line.find("mpirun") == std::string::npos && line.find("mpiexec") == std::string::npos && line.find("_perf") == std::string::npos)
+      return;
+    for (const std::string_view mark : {" -np ", " -n "})
+      if (const int n = number_at(after(line, mark)); n > 0 && n < 1 << 20) info_.ranks = std::max(info_.ranks, n);
+    for (const std::string_view mark : {" -H ", " --host "})
+      if (const auto rest = after(line, mark); !rest.empty()) {
+        const std::string_view list = rest.substr(0, rest.find(' '));
+        info_.nodes = std::max(info_.nodes, 1 + static_cast<int>(std::count(list.begin(), list.end(), ',')));
+      }
   }
 
   /// "speed=200000" (Mbit/s) of NET/IB, "Rate: 200" of ibstat, "rate: 200 Gb/sec (4X HDR)".

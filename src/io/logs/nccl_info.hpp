@@ -1,10 +1,11 @@
 #pragma once
 /// \file nccl_info.hpp
-/// What NCCL says of itself in a log (NCCL_DEBUG=INFO and WARN), and what people paste around it: nvidia-smi topo -m, lspci, ibstat, perftest.
-/// Only what was read, with the line it stood in; conclusions are drawn in src/diagnose. Private to the sources.
+/// What NCCL says of itself in a log (NCCL_DEBUG=INFO and WARN), and what people paste around it: nvidia-smi topo -m, lspci, ibstat,
+/// perftest. Only what was read, with the line it stood in; conclusions are drawn in src/diagnose. Private to the sources.
 ///
 /// Formats as NCCL prints them from 2.3 to 2.28 (src/transport/net.cc "Channel %02d/%d : %d[%d] -> %d[%d] [send] via NET/...", src/init.cc
-/// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] - ...").
+/// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
+/// ...").
 
 #include <array>
 #include <cstddef>
@@ -25,15 +26,15 @@ struct LogLine {
 
 /// Messages that need no more than being recognised.
 enum class Sign : unsigned char {
-  gdr_off_nic,         ///< GPUDirect RDMA off for an adapter
-  gdr_on,              ///< on for an adapter or a pair
-  acs_on,              ///< an ACS control register with redirection
-  acs_word,            ///< somebody speaks of ACS
-  iommu_word,          ///< of the IOMMU, or its faults
-  p2p_refused,         ///< peer access could not be had
-  p2p_unsupported,     ///< intraNodeP2pSupport 0
-  shm_failed,          ///< shared memory could not be made
-  nvls_missing,        ///< no multicast
+  gdr_off_nic,      ///< GPUDirect RDMA off for an adapter
+  gdr_on,           ///< on for an adapter or a pair
+  acs_on,           ///< an ACS control register with redirection
+  acs_word,         ///< somebody speaks of ACS
+  iommu_word,       ///< of the IOMMU, or its faults
+  p2p_refused,      ///< peer access could not be had
+  p2p_unsupported,  ///< intraNodeP2pSupport 0
+  shm_failed,       ///< shared memory could not be made
+  nvls_missing,     ///< no multicast
   nvls_present,
   nvls_failed,         ///< multicast memory could not be bound
   fabric_manager,      ///< fabric manager or NVLink fabric not ready
@@ -50,21 +51,22 @@ enum class Sign : unsigned char {
   bond,                ///< a bonded network device
   drops,               ///< counters of drops, retransmissions, pauses
   mtu_word,
-  fabric_words,        ///< spine, ECMP, oversubscription
+  fabric_words,  ///< spine, ECMP, oversubscription
   virtual_machine,
   numa_balancing,
-  core_binding,        ///< processes bound to single cores
-  launch_blocking,     ///< launches or timing that wait for every operation
+  p2p_hang,         ///< runs stop with P2P
+  core_binding,     ///< processes bound to single cores
+  launch_blocking,  ///< launches or timing that wait for every operation
   wrong_results,
-  relaxed_ordering,    ///< PCIe relaxed ordering named as a setting
-  mnnvl,               ///< multi-node NVLink is there
-  throttled,           ///< clocks held down
-  tcp_provider,        ///< libfabric over tcp or sockets
-  no_gdr_ring,         ///< "PXN n GDR 0" of connected rings
+  relaxed_ordering,  ///< PCIe relaxed ordering named as a setting
+  mnnvl,             ///< multi-node NVLink is there
+  throttled,         ///< clocks held down
+  tcp_provider,      ///< libfabric over tcp or sockets
+  no_gdr_ring,       ///< "PXN n GDR 0" of connected rings
   straggler_word,
-  bogus_topology,      ///< link_speed or link_width empty, NUMA node unknown
+  bogus_topology,  ///< link_speed or link_width empty, NUMA node unknown
   nvlink_inactive,
-  fault_build,         ///< built with fault injection, debugging or sanitizers
+  fault_build,  ///< built with fault injection, debugging or sanitizers
   count
 };
 
@@ -139,7 +141,7 @@ struct NcclInfo {
   std::map<std::string, NetUse> net;
   int peer = 0, shared_memory = 0;  ///< connections via P2P, via SHM
   LogLine peer_line, shared_memory_line;
-  LogLine local_net;  ///< a network connection between two ranks of one host
+  LogLine local_net;                          ///< a network connection between two ranks of one host
   double slowest_port = 0, fastest_port = 0;  ///< Gbit/s of network ports: speed= of NCCL, Rate of ibstat; 0: not said
   LogLine slowest_port_line;
   int nvls_channels = -1;  ///< -1: not said
