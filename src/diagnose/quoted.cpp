@@ -161,6 +161,10 @@ void read_label(std::string_view label, Quoted& out) {
   out.perftest = folded.find("ib_write") != std::string::npos || folded.find("ib_read") != std::string::npos ||
                  folded.find("ib_send") != std::string::npos || folded.find("perftest") != std::string::npos;
   out.by_default = folded.find("default") != std::string::npos;
+  const auto says = [&](const char* word) { return folded.find(word) != std::string::npos; };
+  const bool place = says("leaf") || says("rack") || says("spine") || says("tor") || says("switch") || says("pod");
+  out.near = place && (says("same") || says("within") || says("intra"));
+  out.far = place && !out.near && (says("across") || says("cross") || says("different") || says("inter") || says("spine"));
   out.whole = folded.find("all ") != std::string::npos && folded.find("nic") != std::string::npos;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::string_view token = tokens[i];
@@ -180,6 +184,8 @@ void read_label(std::string_view label, Quoted& out) {
       if (before == "nccl" || before == "rccl" || before == "rocm" || before == "version") out.version = std::string{token};
     }
     const std::string word = lower(token);
+    const bool machine = !is_variable(token) && is_alpha(token.front()) && is_digit(token.back());
+    if (i > 0 && machine && (lower(tokens[i - 1]) == "without" || lower(tokens[i - 1]) == "excluding")) out.left_out = std::string{token};
     for (const std::string_view algorithm : {"ring", "tree", "nvls", "nvlstree", "collnet"})
       if (word == algorithm || in_brackets(word) == algorithm) out.algorithm = algorithm;
     for (const std::string_view protocol : {"ll", "ll128", "simple"})

@@ -25,6 +25,8 @@ struct Quoted {
   int nodes = 0, ranks = 0;
   bool perftest = false;  ///< of ib_write_bw and its kin: the wire without NCCL
   bool by_default = false;
+  bool near = false, far = false;  ///< below one leaf or rack; across them
+  std::string left_out;            ///< "without node17"
   bool whole = false;  ///< of all adapters together
   io::LogLine line;
 };

@@ -57,11 +57,11 @@ std::optional<Clue> collapse_in_the_network(const Context& c) {
   return clue;
 }
 
-/// A fall of a quarter between neighbours that larger sizes make good again: the tuner changes algorithm or protocol too early or too late.
+/// A fall of three eighths and more between neighbours that larger sizes make good again: the tuner changes algorithm or protocol too early or too late.
 std::optional<Clue> dip(const Context& c) {
   const auto rows = large_rows(c);
   for (std::size_t i = 0; i + 2 < rows.size(); ++i) {
-    if (rows[i + 1]->bus > 0.75 * rows[i]->bus || rows[i + 1]->bytes > 4.1 * rows[i]->bytes) continue;
+    if (rows[i + 1]->bus > 0.625 * rows[i]->bus || rows[i + 1]->bytes > 4.1 * rows[i]->bytes) continue;
     double later = 0;
     for (std::size_t j = i + 2; j < rows.size(); ++j) later = std::max(later, rows[j]->bus);
     if (later < 1.1 * rows[i]->bus) continue;
@@ -244,16 +244,6 @@ std::optional<Clue> few_channels_on_nvlink(const Context& c) {
               Weight::hint};
 }
 
-/// Nothing but small sizes, and nothing to compare with.
-std::optional<Clue> nothing_but_small(const Context& c) {
-  if (c.system || c.curve.size() < 2 || c.largest() > mebibyte || c.info.messages > 20 || c.expected.rate > 0) return std::nullopt;
-  return Clue{{Cause::small_message, 0.3,
-               fmt::format("the largest size is {}, where latency decides and {} says nothing about links",
-                           size_text(Bytes::from_value(c.largest())), gigabytes(c.best_bus())),
-               "measure up to several GiB (-e 8G)"},
-              Weight::hint};
-}
-
 /// Without any machine to compare with: eight GPUs that never exceed half a PCIe 3 x16 link (7.9 GB/s), flat from 1 MiB on.
 std::optional<Clue> flat_and_low(const Context& c) {
   constexpr double half_pcie3 = 7.9e9;
@@ -306,8 +296,7 @@ constexpr std::array rules{Rule{collapse},
                            Rule{starved_threads},
                            Rule{message_too_small},
                            Rule{late_launches},
-                           Rule{few_channels_on_nvlink},
-                           Rule{nothing_but_small}};
+                           Rule{few_channels_on_nvlink}};
 
 }  // namespace
 

@@ -291,6 +291,13 @@ std::optional<Clue> idle_rails(const Context& c) {
   return std::nullopt;
 }
 
+std::optional<Clue> port_down(const Context& c) {
+  const Seen& seen = c.info.seen(Sign::port_down);
+  if (seen.times == 0) return std::nullopt;
+  return Clue{{Cause::rail_missing, 0.55, cited(seen) + ": a port that is down takes its rail with it", "ibstat on every node; cable, switch port, driver"},
+              Weight::hint};
+}
+
 /// The topology dump: adapters present in one part, none of them in the graph NCCL made.
 std::optional<Clue> unused_adapters_in_topology(const Context& c) {
   std::set<std::string> nets;
@@ -620,7 +627,7 @@ constexpr std::array rules{Rule{gdr_off},
                            Rule{refused_for_distance},
                            Rule{hang_with_acs},
                            Rule{idle_rails},
-                           Rule{unused_adapters_in_topology},
+                           Rule{unused_adapters_in_topology}, Rule{port_down},
                            Rule{topology_without_connections},
                            Rule{fabric_trouble},
                            Rule{queue_pairs},

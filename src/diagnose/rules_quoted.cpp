@@ -26,8 +26,15 @@ std::string shown(const Quoted& q) { return fmt::format("{} (line {})", gigabyte
 
 /// Measured with the same algorithm and protocol, at the same size, on as many nodes: only what is looked at may differ.
 bool alike(const Quoted& a, const Quoted& b) {
-  return a.nodes == b.nodes && a.perftest == b.perftest && a.pair == b.pair && a.gpus == b.gpus &&
-         (a.bytes == b.bytes || a.bytes == 0 || b.bytes == 0);
+  const bool one_line = a.line.number == b.line.number;  // what was said once holds for the whole line
+  const bool nodes = a.nodes == b.nodes || (one_line && (a.nodes == 0 || b.nodes == 0));
+  return nodes && a.perftest == b.perftest && a.pair == b.pair && a.gpus == b.gpus && (a.bytes == b.bytes || a.bytes == 0 || b.bytes == 0);
+}
+
+/// Calls per second or bytes per second: larger is better; 0 where neither was quoted.
+double speed(const Quoted& q) { return q.rate > 0 ? q.rate : q.seconds > 0 ? 1 / q.seconds : 0; }
+std::string shown_speed(const Quoted& q) {
+  return q.rate > 0 ? shown(q) : fmt::format("{} (line {})", time_text(Time::from_value(q.seconds)), q.line.number);
 }
 
 std::array<int, 3> numbers_of(const std::string& version) {
@@ -125,23 +132,56 @@ constexpr std::array mended{Mended{"NCCL_NET_GDR_READ", Cause::gdr_off},
                             Mended{"NCCL_IB_PCI_RELAXED_ORDERING", Cause::other},
                             Mended{"UCX_IB_PCI_RELAXED_ORDERING", Cause::other}};
 
+/// The value that helps decides for two variables: NVLS that helps when on was off, LL128 that helps when forced did not run.
+Cause cause_behind(const Mended& one, const std::string& value) {
+  if (one.name == "NCCL_NVLS_ENABLE" && value != "0") return Cause::nvls_off;
+  if (one.name == "NCCL_PROTO" && value.find("128") != std::string::npos && value.front() != '^') return Cause::ll128_off;
+  return one.cause;
+}
+
 std::optional<Clue> setting_that_helps(const Context& c) {
   for (const Quoted& with : c.quoted) {
-    if (with.settings.empty() || with.rate <= 0 || with.perftest) continue;
-    const Quoted* worst = nullptr;
-    for (const Quoted& without : c.quoted)
-      if (without.settings.empty() && !without.perftest && without.rate > 0 && alike(with, without) &&
-          (with.version.empty() || without.version.empty() || with.version == without.version) && with.rate > 1.12 * without.rate &&
-          (worst == nullptr || without.rate < worst->rate))
-        worst = &without;
-    if (worst == nullptr) continue;
-    for (const auto& [name, value] : with.settings)
-      for (const Mended& one : mended)
-        if (one.name == name)
-          return Clue{{one.cause, 0.8, fmt::format("{}={} gives {}, without it {}", name, value, shown(with), shown(*worst)),
-                       fmt::format("keep {}={} while looking for why the default does not do it", name, value)},
-                      Weight::proof};
+    if (with.settings.empty() || speed(with) <= 0 || with.perftest) continue;
+    for (const auto& [name, value] : with.settings) {
+      const auto known = std::find_if(mended.begin(), mended.end(), [&](const Mended& one) { return one.name == name; });
+      if (known == mended.end()) continue;
+      const Quoted* worst = nullptr;
+      for (const Quoted& without : c.quoted) {
+        const bool other_value = without.settings.size() == 1 && without.settings.front().first == name && without.settings.front().second != value;
+        if ((!without.settings.empty() && !other_value) || without.perftest || speed(without) <= 0 || !alike(with, without)) continue;
+        if ((with.rate > 0) != (without.rate > 0)) continue;
+        if (!with.version.empty() && !without.version.empty() && with.version != without.version) continue;
+        if (speed(with) > 1.12 * speed(without) && (worst == nullptr || speed(without) < speed(*worst))) worst = &without;
+      }
+      if (worst == nullptr) continue;
+      return Clue{{cause_behind(*known, value), 0.8,
+                   fmt::format("{}={} gives {}, without it {}", name, value, shown_speed(with), shown_speed(*worst)),
+                   fmt::format("keep {}={} while looking for why the default does not do it", name, value)},
+                  Weight::proof};
+    }
   }
+  return std::nullopt;
+}
+
+/// Below one leaf against across leaves: what differs is the network's upper part.
+std::optional<Clue> slower_across_leaves(const Context& c) {
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted)
+      if (a.near && b.far && alike(a, b) && b.rate > 0 && a.rate > 1.2 * b.rate)
+        return Clue{{Cause::oversubscription, 0.75, fmt::format("{}: {}; {}: {}", a.label, shown(a), b.label, shown(b)),
+                     "count up-links against ports of a leaf; adaptive routing; rails that stay below one leaf"},
+                    Weight::proof};
+  return std::nullopt;
+}
+
+/// Better without one node.
+std::optional<Clue> better_without(const Context& c) {
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted)
+      if (!a.left_out.empty() && b.left_out.empty() && b.rate > 0 && a.rate > 1.15 * b.rate && a.settings == b.settings)
+        return Clue{{Cause::stragglers, 0.75, fmt::format("without {} {}, with it {}", a.left_out, shown(a), shown(b)),
+                     "take that node out; compare its clocks, links and adapters with the others'"},
+                    Weight::proof};
   return std::nullopt;
 }
 
@@ -402,7 +442,7 @@ std::optional<Clue> as_predicted(const Context& c) {
 }
 
 constexpr std::array rules{Rule{slower_version},           Rule{version_lost_a_path},
-                           Rule{setting_that_helps},       Rule{algorithms},
+                           Rule{setting_that_helps}, Rule{slower_across_leaves}, Rule{better_without},       Rule{algorithms},
                            Rule{beyond_the_ring},          Rule{pairs_of_nodes},
                            Rule{pairs_of_nodes_otherwise}, Rule{falls_with_nodes},
                            Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},

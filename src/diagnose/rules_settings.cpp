@@ -99,6 +99,8 @@ constexpr std::array habits{
     Habit{"NCCL_PROTO", is_slow_protocol, Cause::algorithm_choice, 0.5, Weight::hint, "one protocol is forced for all sizes"},
     Habit{"NCCL_PROTO", forbids_ll128, Cause::ll128_off, 0.7, Weight::hint,
           "LL128 may not run, which small and medium sizes want on NVLink"},
+    Habit{"NCCL_PROTO", [](const std::string&, const Context&) { return true; }, Cause::debug_env, 0.5, Weight::hint,
+          "one protocol is forced for all sizes"},
     Habit{"NCCL_ALGO", gives_up_choice, Cause::algorithm_choice, 0.6, Weight::hint, "one algorithm is forced for all sizes"},
     Habit{"NCCL_ALGO", gives_up_choice, Cause::debug_env, 0.5, Weight::hint, "one algorithm is forced for all sizes"},
     Habit{"NCCL_DEBUG", [](const std::string& v, const Context&) { return upper(v) == "TRACE"; }, Cause::debug_env, 0.5, Weight::hint,

@@ -133,7 +133,10 @@ constexpr std::array patterns{
     Pattern{Sign::bogus_topology, {"CPU/FFFFFFFF", ""}},
     Pattern{Sign::bogus_topology, {"virtual topology", ""}, "", true},
     Pattern{Sign::nvlink_inactive, {"Link", "<inactive>"}},
-    Pattern{Sign::nvlink_inactive, {"NVLink", "inactive"}},
+    Pattern{Sign::nvlink_inactive, {"nvlink", "inactive"}, "", true},
+    Pattern{Sign::port_down, {"State:", "Down"}},
+    Pattern{Sign::port_down, {"mlx5", " down"}, "", true},
+    Pattern{Sign::bogus_topology, {"Topology detection", "could not read"}},
     Pattern{Sign::fault_build, {"FAULT_INJECTION", ""}},
     Pattern{Sign::fault_build, {"-DDEBUG", ""}},
     Pattern{Sign::fault_build, {"DEBUG=1", "make"}},
@@ -394,6 +397,11 @@ class Reader {
 
   /// LnkSta below the LnkCap before it, where lspci does not say so itself.
   void pcie(const std::string& line) {
+    // nvidia-smi: "PCIe Generation Max 4 Current 1"
+    if (line.find("PCIe") != std::string::npos && line.find("Current") != std::string::npos) {
+      const double most = real_at(after(line, "Max ")), now = real_at(after(line, "Current "));
+      if (most > 0 && now > 0 && now < most) see(Sign::link_downgraded, line);
+    }
     const bool capability = line.find("LnkCap:") != std::string::npos, state = line.find("LnkSta:") != std::string::npos;
     if (!capability && !state) return;
     const double speed = real_at(after(line, "Speed ")), width = real_at(after(line, "Width x"));

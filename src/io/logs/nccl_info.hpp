@@ -66,6 +66,7 @@ enum class Sign : unsigned char {
   straggler_word,
   bogus_topology,  ///< link_speed or link_width empty, NUMA node unknown
   nvlink_inactive,
+  port_down,           ///< a network port is down
   fault_build,  ///< built with fault injection, debugging or sanitizers
   count
 };
