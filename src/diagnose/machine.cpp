@@ -89,6 +89,9 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
       one_rate = one_rate && (rate == 0 || rate == link.rate);
       rate = link.rate;
     }
+  const bool equal_ports = info.fastest_port > 0 && info.fastest_port == info.slowest_port;
+  if (adapters.empty() && equal_ports && info.adapters.size() >= 2)
+    return Machine{std::string{board->system}, static_cast<int>(info.adapters.size()), info.fastest_port * 1.25e8};
   if (adapters.empty() || adapters.size() != info.adapters.size() || !one_rate || !(rate > 0)) return std::nullopt;
   return Machine{std::string{board->system}, static_cast<int>(adapters.size()), rate * 1e9};
 }

@@ -27,7 +27,7 @@ struct Quoted {
   bool by_default = false;
   bool near = false, far = false;  ///< below one leaf or rack; across them
   std::string left_out;            ///< "without node17"
-  bool whole = false;  ///< of all adapters together
+  bool whole = false;              ///< of all adapters together
   io::LogLine line;
 };
 

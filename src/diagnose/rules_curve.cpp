@@ -57,7 +57,8 @@ std::optional<Clue> collapse_in_the_network(const Context& c) {
   return clue;
 }
 
-/// A fall of three eighths and more between neighbours that larger sizes make good again: the tuner changes algorithm or protocol too early or too late.
+/// A fall of three eighths and more between neighbours that larger sizes make good again: the tuner changes algorithm or protocol too early
+/// or too late.
 std::optional<Clue> dip(const Context& c) {
   const auto rows = large_rows(c);
   for (std::size_t i = 0; i + 2 < rows.size(); ++i) {

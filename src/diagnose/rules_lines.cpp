@@ -228,6 +228,7 @@ std::optional<Clue> tcp(const Context& c) {
 std::optional<Clue> idle_rails(const Context& c) {
   const auto& info = c.info;
   const int local = c.ranks_per_node();
+  if (c.nodes() == 1 || local == 1 || c.ranks() == 2) return std::nullopt;  // one rank a node loads one adapter
   for (const auto& [transport, use] : info.net) {
     const bool sockets = transport == "Socket";
     const std::size_t there = sockets ? info.interfaces.size() : info.adapters.size();
@@ -294,7 +295,8 @@ std::optional<Clue> idle_rails(const Context& c) {
 std::optional<Clue> port_down(const Context& c) {
   const Seen& seen = c.info.seen(Sign::port_down);
   if (seen.times == 0) return std::nullopt;
-  return Clue{{Cause::rail_missing, 0.55, cited(seen) + ": a port that is down takes its rail with it", "ibstat on every node; cable, switch port, driver"},
+  return Clue{{Cause::rail_missing, 0.55, cited(seen) + ": a port that is down takes its rail with it",
+               "ibstat on every node; cable, switch port, driver"},
               Weight::hint};
 }
 
@@ -516,10 +518,16 @@ std::optional<Clue> peer_to_peer(const Context& c) {
   const Seen& unsupported = info.seen(Sign::p2p_unsupported);
   const io::Setting* disabled = info.setting("NCCL_P2P_DISABLE");
   if (info.shared_memory > 0 && info.peer == 0) {
-    const bool known_without =
-        c.system && c.system->tier(TierRole::scale_up) != nullptr && c.system->tier(TierRole::scale_up)->kind == TierKind::host;
+    // GeForce drivers keep P2P off, and PCIe boards may: normal there
+    const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;
+    const bool consumer = std::any_of(info.rank_lines.begin(), info.rank_lines.end(),
+                                      [](const io::RankLine& r) { return r.gpu.find("GeForce") != std::string::npos; });
+    const bool known_without = consumer || (up != nullptr && up->kind == TierKind::host);
     return Clue{
-        {Cause::no_p2p_shm, disabled != nullptr ? 0.7 : 0.65,
+        {Cause::no_p2p_shm,
+         disabled != nullptr ? 0.7
+         : known_without     ? 0.4
+                             : 0.65,
          cited(info.shared_memory_line) + ": every connection inside the node is staged in shared memory, none goes from GPU to GPU" +
              (unsupported.times > 0 ? "; " + cited(unsupported) : std::string{}),
          "look for NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, IOMMU, ACS and the container's IPC; nvidia-smi topo -p2p r"},
@@ -627,7 +635,8 @@ constexpr std::array rules{Rule{gdr_off},
                            Rule{refused_for_distance},
                            Rule{hang_with_acs},
                            Rule{idle_rails},
-                           Rule{unused_adapters_in_topology}, Rule{port_down},
+                           Rule{unused_adapters_in_topology},
+                           Rule{port_down},
                            Rule{topology_without_connections},
                            Rule{fabric_trouble},
                            Rule{queue_pairs},

@@ -147,7 +147,8 @@ std::optional<Clue> setting_that_helps(const Context& c) {
       if (known == mended.end()) continue;
       const Quoted* worst = nullptr;
       for (const Quoted& without : c.quoted) {
-        const bool other_value = without.settings.size() == 1 && without.settings.front().first == name && without.settings.front().second != value;
+        const bool other_value =
+            without.settings.size() == 1 && without.settings.front().first == name && without.settings.front().second != value;
         if ((!without.settings.empty() && !other_value) || without.perftest || speed(without) <= 0 || !alike(with, without)) continue;
         if ((with.rate > 0) != (without.rate > 0)) continue;
         if (!with.version.empty() && !without.version.empty() && with.version != without.version) continue;
@@ -441,14 +442,12 @@ std::optional<Clue> as_predicted(const Context& c) {
               Weight::defence};
 }
 
-constexpr std::array rules{Rule{slower_version},           Rule{version_lost_a_path},
-                           Rule{setting_that_helps}, Rule{slower_across_leaves}, Rule{better_without},       Rule{algorithms},
-                           Rule{beyond_the_ring},          Rule{pairs_of_nodes},
-                           Rule{pairs_of_nodes_otherwise}, Rule{falls_with_nodes},
-                           Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},
-                           Rule{one_gpu_slower},           Rule{adapters_lose_together},
-                           Rule{another_driver},           Rule{rare_stalls},
-                           Rule{rare_stalls_otherwise},    Rule{as_predicted}};
+constexpr std::array rules{Rule{slower_version},       Rule{version_lost_a_path},      Rule{setting_that_helps},
+                           Rule{slower_across_leaves}, Rule{better_without},           Rule{algorithms},
+                           Rule{beyond_the_ring},      Rule{pairs_of_nodes},           Rule{pairs_of_nodes_otherwise},
+                           Rule{falls_with_nodes},     Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},
+                           Rule{one_gpu_slower},       Rule{adapters_lose_together},   Rule{another_driver},
+                           Rule{rare_stalls},          Rule{rare_stalls_otherwise},    Rule{as_predicted}};
 
 }  // namespace
 

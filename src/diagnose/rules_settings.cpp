@@ -25,7 +25,13 @@ bool is_on(const std::string& v, const Context&) { return v == "1"; }
 /// One rank a node has no neighbour to copy to.
 bool parts_neighbours(const std::string& v, const Context& c) { return v == "1" && (c.nodes() <= 1 || c.ranks_per_node() != 1); }
 bool leaves_no_way(const std::string& v, const Context& c) { return parts_neighbours(v, c) && c.info.peer == 0; }
-bool is_socket(const std::string& v, const Context&) { return upper(v) == "SOCKET"; }
+bool wants_tcp(const Context& c) {
+  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+  return nic != nullptr && (nic->transport == Transport::tcp || nic->transport == Transport::tcpx || nic->transport == Transport::tcpxo);
+}
+bool misses_rdma(const Context& c) { return !wants_tcp(c) && c.info.node_count() != 1; }
+bool loses_rdma(const std::string& v, const Context& c) { return v == "1" && misses_rdma(c); }
+bool is_socket(const std::string& v, const Context& c) { return upper(v) == "SOCKET" && misses_rdma(c); }
 bool is_nowhere(const std::string& v, const Context&) { return v == "0" || upper(v) == "LOC"; }
 bool is_narrow(const std::string& v, const Context&) {
   const int n = std::atoi(v.c_str());
@@ -75,8 +81,8 @@ constexpr std::array habits{
     Habit{"NCCL_P2P_DISABLE", parts_neighbours, Cause::debug_env, 0.85, Weight::proof,
           "copies between GPUs of a node go through host memory"},
     Habit{"NCCL_SHM_DISABLE", leaves_no_way, Cause::debug_env, 0.7, Weight::proof, "GPUs of a node without P2P talk over the network"},
-    Habit{"NCCL_IB_DISABLE", is_on, Cause::debug_env, 0.75, Weight::proof, "RDMA is switched off, sockets remain"},
-    Habit{"NCCL_IB_DISABLE", is_on, Cause::tcp_fallback, 0.7, Weight::proof, "RDMA is switched off, sockets remain"},
+    Habit{"NCCL_IB_DISABLE", loses_rdma, Cause::debug_env, 0.75, Weight::proof, "RDMA is switched off, sockets remain"},
+    Habit{"NCCL_IB_DISABLE", loses_rdma, Cause::tcp_fallback, 0.7, Weight::proof, "RDMA is switched off, sockets remain"},
     Habit{"NCCL_NET", is_socket, Cause::tcp_fallback, 0.85, Weight::proof, "sockets are forced"},
     Habit{"NCCL_NET", is_socket, Cause::debug_env, 0.7, Weight::proof, "sockets are forced"},
     Habit{"NCCL_NET_GDR_LEVEL", is_nowhere, Cause::gdr_off, 0.85, Weight::proof, "GPUDirect RDMA is allowed nowhere"},

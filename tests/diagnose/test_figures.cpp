@@ -75,3 +75,15 @@ TEST_CASE("rare calls a hundred times longer are timeouts, even times are not") 
   CHECK(
       diagnosed("# all_reduce bandwidth\n1MB took 500 us, 2 GB/s bandwidth\n1MB took 510 us\n1MB took 600 us\n1MB took 505 us\n").healthy);
 }
+
+TEST_CASE("what is said once holds for the whole line, and two values of one variable are an experiment") {
+  CHECK(names(diagnosed("# 16 nodes: default 22 GB/s, NCCL_NCHANNELS_PER_NET_PEER=4 41 GB/s\n"), Cause::few_channels));
+  CHECK(names(diagnosed("# NCCL_NVLS_ENABLE=0 362 GB/s, NCCL_NVLS_ENABLE=1 478 GB/s\n"), Cause::nvls_off));
+  CHECK(names(diagnosed("# all_reduce 1 MB: NCCL_PROTO=LL128 38 us, default 61 us\n"), Cause::ll128_off));
+}
+
+TEST_CASE("across leaves, and without one node") {
+  CHECK(names(diagnosed("# all_reduce busbw: same leaf 390 GB/s, across spine 210 GB/s\n"), Cause::oversubscription));
+  CHECK(diagnosed("# all_reduce busbw: same leaf 390 GB/s, across spine 380 GB/s\n").healthy);
+  CHECK(names(diagnosed("# all_reduce 8 nodes 180 GB/s, without gpu17 340 GB/s\n"), Cause::stragglers));
+}

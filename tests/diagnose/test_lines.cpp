@@ -133,3 +133,21 @@ TEST_CASE("connections that show a few channels only prove nothing about the ada
   CHECK(diagnosed(some).healthy);
   CHECK(names(diagnosed(all), Cause::rail_missing));
 }
+
+TEST_CASE("settings that cost nothing where they are set accuse nobody") {
+  const std::string two_nodes =
+      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100\n# Rank 1 Group 0 Pid 1 on b device 0 [0x01] NVIDIA A100\n";
+  const std::string one_node =
+      "# Rank 0 Group 0 Pid 1 on a device 0 [0x01] NVIDIA A100\n# Rank 1 Group 0 Pid 1 on a device 1 [0x02] NVIDIA A100\n";
+  // one rank a node has no neighbour; one node has no network; launchers and tuning knobs in a command line are no faults
+  CHECK(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").healthy);
+  CHECK(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").healthy);
+  CHECK(diagnosed("# nThread 1 nGpus 1\nmpirun --bind-to none -np 16 -H a:8,b:8 -x NCCL_IB_QPS_PER_CONNECTION=4 -x "
+                  "NCCL_IB_PCI_RELAXED_ORDERING=1 all_reduce_perf\n")
+            .healthy);
+  CHECK(diagnosed("a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 0.\n").healthy);
+  // and where they cost
+  CHECK_FALSE(diagnosed(one_node + "a:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n").healthy);
+  CHECK_FALSE(diagnosed(two_nodes + "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n").healthy);
+  CHECK(names(diagnosed("mpirun -np 16 -H a:8,b:8 -x NCCL_IB_HCA=mlx5_0 all_reduce_perf\n"), Cause::rail_missing));
+}

@@ -47,7 +47,6 @@ constexpr std::array patterns{
     Pattern{Sign::p2p_refused, {"Could not enable P2P", ""}},
     Pattern{Sign::p2p_refused, {"P2P is disabled between", ""}},
     Pattern{Sign::p2p_refused, {"peer access is not supported", ""}, "", true},
-    Pattern{Sign::p2p_refused, {"P2P=Disabled", ""}},
     Pattern{Sign::p2p_unsupported, {"intraNodeP2pSupport 0", ""}},
     Pattern{Sign::shm_failed, {"creating shared memory segment", ""}, "", true},
     Pattern{Sign::shm_failed, {"/dev/shm", "failed"}, "", true},
@@ -321,7 +320,16 @@ class Reader {
 
   void path(const std::string& line) {
     const auto via = after(line, " via ");
-    if (via.empty()) return;
+    if (via.empty()) {  // "Channel 00/08 :    0   1   2 ..."
+      const auto channel = after(line, "Channel ");
+      const auto slash = channel.find('/');
+      if (slash == std::string_view::npos || channel.find(" :") == std::string_view::npos || info_.channels > 0) return;
+      if (const int n = number_at(channel.substr(slash + 1)); n > 0) {
+        info_.channels = n;
+        info_.channels_line = quote(line);
+      }
+      return;
+    }
     if (via.starts_with("P2P")) {
       if (info_.peer++ == 0) info_.peer_line = quote(line);
     } else if (via.starts_with("SHM")) {
@@ -583,9 +591,21 @@ const Setting* NcclInfo::setting(std::string_view name) const {
 }
 
 int NcclInfo::node_count() const {
-  std::set<std::string> hosts;
-  for (const RankLine& one : rank_lines) hosts.insert(one.host);
-  return !hosts.empty() ? std::max(static_cast<int>(hosts.size()), nodes) : nodes;
+  std::set<std::string> hosts, talkers;
+  std::set<int> numbers;
+  for (const RankLine& one : rank_lines) {
+    hosts.insert(one.host);
+    numbers.insert(one.rank);
+  }
+  for (const auto& [transport, use] : net)
+    for (const auto& [host, devices] : use.by_host)
+      if (!host.empty()) talkers.insert(host);
+  // lists lose lines in logs: one that lacks ranks tells a least number only
+  const bool whole =
+      !numbers.empty() && static_cast<int>(numbers.size()) == *numbers.rbegin() + 1 && static_cast<int>(numbers.size()) >= ranks;
+  const int listed = static_cast<int>(hosts.size()), seen = static_cast<int>(talkers.size());
+  if (whole) return std::max(listed, nodes);
+  return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0});
 }
 
 NcclInfo read_nccl_info(const std::filesystem::path& file) { return Reader(file).read(); }

@@ -66,7 +66,7 @@ enum class Sign : unsigned char {
   straggler_word,
   bogus_topology,  ///< link_speed or link_width empty, NUMA node unknown
   nvlink_inactive,
-  port_down,           ///< a network port is down
+  port_down,    ///< a network port is down
   fault_build,  ///< built with fault injection, debugging or sanitizers
   count
 };
@@ -164,7 +164,7 @@ struct NcclInfo {
   [[nodiscard]] bool has(Sign sign) const { return seen(sign).times > 0; }
   /// The last setting of that name, or nullptr.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
-  /// Hosts of the rank list; the communicator's nodes where there is none; 0: unknown.
+  /// Hosts of a whole rank list; else the most of the communicator's nodes, hosts listed and hosts that connect to others; 0: unknown.
   [[nodiscard]] int node_count() const;
 };
 
