@@ -5,6 +5,7 @@
 
 #include "diagnose/context.hpp"
 
+#include "io/csv.hpp"
 #include "io/spec_quantity.hpp"
 
 #include <fabricost/error.hpp>
@@ -70,7 +71,7 @@ double one_way_links(const Context& c, std::string& how) {
   int links = 0;
   for (const io::MatrixRow& row : c.info.matrix)
     for (const std::string& cell : row.cells)
-      if (cell.starts_with("NV")) links = std::max(links, std::atoi(cell.c_str() + 2));
+      if (cell.starts_with("NV")) links = std::max(links, static_cast<int>(io::parse_number(cell.substr(2)).value_or(0)));
   how = fmt::format("{} NVLinks of 25 GB/s", links);
   return links * 25e9;
 }

@@ -221,6 +221,17 @@ bool telling(const Quoted& q) {
   return !q.version.empty() || !q.driver.empty() || !q.algorithm.empty() || !q.pair.first.empty() || q.nodes > 0 || !q.settings.empty();
 }
 
+/// A number without a unit is GB/s where its label says what sets it apart and its place that it is a result: last of its piece under a
+/// heading or word of bandwidth, behind "version:", or behind "algorithm:" ("NVLS: 365-370 for 2..4 GPUs").
+bool means_a_rate(const Quoted& q, bool last, bool under_heading, bool glued) {
+  const bool colon = q.label.ends_with(":");
+  if (!q.algorithm.empty() && (colon || q.label.empty())) return true;
+  if (!last || !telling(q)) return false;
+  const std::string folded = lower(q.label);
+  return under_heading || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos ||
+         folded.find("busbw") != std::string::npos || (!q.version.empty() && (colon || glued));
+}
+
 /// Pieces of a line between ';', ", ", and three blanks.
 std::vector<std::string_view> pieces_of(std::string_view line) {
   std::vector<std::string_view> out;
@@ -358,22 +369,15 @@ class Reader {
       if (label.empty() && comment && !out_.empty() && out_.back().line.number == q.line.number)
         q = out_.back();  // "..., 420 (5), 440 (6)"
       const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
-      const std::string folded = lower(label);
-      const bool last = i + 1 == tokens.size() || (tokens[i + 1].front() == '(');
-      if (rate > 0) {
+      const bool last = i + 1 == tokens.size() || tokens[i + 1].front() == '(';
+      if (rate > 0)
         q.rate = number->value * rate;
-      } else if (time > 0) {
+      else if (time > 0)
         q.seconds = number->value * time;
-      } else if (number->rest.empty() && last && comment && telling(q) &&
-                 (bare || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos ||
-                  folded.find("busbw") != std::string::npos || (!q.version.empty() && label.ends_with(":")) ||
-                  (!q.version.empty() && !glued.empty()) || (!q.algorithm.empty() && (label.ends_with(":") || label.empty())))) {
+      else if (number->rest.empty() && comment && means_a_rate(q, last, bare, !glued.empty()))
         q.rate = number->value * 1e9;
-      } else if (!number->rest.empty() || !comment || q.algorithm.empty() || !label.ends_with(":")) {
+      else
         continue;
-      } else {
-        q.rate = number->value * 1e9;  // "#NVLS: 365-370 for 2..4 GPUs"
-      }
       const std::string rest = lower(piece);
       if (rest.find("algbw") != std::string::npos || q.rate > 1e15) return;  // of another measure
       out_.push_back(std::move(q));

@@ -3,13 +3,13 @@
 /// its value matters, what it causes.
 
 #include "diagnose/context.hpp"
+#include "io/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 
 namespace fabricost::diagnosis {
 
@@ -34,7 +34,7 @@ bool loses_rdma(const std::string& v, const Context& c) { return v == "1" && mis
 bool is_socket(const std::string& v, const Context& c) { return upper(v) == "SOCKET" && misses_rdma(c); }
 bool is_nowhere(const std::string& v, const Context&) { return v == "0" || upper(v) == "LOC"; }
 bool is_narrow(const std::string& v, const Context&) {
-  const int n = std::atoi(v.c_str());
+  const double n = io::parse_number(v).value_or(0);
   return n > 0 && n <= 8;
 }
 /// NVLink cards are joined at the level NVL; PIX, LOC and 0 forbid more than that.
@@ -43,7 +43,7 @@ bool is_near_only(const std::string& v, const Context&) {
   return level == "LOC" || level == "0" || level == "PIX" || level == "1";
 }
 bool is_small_buffer(const std::string& v, const Context&) {
-  const double n = std::atof(v.c_str());
+  const double n = io::parse_number(v).value_or(0);
   return n > 0 && n < 1048576;
 }
 bool is_slow_protocol(const std::string& v, const Context&) {

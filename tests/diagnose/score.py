@@ -2,8 +2,8 @@
 
     score.py FABRICOST MEASUREMENTS [--all]
 
-MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/. Prints one line per case (with --all also
-those that are right) and fails below the bounds; skips with 77 and a reason when the folder is absent.
+MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/. Prints one line per case that is wrong
+(with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
 """
 import csv
 import json
@@ -40,7 +40,8 @@ def table_of(case):
     time = size / (bus / factor * 1e9) * 1e6
     gpu = "NVIDIA " + case["gpu"]
     lines = [f"# Collective test starting: {operation}_perf"]
-    lines += [f"#  Rank {r:2d} Group  0 Pid {1000 + r} on node{r // local} device {r % local} [0x{16 + r % local:02x}] {gpu}" for r in range(n)]
+    for r in range(n):
+        lines.append(f"#  Rank {r:2d} Group  0 Pid {1000 + r} on node{r // local} device {r % local} [0x{16 + r % local:02x}] {gpu}")
     lines.append("#       size         count      type   redop    root     time   algbw   busbw #wrong")
     lines.append("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)")
     lines.append(f"{size:12d} {size // 4:13d}     float     sum      -1 {time:10.1f} {bus / factor:7.2f} {bus:7.2f}      0")
@@ -95,7 +96,8 @@ def score_expected(tool, folder, verbose):
 
 def score_healthy(tool, multinode, verbose):
     """False alarms among healthy runs: [broken, all]."""
-    runs = [(case["id"], os.path.join(multinode, "diagnose", case["raw_file"]), []) for case in rows(os.path.join(multinode, "diagnose", "healthy.csv"))]
+    folder = os.path.join(multinode, "diagnose")
+    runs = [(case["id"], os.path.join(folder, case["raw_file"]), []) for case in rows(os.path.join(folder, "healthy.csv"))]
     for run in rows(os.path.join(multinode, "sources.csv")):
         log = os.path.join(multinode, "logs", run["id"] + ".txt")
         if run["health"] == "healthy" and os.path.exists(log):

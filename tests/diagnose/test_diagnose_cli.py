@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 TOOL = sys.argv[1]
-CAUSES = ("acs_enabled algorithm_choice bug_in_version container_vm_topology cpu_launch_bound debug_env expected_value_wrong few_channels gdr_off "
-          "half_rate_link iommu ll128_off nic_wrong_numa no_p2p_shm nvlink_not_used nvls_off oversubscription pcie_downgraded rail_missing roce_untuned "
-          "small_message stragglers tcp_fallback other").split()
+CAUSES = ("acs_enabled algorithm_choice bug_in_version container_vm_topology cpu_launch_bound debug_env expected_value_wrong "
+          "few_channels gdr_off half_rate_link iommu ll128_off nic_wrong_numa no_p2p_shm nvlink_not_used nvls_off oversubscription "
+          "pcie_downgraded rail_missing roce_untuned small_message stragglers tcp_fallback other").split()
 INFO = "x:1:2 [0] NCCL INFO "
 BROKEN = (INFO + "NCCL_P2P_DISABLE set by environment to 1\n" + INFO + "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n"
           + INFO + "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n")
