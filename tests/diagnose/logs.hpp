@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,7 +18,7 @@ class TemporaryLog {
  public:
   explicit TemporaryLog(const std::string& text, const std::string& extension = ".txt")
       : path_(std::filesystem::temp_directory_path() /
-              fmt::format("fabricost-diagnose-{}{}", reinterpret_cast<std::uintptr_t>(this), extension)) {
+              fmt::format("fabricost-diagnose-{}-{}{}", getpid(), reinterpret_cast<std::uintptr_t>(this), extension)) {
     std::ofstream(path_) << text;
   }
   TemporaryLog(const TemporaryLog&) = delete;
@@ -63,6 +65,3 @@ inline std::string table(const std::string& gpu, int nodes, int per_node, const 
                        bus / factor, bus);
   return out;
 }
-
-/// A table at `share` of what the machine is predicted to give, 16 MiB to 4 GiB.
-std::string table_at(const std::string& system, const std::string& gpu, int nodes, int per_node, double share);

@@ -2,8 +2,8 @@
 
     score.py FABRICOST MEASUREMENTS [--all]
 
-MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/. Prints one line per case that is wrong
-(with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
+MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/. Prints one line per case that is
+wrong (with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
 """
 import csv
 import json
@@ -152,7 +152,8 @@ def main():
     right, total = (told["confirmed"][i] + told["likely"][i] for i in (0, 1))
     print(f"the same with --expected wherever a case has it: {right} of {total} ({right / max(1, total):.0%}, at least 70%)")
     failed |= right < 0.7 * total
-    print(f"false alarms {alarms[0]} of {alarms[1]} healthy runs ({alarms[0] / max(1, alarms[1]):.1%}, at most {BOUNDS['false alarms']:.0%})")
+    share = alarms[0] / max(1, alarms[1])
+    print(f"false alarms {alarms[0]} of {alarms[1]} healthy runs ({share:.1%}, at most {BOUNDS['false alarms']:.0%})")
     print(f"complaints   {complaints[0]} of {complaints[1]} runs on known machines called slow")
     failed |= alarms[0] > BOUNDS["false alarms"] * alarms[1]
     sys.exit(1 if failed else 0)
