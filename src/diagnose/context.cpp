@@ -49,6 +49,19 @@ double Context::best_bus() const {
   return best;
 }
 
+Fabric fabric_of(const io::NcclInfo& info) {
+  Fabric out;
+  for (const auto& [name, use] : info.net) {
+    if (name == "Socket") continue;
+    out.times += use.times;
+    out.direct += use.direct;
+    out.devices.insert(use.devices.begin(), use.devices.end());
+    if (out.first.number == 0) out.first = use.first;
+    if (out.first_indirect.number == 0) out.first_indirect = use.first_indirect;
+  }
+  return out;
+}
+
 std::string cited(const io::LogLine& line) { return line.number > 0 ? fmt::format("line {}: {}", line.number, line.text) : line.text; }
 
 std::string cited(const io::Seen& seen) {

@@ -9,6 +9,7 @@
 #include <fabricost/io/diagnose.hpp>
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,11 +75,23 @@ struct Clue {
 };
 using Rule = std::optional<Clue> (*)(const Context&);
 
-/// Rules on the log's lines, on figures quoted in it, on the curve of its table.
-[[nodiscard]] std::span<const Rule> line_rules();
+/// Rules on the log's lines, by what they are about; on settings, on figures quoted in it, on the curve of its table.
+[[nodiscard]] std::span<const Rule> adapter_rules();
+[[nodiscard]] std::span<const Rule> network_rules();
+[[nodiscard]] std::span<const Rule> node_rules();
+[[nodiscard]] std::span<const Rule> run_rules();
 [[nodiscard]] std::span<const Rule> setting_rules();
 [[nodiscard]] std::span<const Rule> quoted_rules();
 [[nodiscard]] std::span<const Rule> curve_rules();
+
+/// Connections over a network that is not plain sockets; all of them together.
+struct Fabric {
+  int times = 0, direct = 0;  ///< connections, those with GPUDirect
+  std::set<int> devices;
+  io::LogLine first, first_indirect;
+};
+[[nodiscard]] Fabric fabric_of(const io::NcclInfo& info);
+[[nodiscard]] inline bool over_sockets(const io::NcclInfo& info) { return info.net.contains("Socket"); }
 
 /// "line 12: text".
 [[nodiscard]] std::string cited(const io::LogLine& line);

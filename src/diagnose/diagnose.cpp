@@ -178,7 +178,8 @@ std::string compared_in_words(const Context& c) {
 
 void conclude(Diagnosis& out, const Context& c) {
   std::vector<Clue> clues;
-  for (const auto& rules : {diagnosis::line_rules(), diagnosis::setting_rules(), diagnosis::curve_rules()})
+  for (const auto& rules : {diagnosis::adapter_rules(), diagnosis::network_rules(), diagnosis::node_rules(), diagnosis::run_rules(),
+                            diagnosis::setting_rules(), diagnosis::curve_rules()})
     for (const diagnosis::Rule rule : rules)
       if (auto clue = rule(c)) clues.push_back(std::move(*clue));
   const bool accused = std::any_of(clues.begin(), clues.end(), [&](const Clue& clue) {

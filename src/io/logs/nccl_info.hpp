@@ -71,6 +71,9 @@ enum class Sign : unsigned char {
   count
 };
 
+/// Those a line carries, each once.
+[[nodiscard]] std::vector<Sign> signs_in(const std::string& line);
+
 struct Seen {
   int times = 0;
   LogLine first;
