@@ -18,6 +18,7 @@ void add_sweep(CLI::App& app, Runner& runner);
 void add_validate(CLI::App& app, Runner& runner);
 void add_calibrate(CLI::App& app, Runner& runner);
 void add_tune(CLI::App& app, Runner& runner);
+void add_diagnose(CLI::App& app, Runner& runner);
 void add_completion(CLI::App& app, Runner& runner);
 
 }  // namespace fabricost::cli

@@ -1,0 +1,73 @@
+/// \file context.cpp
+/// Answers that several rules need.
+
+#include "diagnose/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace fabricost::diagnosis {
+
+int Context::nodes() const {
+  if (!sizes.empty() && sizes.front().operation.nodes > 0) return sizes.front().operation.nodes;
+  return info.node_count();
+}
+
+int Context::ranks() const {
+  if (!sizes.empty()) return sizes.front().ranks;
+  std::set<int> listed;
+  for (const io::RankLine& one : info.rank_lines) listed.insert(one.rank);
+  return std::max(listed.empty() ? 0 : *listed.rbegin() + 1, info.ranks);
+}
+
+int Context::ranks_per_node() const {
+  if (info.local_ranks > 0) return info.local_ranks;
+  const int n = nodes(), r = ranks();
+  return n > 0 && r > 0 ? (r + n - 1) / n : 0;
+}
+
+std::optional<bool> Context::multicasts() const {
+  if (system) {
+    const Tier* tier = system->tier(TierRole::scale_up);
+    return tier != nullptr && tier->multicasts;
+  }
+  for (const io::RankLine& one : info.rank_lines) {
+    if (one.gpu.empty()) continue;
+    const auto has = [&](const char* text) { return one.gpu.find(text) != std::string::npos; };
+    const bool switched = has("H100") || has("H800") || has("H200") || has("H20") || has("B200") || has("B300");
+    return switched && !has("PCIe") && !has("PCIE") && !has("NVL");
+  }
+  return std::nullopt;
+}
+
+double Context::best_bus() const {
+  double best = 0;
+  for (const Shown& row : curve)
+    if (row.bytes >= largest() / 16) best = std::max(best, row.bus);
+  return best;
+}
+
+Fabric fabric_of(const io::NcclInfo& info) {
+  Fabric out;
+  for (const auto& [name, use] : info.net) {
+    if (name == "Socket") continue;
+    out.times += use.times;
+    out.direct += use.direct;
+    out.devices.insert(use.devices.begin(), use.devices.end());
+    if (out.first.number == 0) out.first = use.first;
+    if (out.first_indirect.number == 0) out.first_indirect = use.first_indirect;
+  }
+  return out;
+}
+
+std::string cited(const io::LogLine& line) { return line.number > 0 ? fmt::format("line {}: {}", line.number, line.text) : line.text; }
+
+std::string cited(const io::Seen& seen) {
+  return seen.times > 1 ? fmt::format("{} ({} such lines)", cited(seen.first), seen.times) : cited(seen.first);
+}
+
+std::string gigabytes(double bytes_per_second) { return fmt::format("{:.3g} GB/s", bytes_per_second / 1e9); }
+
+}  // namespace fabricost::diagnosis

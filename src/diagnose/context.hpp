@@ -1,0 +1,123 @@
+#pragma once
+/// \file context.hpp
+/// Everything the rules look at, and what a rule is. Private.
+
+#include "diagnose/quoted.hpp"
+#include "io/logs/nccl_info.hpp"
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/io/diagnose.hpp>
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+/// One size of one table as printed, repeats merged by their median.
+struct Shown {
+  double bytes = 0, seconds = 0, bus = 0, algorithm_bus = 0;  ///< bus and algorithm bandwidth in byte/s
+  int line = 0;
+};
+
+/// How a table stands to the prediction.
+struct Judged {
+  bool compared = false;
+  bool slow = false;        ///< large messages take longer than the interval allows
+  bool slow_small = false;  ///< only small ones do
+  double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
+  const ComparedSize* at = nullptr;
+};
+
+/// What the user said the run should give.
+struct Expectation {
+  std::string typed;
+  double rate = 0;  ///< byte/s, bits divided by eight, both directions not yet halved; 0: nothing was said
+  bool in_bits = false, both_directions = false, of_algorithm = false;
+};
+
+struct Context {
+  io::NcclInfo info;
+  std::vector<Quoted> quoted;
+  std::vector<Shown> curve;  ///< of the table with most sizes, by size
+  std::string test;          ///< its operation as the log names it; empty: not said
+  std::optional<System> system;
+  bool guessed = false;
+  std::vector<ComparedSize> sizes;
+  Judged judged;
+  Expectation expected;
+
+  /// Nodes and ranks by the points, else by the log's lines; 0: unknown.
+  [[nodiscard]] int nodes() const;
+  [[nodiscard]] int ranks() const;
+  [[nodiscard]] int ranks_per_node() const;
+  [[nodiscard]] bool one_node() const { return nodes() == 1; }
+  /// Where nothing was compared, or the comparison came out slow, a hint may speak.
+  [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
+  /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing when the GPU is not known.
+  [[nodiscard]] std::optional<bool> multicasts() const;
+  /// Highest bus bandwidth shown in the table's upper sizes; 0: no table.
+  [[nodiscard]] double best_bus() const;
+  [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }
+};
+
+/// How much a clue is worth beside a measurement.
+enum class Weight : unsigned char {
+  proof,   ///< stands whatever the table shows
+  hint,    ///< speaks only while the run is in doubt
+  defence  ///< says why a healthy run looks slow
+};
+struct Clue {
+  Finding finding;
+  Weight weight = Weight::hint;
+};
+using Rule = std::optional<Clue> (*)(const Context&);
+
+/// Rules on the log's lines, by what they are about; on settings, on figures quoted in it, on the curve of its table.
+[[nodiscard]] std::span<const Rule> adapter_rules();
+[[nodiscard]] std::span<const Rule> network_rules();
+[[nodiscard]] std::span<const Rule> node_rules();
+[[nodiscard]] std::span<const Rule> run_rules();
+[[nodiscard]] std::span<const Rule> setting_rules();
+[[nodiscard]] std::span<const Rule> quoted_rules();
+[[nodiscard]] std::span<const Rule> curve_rules();
+
+/// Connections over a network that is not plain sockets; all of them together.
+struct Fabric {
+  int times = 0, direct = 0;  ///< connections, those with GPUDirect
+  std::set<int> devices;
+  io::LogLine first, first_indirect;
+};
+[[nodiscard]] Fabric fabric_of(const io::NcclInfo& info);
+[[nodiscard]] inline bool over_sockets(const io::NcclInfo& info) { return info.net.contains("Socket"); }
+
+/// "line 12: text".
+[[nodiscard]] std::string cited(const io::LogLine& line);
+/// The same for the first of several, with their number.
+[[nodiscard]] std::string cited(const io::Seen& seen);
+/// "12.3 GB/s" in three significant digits.
+[[nodiscard]] std::string gigabytes(double bytes_per_second);
+
+/// The machine told by the GPUs and adapters a log lists; nothing when they leave it open.
+struct Machine {
+  std::string system;   ///< a name of data/
+  int nics = 0;         ///< of a node, as the log shows; 0: as described
+  double nic_rate = 0;  ///< byte/s of one; 0: as described
+};
+[[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
+
+/// Sets a table beside its prediction.
+[[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed);
+
+/// Reads --expected. \throws RequestError when it is no rate
+[[nodiscard]] Expectation parse_expectation(const std::string& text);
+/// Says whether the expectation was wrong, with the arithmetic; nothing when it was not, or none was said.
+[[nodiscard]] std::optional<Finding> judged_expectation(const Context& context);
+/// The run, or the best figure quoted, is more than 5 % above what was expected.
+[[nodiscard]] bool exceeds_expectation(const Context& context);
+/// It is at least 95 % of it.
+[[nodiscard]] bool meets_expectation(const Context& context);
+
+}  // namespace fabricost::diagnosis

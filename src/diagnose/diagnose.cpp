@@ -1,0 +1,299 @@
+/// \file diagnose.cpp
+/// Reads what a log holds, compares it with its machine, asks every rule, and orders the answers. A run is healthy when nothing is proven
+/// against it, no hint is left unanswered by a comparison, and the comparison is inside the prediction's interval.
+
+#include <fabricost/io/diagnose.hpp>
+
+#include "diagnose/context.hpp"
+#include "io/line_reader.hpp"
+#include "io/logs/nccl_tests.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/io/validate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace fabricost {
+
+namespace {
+
+using diagnosis::Clue;
+using diagnosis::Context;
+using diagnosis::Weight;
+
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+/// The table with most sizes, as printed.
+std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& test) {
+  std::vector<diagnosis::Shown> best;
+  for (const io::LogRun& run : runs) {
+    const double unit = run.time_unit > 0 ? run.time_unit : 1e-6;
+    std::map<double, std::array<std::vector<double>, 3>> sizes;
+    std::map<double, int> lines;
+    const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
+    const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
+    for (const io::LogRow& row : run.rows)
+      for (const io::LogSide& side : row.sides)
+        if (row.bytes > 0 && side.time > 0) {
+          if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
+          auto& [time, bus, algorithm] = sizes[row.bytes];
+          time.push_back(side.time * unit);
+          bus.push_back(side.busbw * 1e9);
+          algorithm.push_back(side.algbw * 1e9);
+          lines.try_emplace(row.bytes, row.line);
+        }
+    if (sizes.size() <= best.size()) continue;
+    best.clear();
+    for (auto& [bytes, values] : sizes) best.push_back({bytes, median(values[0]), median(values[1]), median(values[2]), lines[bytes]});
+    test = run.test;
+  }
+  return best;
+}
+
+/// Predicts the log's points; a guessed machine gets the adapters the log shows.
+std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machine) {
+  for (Point& p : points.points) {
+    if (machine.nics > 0) p.nics_per_node = machine.nics;
+    if (machine.nic_rate > 0) p.nic_rate = LineRate::from_value(machine.nic_rate * 8);
+  }
+  std::vector<ComparedSize> out;
+  for (const ComparedPoint& one : validate(points).points) {
+    const Point& p = one.point;
+    Operation op{.collective = p.collective, .bytes = Bytes::from_value(p.bytes), .ranks = p.ranks(), .nodes = p.nodes, .dtype = p.dtype};
+    out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
+                   p.bytes / p.seconds * bus_factor(p.collective, p.ranks())});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const ComparedSize& a, const ComparedSize& b) { return a.operation.bytes < b.operation.bytes; });
+  return out;
+}
+
+/// busbw / algbw of a log's rows as close as their printed digits tell: [low, high].
+std::array<double, 2> factor_bounds(const std::vector<io::LogRun>& runs) {
+  std::array<double, 2> out{0, 1e300};
+  for (const io::LogRun& run : runs)
+    for (const io::LogRow& row : run.rows)
+      for (const io::LogSide& s : row.sides) {
+        if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
+        out[0] = std::max(out[0], (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
+        out[1] = std::min(out[1], (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
+      }
+  return out;
+}
+
+/// Reads the points; where bandwidths leave the number of ranks open, with the one power of two of full nodes that they fit.
+Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
+                       std::vector<std::string>& notes) {
+  try {
+    return read_points(file, source);
+  } catch (const SpecError& error) {
+    if (source.ranks > 0 || error.issues().front().message.find("how many ranks") == std::string::npos) throw;
+    const int per_node = load_system(source.system).gpus_per_node;
+    const auto [low, high] = factor_bounds(runs);
+    std::optional<Points> only;
+    int ranks = 0;
+    for (int n = 2 * per_node; n <= 65536 && low > 0; n *= 2) {
+      if (source.nodes > 0 && n != source.nodes * per_node) continue;
+      try {
+        Points some = read_points(file, {.system = source.system, .nodes = n / per_node, .ranks = n});
+        const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
+        if (factor < low || factor > high) continue;
+        if (only) throw;
+        only = std::move(some);
+        ranks = n;
+      } catch (const RequestError&) {
+        continue;  // does not fit the table
+      }
+    }
+    if (!only) throw;
+    notes.push_back(
+        fmt::format("the log does not list its ranks; of full nodes in powers of two, its bandwidths fit {} ranks only", ranks));
+    return std::move(*only);
+  }
+}
+
+/// A file of which nothing is known: neither NCCL's words nor a table nor figures about communication.
+[[noreturn]] void refuse(const std::filesystem::path& file) {
+  io::LineReader lines(file);
+  std::string line;
+  while (lines.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
+  throw SpecError(
+      {io::fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
+                         "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
+}
+
+/// Figures of the field: an algorithm, a version, nodes or GPUs they belong to; repeated times; or the field's words in their lines.
+bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
+  constexpr std::ptrdiff_t repeats = 4;
+  if (std::count_if(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) { return q.seconds > 0; }) >= repeats) return true;
+  return std::any_of(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) {
+    if (!q.algorithm.empty() || !q.version.empty() || q.nodes > 0 || !q.pair.first.empty() || !q.gpus.empty()) return true;
+    for (const char* word :
+         {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "all_gather", "alltoall"})
+      if (q.line.text.find(word) != std::string::npos) return true;
+    return false;
+  });
+}
+
+/// Words about machines stand in documents, sources and tables as well: they count only in a file that may be a log.
+bool is_notes(const std::filesystem::path& file) {
+  const std::string extension = file.extension().string();
+  return extension.empty() || extension == ".txt" || extension == ".log" || extension == ".out" || extension == ".err";
+}
+
+/// Keeps the strongest finding of each cause; what others say of it is added to its evidence.
+void merge(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
+  std::vector<Finding> out;
+  for (Finding& one : findings) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Finding& f) { return f.cause == one.cause; });
+    if (same == out.end())
+      out.push_back(std::move(one));
+    else if (same->evidence.find(one.evidence) == std::string::npos)
+      same->evidence += "; " + one.evidence;
+  }
+  findings = std::move(out);
+}
+
+/// What the table and the prediction say together, in one sentence.
+std::string compared_in_words(const Context& c) {
+  if (!c.judged.compared)
+    return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
+  const ComparedSize& at = *c.judged.at;
+  const std::string where = fmt::format("at {}", size_text(at.operation.bytes));
+  if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
+  if (c.judged.slow_small) return "large sizes are as predicted, small ones take several times as long";
+  return fmt::format("{} {} measured, {} predicted", where, diagnosis::gigabytes(at.bus), diagnosis::gigabytes(at.bus * c.judged.ratio));
+}
+
+void conclude(Diagnosis& out, const Context& c) {
+  std::vector<Clue> clues;
+  for (const auto& rules : {diagnosis::adapter_rules(), diagnosis::network_rules(), diagnosis::node_rules(), diagnosis::run_rules(),
+                            diagnosis::setting_rules(), diagnosis::curve_rules()})
+    for (const diagnosis::Rule rule : rules)
+      if (auto clue = rule(c)) clues.push_back(std::move(*clue));
+  const bool accused = std::any_of(clues.begin(), clues.end(), [&](const Clue& clue) {
+    return clue.weight == Weight::proof || (clue.weight == Weight::hint && c.in_doubt());
+  });
+  for (const diagnosis::Rule rule : diagnosis::quoted_rules())
+    if (auto clue = rule(c)) clues.push_back(std::move(*clue));
+  std::vector<Finding> faults, defences;
+  bool proven = false;
+  for (Clue& clue : clues) {
+    if (clue.weight == Weight::defence) {
+      defences.push_back(std::move(clue.finding));
+    } else if (clue.weight == Weight::proof || c.in_doubt()) {
+      proven = proven || clue.weight == Weight::proof;
+      faults.push_back(std::move(clue.finding));
+    }
+  }
+  merge(faults);
+  merge(defences);
+  if (const auto wrong = diagnosis::judged_expectation(c)) {
+    // who sees more than expected does not ask why some other run quoted beside it was slow
+    const bool exceeded = !accused && diagnosis::exceeds_expectation(c);
+    // reached at its best size, a run may still be at fault at others: hints about those stay
+    const bool answers = c.judged.compared || !diagnosis::meets_expectation(c);
+    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
+                                     (faults.empty() || (answers && wrong->confidence >= faults.front().confidence)));
+    if (stands) defences.insert(defences.begin(), *wrong);
+    if (stands) faults.clear();
+    if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
+  }
+  if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
+  if (c.judged.slow && faults.empty() && defences.empty())
+    faults.push_back({Cause::other, 0.2, fmt::format("{}; no line of the log says why", compared_in_words(c)),
+                      "run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,NET and diagnose that log"});
+  out.healthy = faults.empty();
+  out.causes = out.healthy ? std::move(defences) : std::move(faults);
+  if (out.healthy && out.causes.size() > 1) out.causes.resize(1);
+  const std::string compared = compared_in_words(c);
+  if (out.healthy && !out.causes.empty())
+    out.verdict = fmt::format("healthy, and here is why it looks {}: {}", diagnosis::exceeds_expectation(c) ? "high" : "low", compared);
+  else if (out.healthy)
+    out.verdict = (c.judged.compared ? "healthy: " : "nothing speaks against this run: ") + compared;
+  else if (c.judged.slow)
+    out.verdict = compared;
+  else
+    out.verdict = fmt::format("not healthy, likely {}: {}", name(out.causes.front().cause), compared);
+}
+
+/// What is missing from the log for a better answer.
+void note_silence(Diagnosis& out, const Context& c) {
+  if (c.info.messages == 0)
+    out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
+  else if (c.info.versions.empty())
+    out.notes.push_back("NCCL's version is not said");
+  if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
+    out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
+  if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
+  if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
+}
+
+}  // namespace
+
+Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request) {
+  Diagnosis out;
+  Context c;
+  if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
+  if (!request.system.empty()) c.system = load_system(request.system);
+  c.info = io::read_nccl_info(file);
+  c.quoted = diagnosis::quoted_figures(file);
+  const std::vector<io::LogRun> runs = io::read_nccl_runs(file);
+  c.curve = curve_of(runs, c.test);
+  if (request.nodes > 0) c.info.nodes = request.nodes;
+  if (request.ranks > 0) c.info.ranks = request.ranks;
+
+  diagnosis::Machine machine{request.system, 0, 0};
+  if (!c.system) {
+    if (const auto guess = diagnosis::guessed_machine(c.info, file)) {
+      machine = *guess;
+      c.system = load_system(machine.system);
+      c.guessed = true;
+    }
+  }
+  bool table = !runs.empty();
+  try {
+    const PointSource source{
+        .system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
+    if (runs.empty() || !machine.system.empty()) {
+      Points points = read_with_ranks(file, source, runs, out.notes);  // also JSON and point CSVs
+      table = true;
+      for (const Skipped& s : points.skipped)
+        out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
+      if (!machine.system.empty()) c.sizes = compare(std::move(points), machine);
+    }
+  } catch (const SpecError& error) {
+    if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));
+  } catch (const RequestError& error) {
+    if (!c.guessed && !request.system.empty()) throw;
+    out.notes.push_back(fmt::format("no comparison: {}", error.what()));
+  }
+  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted));
+  if (!table && !c.info.says_anything && !words) refuse(file);
+
+  if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
+    std::erase_if(c.curve,
+                  [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
+  c.judged = diagnosis::judge(c.sizes, c.guessed);
+  if (c.system) out.system = c.system->name;
+  out.system_guessed = c.guessed;
+  if (c.judged.compared) out.basis = c.system->constants.basis;
+  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: give --system for a comparison");
+  conclude(out, c);
+  note_silence(out, c);
+  out.sizes = c.sizes;
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,398 @@
+/// \file quoted.cpp
+/// Cutting lines into "words: figure unit" and reading the words.
+
+#include "diagnose/quoted.hpp"
+
+#include "io/csv.hpp"
+
+#include <fabricost/algorithm.hpp>
+#include <fabricost/collective.hpp>
+#include <fabricost/price/protocol.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+using Tokens = std::vector<std::string_view>;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_alpha(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+std::string lower(std::string_view text) {
+  std::string out{text};
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+Tokens split(std::string_view line) {
+  Tokens out;
+  std::size_t at = 0;
+  while ((at = line.find_first_not_of(" \t", at)) != std::string_view::npos) {
+    const auto end = std::min(line.find_first_of(" \t", at), line.size());
+    out.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
+struct UnitName {
+  std::string_view name;
+  double factor;
+};
+constexpr std::array<UnitName, 14> rate_units{{{"GB/s", 1e9},
+                                               {"GBps", 1e9},
+                                               {"GB/sec", 1e9},
+                                               {"GiB/s", 1024.0 * 1024 * 1024},
+                                               {"MB/s", 1e6},
+                                               {"TB/s", 1e12},
+                                               {"Gb/s", 1.25e8},
+                                               {"Gbps", 1.25e8},
+                                               {"Gbit/s", 1.25e8},
+                                               {"Gb/sec", 1.25e8},
+                                               {"Gbits/s", 1.25e8},
+                                               {"Mb/s", 1.25e5},
+                                               {"Mbps", 1.25e5},
+                                               {"Tb/s", 1.25e11}}};
+constexpr std::array<UnitName, 3> time_units{{{"us", 1e-6}, {"usec", 1e-6}, {"ms", 1e-3}}};
+constexpr std::array<UnitName, 9> size_units{{{"B", 1},
+                                              {"KB", 1024},
+                                              {"MB", 1048576},
+                                              {"GB", 1073741824},
+                                              {"KiB", 1024},
+                                              {"MiB", 1048576},
+                                              {"GiB", 1073741824},
+                                              {"M", 1048576},
+                                              {"G", 1073741824}}};
+
+template <std::size_t N>
+double factor_in(const std::array<UnitName, N>& units, std::string_view name) {
+  while (!name.empty() && (name.back() == ',' || name.back() == '.' || name.back() == ')' || name.back() == ';')) name.remove_suffix(1);
+  for (const UnitName& unit : units)
+    if (unit.name == name) return unit.factor;
+  return 0;
+}
+
+/// "~58", "365-370" (the first), "830+": a number and what is glued to it. Nothing for "2.19.3", "0x1d", "mlx5_0".
+struct Number {
+  double value = 0;
+  std::string_view rest;
+};
+std::optional<Number> number_in(std::string_view token) {
+  while (!token.empty() && (token.front() == '~' || token.front() == '(' || token.front() == '=')) token.remove_prefix(1);
+  if (token.empty() || !is_digit(token.front())) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
+  if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
+  std::string_view rest = token.substr(static_cast<std::size_t>(end - token.data()));
+  if (!rest.empty() && (rest.front() == '-' || rest.front() == '/') && rest.size() > 1 && is_digit(rest[1])) {  // a range
+    std::size_t n = 1;
+    while (n < rest.size() && (is_digit(rest[n]) || rest[n] == '.')) ++n;
+    rest.remove_prefix(n);
+  }
+  if (!rest.empty() && (rest.front() == '+' || rest.front() == ',')) rest.remove_prefix(1);
+  if (!rest.empty() && (is_digit(rest.front()) || rest.front() == '.' || rest.front() == '_' || rest.front() == ':')) return std::nullopt;
+  return Number{value, rest};
+}
+
+/// "2.19.3", "v2.10.3-1": at least two points in digits.
+std::string version_in(std::string_view token) {
+  while (!token.empty() && (token.front() == 'v' || token.front() == '(')) token.remove_prefix(1);
+  std::size_t end = 0;
+  int points = 0;
+  while (end < token.size() && (is_digit(token[end]) || (token[end] == '.' && end + 1 < token.size() && is_digit(token[end + 1])))) {
+    points += token[end] == '.' ? 1 : 0;
+    ++end;
+  }
+  return points == 2 && is_digit(token.front()) && token.substr(0, 2) != "0." ? std::string{token.substr(0, end)} : "";
+}
+
+bool is_variable(std::string_view token) {
+  return token.find('=') != std::string_view::npos &&
+         (token.starts_with("NCCL_") || token.starts_with("RCCL_") || token.starts_with("UCX_") || token.starts_with("FI_"));
+}
+
+/// A number of nodes in words: "2 nodes", "4-5 nodes", "single node", "two nodes", "six-node".
+int nodes_in(const Tokens& tokens) {
+  static constexpr std::array<std::string_view, 9> spelled{"", "one", "two", "three", "four", "five", "six", "seven", "eight"};
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string token = lower(tokens[i]);
+    if (!token.starts_with("node") || i == 0) continue;
+    const std::string before = lower(tokens[i - 1]);
+    if (before == "single") return 1;
+    for (std::size_t n = 1; n < spelled.size(); ++n)
+      if (before == spelled[n]) return static_cast<int>(n);
+    if (const auto number = number_in(before); number && number->value == std::floor(number->value) && number->value < 1e6)
+      return static_cast<int>(number->value);
+  }
+  return 0;
+}
+
+/// "default(tree)" -> "tree"; empty without brackets.
+std::string_view in_brackets(std::string_view word) {
+  const auto open = word.find('(');
+  if (open == std::string_view::npos || word.back() != ')') return {};
+  return word.substr(open + 1, word.size() - open - 2);
+}
+
+/// Words with one blank between them.
+std::string joined(const Tokens& tokens, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) out += ' ';
+    out += tokens[i];
+  }
+  return out;
+}
+
+/// Reads the words before a figure.
+void read_label(std::string_view label, Quoted& out) {
+  out.label = std::string{label};
+  const Tokens tokens = split(label);
+  const std::string folded = lower(label);
+  if (out.nodes == 0) out.nodes = nodes_in(tokens);
+  out.perftest = folded.find("ib_write") != std::string::npos || folded.find("ib_read") != std::string::npos ||
+                 folded.find("ib_send") != std::string::npos || folded.find("perftest") != std::string::npos;
+  out.by_default = folded.find("default") != std::string::npos;
+  const auto says = [&](const char* word) { return folded.find(word) != std::string::npos; };
+  const bool place = says("leaf") || says("rack") || says("spine") || says("tor") || says("switch") || says("pod");
+  out.near = place && (says("same") || says("within") || says("intra"));
+  out.far = place && !out.near && (says("across") || says("cross") || says("different") || says("inter") || says("spine"));
+  out.whole = folded.find("all ") != std::string::npos && folded.find("nic") != std::string::npos;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    std::string_view token = tokens[i];
+    while (!token.empty() && (token.back() == ':' || token.back() == ',')) token.remove_suffix(1);
+    if (is_variable(token)) {
+      const auto equal = token.find('=');
+      const std::string name{token.substr(0, equal)}, value{token.substr(equal + 1)};
+      out.settings.emplace_back(name, value);
+      if (name == "NCCL_ALGO") out.algorithm = lower(value);
+      if (name == "NCCL_PROTO") out.protocol = lower(value);
+      continue;
+    }
+    const bool after_driver = i > 0 && lower(tokens[i - 1]) == "driver";
+    if (const std::string version = version_in(token); !version.empty()) (after_driver ? out.driver : out.version) = version;
+    if (i > 0 && out.version.empty() && is_digit(token.front()) && token.find('.') != std::string_view::npos && number_in(token)) {
+      const std::string before = lower(tokens[i - 1]);  // "NCCL 2.18"
+      if (before == "nccl" || before == "rccl" || before == "rocm" || before == "version") out.version = std::string{token};
+    }
+    const std::string word = lower(token);
+    const bool machine = !is_variable(token) && is_alpha(token.front()) && is_digit(token.back());
+    if (i > 0 && machine && (lower(tokens[i - 1]) == "without" || lower(tokens[i - 1]) == "excluding")) out.left_out = std::string{token};
+    for (const std::string_view algorithm : {"ring", "tree", "nvls", "nvlstree", "collnet"})
+      if (word == algorithm || in_brackets(word) == algorithm) out.algorithm = algorithm;
+    for (const std::string_view protocol : {"ll", "ll128", "simple"})
+      if (word == protocol) out.protocol = protocol;
+    // a pair of nodes: "se02gn644,se02gn699", "pair 1+2", "nodes a-b"
+    const auto cut = token.find_first_of(",+");
+    if (cut != std::string_view::npos && cut > 0 && cut + 1 < token.size() && out.pair.first.empty()) {
+      const std::string_view a = token.substr(0, cut), b = token.substr(cut + 1);
+      const bool named = is_alpha(a.front()) && is_alpha(b.front()) && a.size() > 1 && a.find('=') == std::string_view::npos &&
+                         std::any_of(a.begin(), a.end(), is_digit);
+      const bool said = i > 0 && (lower(tokens[i - 1]).starts_with("pair") || lower(tokens[i - 1]).starts_with("node"));
+      if (named || said) out.pair = {std::string{a}, std::string{b}};
+    }
+    if (const auto arrow = token.find("<->"); arrow != std::string_view::npos) {
+      const std::string_view a = token.substr(0, arrow), b = token.substr(arrow + 3);
+      if (lower(a).starts_with("gpu")) {
+        out.gpus = {std::string{a}, std::string{b}};
+      } else if (!a.empty() && !b.empty() && out.pair.first.empty()) {
+        out.pair = {std::string{a}, std::string{b}};
+      }
+    }
+    if (const auto number = number_in(token)) {  // a size: "1 GB", "512KB"
+      const double own = factor_in(size_units, number->rest);
+      const double next = number->rest.empty() && i + 1 < tokens.size() ? factor_in(size_units, tokens[i + 1]) : 0;
+      if (own > 0 || next > 0) out.bytes = number->value * (own > 0 ? own : next);
+      if (i + 1 < tokens.size() && lower(tokens[i + 1]).starts_with("gpu")) out.ranks = static_cast<int>(number->value);
+    }
+  }
+}
+
+/// A label that says what sets its figure apart: enough to believe a number without a unit.
+bool telling(const Quoted& q) {
+  return !q.version.empty() || !q.driver.empty() || !q.algorithm.empty() || !q.pair.first.empty() || q.nodes > 0 || !q.settings.empty();
+}
+
+/// A number without a unit is GB/s where its label says what sets it apart and its place that it is a result: last of its piece under a
+/// heading or word of bandwidth, behind "version:", or behind "algorithm:" ("NVLS: 365-370 for 2..4 GPUs").
+bool means_a_rate(const Quoted& q, bool last, bool under_heading, bool glued) {
+  const bool colon = q.label.ends_with(":");
+  if (!q.algorithm.empty() && (colon || q.label.empty())) return true;
+  if (!last || !telling(q)) return false;
+  const std::string folded = lower(q.label);
+  return under_heading || !q.pair.first.empty() || folded.find("bandwidth") != std::string::npos ||
+         folded.find("busbw") != std::string::npos || (!q.version.empty() && (colon || glued));
+}
+
+/// Pieces of a line between ';', ", ", and three blanks.
+std::vector<std::string_view> pieces_of(std::string_view line) {
+  std::vector<std::string_view> out;
+  std::size_t first = 0;
+  for (std::size_t at = 0; at <= line.size(); ++at) {
+    const bool end = at == line.size();
+    const bool comma = !end && line[at] == ',' && at + 1 < line.size() && line[at + 1] == ' ';
+    const bool gap = !end && line.substr(at).starts_with("   ");
+    if (!end && line[at] != ';' && !comma && !gap) continue;
+    if (at > first) out.push_back(line.substr(first, at - first));
+    first = at + 1;
+  }
+  return out;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) : lines_(file) {}
+
+  std::vector<Quoted> read() {
+    std::string line;
+    while (lines_.next(line) && out_.size() < most) {
+      if (line.starts_with("#source") || line.starts_with("#repo file") || line.size() > 2000) continue;
+      take(line);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t most = 4096;
+
+  [[nodiscard]] io::LogLine quote(std::string_view line) const {
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    return {lines_.number(), std::string{line.substr(0, 200)}};
+  }
+
+  void take(std::string_view whole) {
+    if (whole.find("NCCL INFO") != std::string_view::npos || whole.find("NCCL WARN") != std::string_view::npos) return;
+    if (table_row(whole)) return;
+    std::string close{whole};  // "bandwidth    : 24" is one piece
+    for (std::size_t at = close.find(" :"); at != std::string::npos; at = close.find(" :", at)) {
+      close.erase(at, 1);
+      if (at > 0) --at;
+    }
+    std::string_view line = close;
+    const bool comment = !line.empty() && line.front() == '#';
+    while (!line.empty() && (line.front() == '#' || line.front() == ' ')) line.remove_prefix(1);
+    if (line.starts_with("Rank ") || line.starts_with("nThread") || line.starts_with("Using ") || line.empty()) return;
+    const std::size_t before = out_.size();
+    const std::string folded = lower(line);
+    const bool about_rates = folded.find("busbw") != std::string::npos || folded.find("bandwidth") != std::string::npos ||
+                             folded.find("gb/s") != std::string::npos;
+    const bool average = folded.starts_with("avg bus bandwidth");  // nccl-tests' own line, read elsewhere
+    const auto pieces = pieces_of(line);
+    const bool unit_at_end = about_rates && pieces.size() > 1;
+    for (const std::string_view piece : pieces)
+      if (!average) figure(piece, whole, unit_at_end || about_heading_, comment);
+    about_heading_ = comment && about_rates && out_.size() == before;
+    if (comment && out_.size() == before) heading(line);
+  }
+
+  /// A comment without a figure says what follows it.
+  void heading(std::string_view line) {
+    heading_ = Quoted{};
+    read_label(line, heading_);
+    if (!version_in(line).empty()) heading_.version = version_in(line);
+  }
+
+  /// "33554432 float sum 127.38 TREE LL128 64", "NVL8 24 tree 17179869184 253.40 485.68 ...", or a row of nccl-tests under a heading.
+  bool table_row(std::string_view line) {
+    const Tokens tokens = split(line);
+    if (tokens.size() < 4 || tokens.size() > 24 || line.front() == '#') return false;
+    for (std::size_t i = 0; i < tokens.size() && i < 8; ++i) {
+      const auto size = number_in(tokens[i]);
+      if (!size || !size->rest.empty() || size->value < 1024 || size->value != std::floor(size->value)) continue;
+      std::vector<double> numbers;
+      Quoted q;
+      for (std::size_t j = i + 1; j < tokens.size(); ++j) {
+        const auto number = number_in(tokens[j]);
+        const std::string word = lower(tokens[j]);
+        if (number && number->rest.empty())
+          numbers.push_back(number->value);
+        else if (word == "ring" || word == "tree" || word == "nvls")
+          q.algorithm = word;
+        else if (word == "ll" || word == "ll128" || word == "simple")
+          q.protocol = word;
+      }
+      const std::string label = joined(tokens, i);
+      if (!q.algorithm.empty() && !numbers.empty()) {
+        q.rate = numbers.front() * 1e9;
+        q.label = label;
+      } else if (i > 0 && numbers.size() >= 2 && numbers[1] >= numbers[0] && numbers[1] <= 2 * numbers[0]) {
+        read_label(label, q);
+        if (q.algorithm.empty()) return false;
+        q.rate = numbers[1] * 1e9;
+      } else if (i == 0 && numbers.size() >= 4 && telling(heading_)) {
+        // count, [root], time, algbw, busbw: the first three that fit bytes / time = algbw
+        q = heading_;
+        for (std::size_t k = 1; k + 2 < numbers.size() && q.rate == 0; ++k) {
+          const double implied = numbers[k] > 0 ? size->value / (numbers[k] * 1e-6) / 1e9 : 0;
+          if (std::fabs(implied - numbers[k + 1]) < 0.02 * numbers[k + 1] + 0.01) q.rate = numbers[k + 2] * 1e9;
+        }
+        if (q.rate == 0) return true;
+      } else {
+        return i == 0 && numbers.size() >= 4;
+      }
+      q.bytes = size->value;
+      q.line = quote(line);
+      out_.push_back(std::move(q));
+      return true;
+    }
+    return false;
+  }
+
+  void figure(std::string_view piece, std::string_view whole, bool bare, bool comment) {
+    const Tokens tokens = split(piece);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      std::string_view token = tokens[i];
+      std::string_view glued;
+      if (const auto colon = token.rfind(':'); colon != std::string_view::npos && colon + 1 < token.size() && is_digit(token[colon + 1])) {
+        glued = token.substr(0, colon);
+        token = token.substr(colon + 1);
+      }
+      const auto number = number_in(token);
+      if (!number || !(number->value > 0)) continue;
+      const std::string_view unit = !number->rest.empty() ? number->rest : i + 1 < tokens.size() ? tokens[i + 1] : std::string_view{};
+      std::string label = joined(tokens, i);
+      if (!glued.empty()) {
+        if (!label.empty()) label += ' ';
+        label += glued;
+      }
+      Quoted q;
+      q.line = quote(whole);
+      read_label(label, q);
+      if (label.empty() && comment && !out_.empty() && out_.back().line.number == q.line.number)
+        q = out_.back();  // "..., 420 (5), 440 (6)"
+      const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
+      const bool last = i + 1 == tokens.size() || tokens[i + 1].front() == '(';
+      if (rate > 0)
+        q.rate = number->value * rate;
+      else if (time > 0)
+        q.seconds = number->value * time;
+      else if (number->rest.empty() && comment && means_a_rate(q, last, bare, !glued.empty()))
+        q.rate = number->value * 1e9;
+      else
+        continue;
+      const std::string rest = lower(piece);
+      if (rest.find("algbw") != std::string::npos || q.rate > 1e15) return;  // of another measure
+      out_.push_back(std::move(q));
+      return;
+    }
+  }
+
+  io::LineReader lines_;
+  std::vector<Quoted> out_;
+  Quoted heading_;
+  bool about_heading_ = false;
+};
+
+}  // namespace
+
+std::vector<Quoted> quoted_figures(const std::filesystem::path& file) { return Reader(file).read(); }
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,37 @@
+#pragma once
+/// \file quoted.hpp
+/// Figures people write beside a log: "NCCL 2.19.4: 24.2 GB/s; NCCL 2.20.5: 18.3", "pair a,b 49.4", "ib_write_bw 395 Gb/s". What tells two
+/// of them apart (a version, a variable, an algorithm, a pair of nodes, a number of nodes) is the experiment somebody made. Private.
+
+#include "io/logs/nccl_info.hpp"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+/// One figure with what was said of it. Empty and zero: not said.
+struct Quoted {
+  double rate = 0;     ///< byte/s; 0 when a time was quoted
+  double seconds = 0;  ///< of one call; 0 when a rate was quoted
+  double bytes = 0;    ///< of the message
+  std::string label;   ///< the words before the figure
+  std::string version, driver, algorithm, protocol;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< NAME, value
+  std::pair<std::string, std::string> pair;                   ///< of nodes
+  std::vector<std::string> gpus;                              ///< between these
+  int nodes = 0, ranks = 0;
+  bool perftest = false;  ///< of ib_write_bw and its kin: the wire without NCCL
+  bool by_default = false;
+  bool near = false, far = false;  ///< below one leaf or rack; across them
+  std::string left_out;            ///< "without node17"
+  bool whole = false;              ///< of all adapters together
+  io::LogLine line;
+};
+
+/// The figures of a log outside nccl-tests tables, and of its tables where comment lines tell them apart.
+[[nodiscard]] std::vector<Quoted> quoted_figures(const std::filesystem::path& file);
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,177 @@
+#pragma once
+/// \file nccl_info.hpp
+/// What NCCL says of itself in a log (NCCL_DEBUG=INFO and WARN), and what people paste around it: nvidia-smi topo -m, lspci, ibstat,
+/// perftest. Only what was read, with the line it stood in; conclusions are drawn in src/diagnose. Private to the sources.
+///
+/// Formats as NCCL prints them from 2.3 to 2.28 (src/transport/net.cc "Channel %02d/%d : %d[%d] -> %d[%d] [send] via NET/...", src/init.cc
+/// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
+/// ...").
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fabricost::io {
+
+/// A line of the log to quote: number from 1, text without outer blanks, at most 200 bytes.
+struct LogLine {
+  int number = 0;  ///< 0: none
+  std::string text;
+};
+
+/// Messages that need no more than being recognised.
+enum class Sign : unsigned char {
+  gdr_off_nic,      ///< GPUDirect RDMA off for an adapter
+  gdr_on,           ///< on for an adapter or a pair
+  acs_on,           ///< an ACS control register with redirection
+  acs_word,         ///< somebody speaks of ACS
+  iommu_word,       ///< of the IOMMU, or its faults
+  p2p_refused,      ///< peer access could not be had
+  p2p_unsupported,  ///< intraNodeP2pSupport 0
+  shm_failed,       ///< shared memory could not be made
+  nvls_missing,     ///< no multicast
+  nvls_present,
+  nvls_failed,         ///< multicast memory could not be bound
+  fabric_manager,      ///< fabric manager or NVLink fabric not ready
+  verbs_missing,       ///< no verbs library, no device, device not opened
+  plugin_missing,      ///< network plugin not found
+  retries_exceeded,    ///< IBV_WC_RETRY_EXC_ERR (12) or IBV_WC_RNR_RETRY_EXC_ERR (13)
+  protection_error,    ///< IBV_WC_LOC_PROT_ERR (4), IBV_WC_REM_ACCESS_ERR (10): memory the adapter may not touch
+  queue_pair_failed,   ///< ibv_modify_qp failed
+  memory_lock_failed,  ///< ibv_reg_mr / ibv_create failed for want of locked memory
+  port_event,          ///< a port went down or changed
+  link_downgraded,     ///< lspci or nvidia-smi: PCIe below its capability
+  chipset_path,        ///< a GPU behind the chipset
+  half_width,          ///< a network port with fewer lanes or a lower rate than it has
+  bond,                ///< a bonded network device
+  drops,               ///< counters of drops, retransmissions, pauses
+  mtu_word,
+  fabric_words,  ///< spine, ECMP, oversubscription
+  virtual_machine,
+  numa_balancing,
+  p2p_hang,         ///< runs stop with P2P
+  core_binding,     ///< processes bound to single cores
+  launch_blocking,  ///< launches or timing that wait for every operation
+  wrong_results,
+  relaxed_ordering,  ///< PCIe relaxed ordering named as a setting
+  mnnvl,             ///< multi-node NVLink is there
+  throttled,         ///< clocks held down
+  tcp_provider,      ///< libfabric over tcp or sockets
+  no_gdr_ring,       ///< "PXN n GDR 0" of connected rings
+  straggler_word,
+  bogus_topology,  ///< link_speed or link_width empty, NUMA node unknown
+  nvlink_inactive,
+  port_down,    ///< a network port is down
+  fault_build,  ///< built with fault injection, debugging or sanitizers
+  count
+};
+
+/// Those a line carries, each once.
+[[nodiscard]] std::vector<Sign> signs_in(const std::string& line);
+
+struct Seen {
+  int times = 0;
+  LogLine first;
+};
+
+/// A variable as it was set, by NCCL's own message or on a command line.
+struct Setting {
+  std::string name, value;
+  bool by_nccl = false;  ///< NCCL itself reported it
+  LogLine line;
+};
+
+/// Connections of one network transport ("IB", "IBext_v8", "Socket", "AWS Libfabric").
+struct NetUse {
+  int times = 0, direct = 0;  ///< connections, those with GDRDMA
+  std::set<int> devices;
+  std::map<std::string, std::set<int>> by_host;
+  std::set<int> channels;
+  LogLine first, first_indirect;
+};
+
+struct RankLine {
+  int rank = 0;
+  std::string host, gpu;
+  LogLine line;
+};
+
+/// GPUDirect between one GPU and one adapter; distances of NCCL's PATH_ enumeration (src/graph/topo.h), which grew over versions.
+struct DirectPair {
+  bool on = false;
+  int distance = 0, limit = 0;
+  LogLine line;
+};
+
+/// One row of nvidia-smi topo -m.
+struct MatrixRow {
+  std::string device;
+  std::vector<std::string> cells;
+  LogLine line;
+};
+
+/// An arrow of NCCL's topology dump: "+ PCI[24.0] - GPU/81000".
+struct TopologyLink {
+  std::string kind, to;
+  double rate = 0;  ///< GB/s one way as NCCL plans with it
+  LogLine line;
+};
+
+/// "1048576 Bytes -> Algo 1 proto 2": what NCCL chose.
+struct Tuned {
+  double bytes = 0;
+  std::string algorithm, protocol;
+  LogLine line;
+};
+
+struct NcclInfo {
+  bool says_anything = false;  ///< at least one line that a program wrote about a run
+  bool says_words = false;     ///< at least one that people write, or other tools print, about machines
+  int messages = 0;            ///< NCCL INFO and WARN
+  std::array<Seen, static_cast<std::size_t>(Sign::count)> signs{};
+  std::vector<std::pair<std::string, LogLine>> versions;  ///< distinct, as printed
+  std::vector<Setting> settings;
+  std::vector<std::string> adapters;  ///< of NET/IB : Using, name:port/kind
+  LogLine adapters_line;
+  std::vector<std::string> interfaces;  ///< of NET/Socket : Using
+  LogLine interfaces_line;
+  std::string network;  ///< Using network X
+  LogLine network_line;
+  std::map<std::string, NetUse> net;
+  int peer = 0, shared_memory = 0;  ///< connections via P2P, via SHM
+  LogLine peer_line, shared_memory_line;
+  LogLine local_net;                          ///< a network connection between two ranks of one host
+  double slowest_port = 0, fastest_port = 0;  ///< Gbit/s of network ports: speed= of NCCL, Rate of ibstat; 0: not said
+  LogLine slowest_port_line;
+  int nvls_channels = -1;  ///< -1: not said
+  LogLine nvls_channels_line;
+  int ranks = 0, nodes = 0, local_ranks = 0;  ///< of the communicator; 0: not said
+  int channels = 0;                           ///< of collectives; 0: not said
+  LogLine channels_line;
+  std::vector<RankLine> rank_lines;
+  std::vector<DirectPair> direct_pairs;
+  std::vector<MatrixRow> matrix;
+  std::vector<TopologyLink> topology;
+  double system_max = 0, system_total = 0;  ///< maxBw and totalBw of the dump
+  std::string widest_path;                  ///< of the graph search: "type LOC/PHB" -> "PHB"
+  LogLine widest_path_line;
+  std::vector<Tuned> tuned;
+  std::vector<std::pair<double, LogLine>> averages;  ///< Avg bus bandwidth
+
+  [[nodiscard]] const Seen& seen(Sign sign) const { return signs[static_cast<std::size_t>(sign)]; }
+  [[nodiscard]] bool has(Sign sign) const { return seen(sign).times > 0; }
+  /// The last setting of that name, or nullptr.
+  [[nodiscard]] const Setting* setting(std::string_view name) const;
+  /// Hosts of a whole rank list; else the most of the communicator's nodes, hosts listed and hosts that connect to others; 0: unknown.
+  [[nodiscard]] int node_count() const;
+};
+
+/// Reads a log line by line; memory does not grow with it. \throws SpecError when it cannot be read as text
+[[nodiscard]] NcclInfo read_nccl_info(const std::filesystem::path& file);
+
+}  // namespace fabricost::io

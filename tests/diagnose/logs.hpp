@@ -1,0 +1,67 @@
+#pragma once
+/// \file logs.hpp
+/// Logs written for one test each, and what diagnose makes of them.
+
+#include <fabricost/io/diagnose.hpp>
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+/// A file that goes with its scope.
+class TemporaryLog {
+ public:
+  explicit TemporaryLog(const std::string& text, const std::string& extension = ".txt")
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("fabricost-diagnose-{}-{}{}", getpid(), reinterpret_cast<std::uintptr_t>(this), extension)) {
+    std::ofstream(path_) << text;
+  }
+  TemporaryLog(const TemporaryLog&) = delete;
+  TemporaryLog& operator=(const TemporaryLog&) = delete;
+  ~TemporaryLog() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline fabricost::Diagnosis diagnosed(const std::string& text, const fabricost::DiagnosisRequest& request = {}) {
+  const TemporaryLog log(text);
+  return fabricost::diagnose(log.path(), request);
+}
+
+/// The first or second cause, as the project measures itself.
+inline bool names(const fabricost::Diagnosis& d, fabricost::Cause cause) {
+  for (std::size_t i = 0; i < d.causes.size() && i < 2; ++i)
+    if (d.causes[i].cause == cause) return true;
+  return false;
+}
+inline std::string causes_of(const fabricost::Diagnosis& d) {
+  std::string out = d.verdict;
+  for (const fabricost::Finding& f : d.causes) out += fmt::format(" | {} {:.2f}: {}", fabricost::name(f.cause), f.confidence, f.evidence);
+  return out;
+}
+
+/// Rank list and table of nccl-tests: one row for each (bytes, bus bandwidth in GB/s); time and algorithm bandwidth follow from them.
+inline std::string table(const std::string& gpu, int nodes, int per_node, const std::vector<std::pair<double, double>>& rows) {
+  const int n = nodes * per_node;
+  std::string out = "# Collective test starting: all_reduce_perf\n";
+  for (int r = 0; r < n; ++r)
+    out += fmt::format("#  Rank {:2} Group  0 Pid {} on node{} device {} [0x{:02x}] {}\n", r, 1000 + r, r / per_node, r % per_node,
+                       r % per_node + 16, gpu);
+  out += "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
+  out += "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n";
+  const double factor = 2.0 * (n - 1) / n;
+  for (const auto& [bytes, bus] : rows)
+    out += fmt::format("{:.0f} {:.0f} float sum -1 {:.2f} {:.2f} {:.2f} 0\n", bytes, bytes / 4, bytes / (bus / factor * 1e9) * 1e6,
+                       bus / factor, bus);
+  return out;
+}

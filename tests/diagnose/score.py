@@ -1,0 +1,163 @@
+"""How often diagnose names the cause people found, and how often it calls a healthy run broken, on public complaint threads and runs.
+
+    score.py FABRICOST MEASUREMENTS [--all]
+
+MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/. Prints one line per case that is
+wrong (with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+BOUNDS = {"confirmed": 0.70, "likely": 0.70, "expected": 0.70, "false alarms": 0.05}
+FACTOR = {"all_reduce": lambda n: 2 * (n - 1) / n, "all_gather": lambda n: (n - 1) / n}
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def diagnose(tool, log, *options):
+    done = subprocess.run([tool, "diagnose", log, "--json", *options], capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        assert done.returncode == 2 and done.stdout == "", (log, done.returncode, done.stderr)
+        return None, done.stderr.strip()
+    return json.loads(done.stdout), ""
+
+
+def table_of(case):
+    """The least log that shows a case's own figures: a rank list and one row."""
+    nodes, local = int(case["nodes"] or 1), int(case["gpus_per_node"] or 8)
+    n = nodes * local
+    operation = case["operation"].strip()
+    factor = FACTOR[operation](n)
+    size = int(case["bytes"] or 8 << 30)
+    bus = float(case["measured_busbw_GBps"])
+    time = size / (bus / factor * 1e9) * 1e6
+    gpu = "NVIDIA " + case["gpu"]
+    lines = [f"# Collective test starting: {operation}_perf"]
+    for r in range(n):
+        lines.append(f"#  Rank {r:2d} Group  0 Pid {1000 + r} on node{r // local} device {r % local} [0x{16 + r % local:02x}] {gpu}")
+    lines.append("#       size         count      type   redop    root     time   algbw   busbw #wrong")
+    lines.append("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)")
+    lines.append(f"{size:12d} {size // 4:13d}     float     sum      -1 {time:10.1f} {bus / factor:7.2f} {bus:7.2f}      0")
+    return "\n".join(lines) + "\n"
+
+
+def shown(found):
+    return ", ".join(f"{c['cause']} {c['confidence']:.2f}" for c in found["causes"][:3]) or "-"
+
+
+def score_cases(tool, folder, verbose, told=False):
+    """{group: [right, all]} over cases with a log; `told`: with what their owners expected in every case that says so."""
+    out = {"confirmed": [0, 0], "likely": [0, 0]}
+    for case in rows(os.path.join(folder, "cases.csv")):
+        if not case["raw_file"]:
+            continue
+        group = "confirmed" if case["confirmed"] == "yes" else "likely"
+        options = []
+        if case["expected_busbw_GBps"] and (case["cause_class"] == "expected_value_wrong" or told):
+            options = ["--expected", case["expected_busbw_GBps"] + " GB/s"]
+        found, error = diagnose(tool, os.path.join(folder, case["raw_file"]), *options)
+        named = [c["cause"] for c in found["causes"][:2]] if found else []
+        right = case["cause_class"] in named
+        if case["cause_class"] == "expected_value_wrong":
+            right = right and found["healthy"]
+        out[group][0] += right
+        out[group][1] += 1
+        if verbose or not right:
+            print(f"{'ok  ' if right else 'miss'} {case['id']} {group:9} {case['cause_class']:22} {shown(found) if found else error[:100]}")
+    return out
+
+
+def score_expected(tool, folder, verbose):
+    """Cases of wrong expectations that come without a log, on the log their figures make."""
+    right = total = 0
+    for case in rows(os.path.join(folder, "cases.csv")):
+        known = case["measured_busbw_GBps"] and case["expected_busbw_GBps"] and case["operation"] in FACTOR and case["gpu"]
+        if case["cause_class"] != "expected_value_wrong" or case["raw_file"] or not known:
+            continue
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as log:
+            log.write(table_of(case))
+            log.flush()
+            found, error = diagnose(tool, log.name, "--expected", case["expected_busbw_GBps"] + " GB/s")
+        good = bool(found) and found["healthy"] and "expected_value_wrong" in [c["cause"] for c in found["causes"][:2]]
+        right += good
+        total += 1
+        if verbose or not good:
+            print(f"{'ok  ' if good else 'miss'} {case['id']} expected  {case['gpu']} x {case['nodes']}: "
+                  f"{(shown(found) + '; ' + found['verdict']) if found else error[:100]}")
+    return [right, total]
+
+
+def score_healthy(tool, multinode, verbose):
+    """False alarms among healthy runs: [broken, all]."""
+    folder = os.path.join(multinode, "diagnose")
+    runs = [(case["id"], os.path.join(folder, case["raw_file"]), []) for case in rows(os.path.join(folder, "healthy.csv"))]
+    for run in rows(os.path.join(multinode, "sources.csv")):
+        log = os.path.join(multinode, "logs", run["id"] + ".txt")
+        if run["health"] == "healthy" and os.path.exists(log):
+            runs.append((run["id"], log, ["--system", run["system"]]))
+    broken = 0
+    for name, log, options in runs:
+        found, error = diagnose(tool, log, *options)
+        if not found:
+            print(f"no answer {name}: {error[:160]}")
+        elif not found["healthy"]:
+            broken += 1
+            print(f"false alarm {name}: {shown(found)}; {found['verdict']}")
+        elif verbose:
+            print(f"ok   {name}: {found['verdict']}")
+    return [broken, len(runs)]
+
+
+def score_complaints(tool, multinode):
+    """Complaints of sources.csv whose machine is known: how many are seen. Printed, not bounded."""
+    seen = total = 0
+    for run in rows(os.path.join(multinode, "sources.csv")):
+        log = os.path.join(multinode, "logs", run["id"] + ".txt")
+        if run["health"] != "complaint" or not os.path.exists(log):
+            continue
+        found, error = diagnose(tool, log, "--system", run["system"])
+        total += 1
+        seen += bool(found) and not found["healthy"]
+        if not found or found["healthy"]:
+            print(f"not seen {run['id']}: {found['verdict'] if found else error[:120]}")
+        elif "TCP" in run["notes"] or "sockets" in run["notes"]:
+            if "tcp_fallback" not in [c["cause"] for c in found["causes"][:2]]:
+                print(f"seen, not as TCP: {run['id']}: {shown(found)}")
+    return [seen, total]
+
+
+def main():
+    tool, measurements = sys.argv[1], sys.argv[2]
+    verbose = "--all" in sys.argv
+    multinode = os.path.join(measurements, "multinode")
+    if not os.path.exists(os.path.join(multinode, "diagnose", "cases.csv")):
+        print(f"skipped: {multinode}/diagnose is not there (the public cases are no part of the project)")
+        sys.exit(77)
+    scores = score_cases(tool, os.path.join(multinode, "diagnose"), verbose)
+    told = score_cases(tool, os.path.join(multinode, "diagnose"), verbose, told=True)
+    scores["expected"] = score_expected(tool, os.path.join(multinode, "diagnose"), verbose)
+    alarms = score_healthy(tool, multinode, verbose)
+    complaints = score_complaints(tool, multinode)
+    failed = False
+    for group, (right, total) in scores.items():
+        print(f"{group:12} named first or second in {right} of {total} ({right / max(1, total):.0%}, at least {BOUNDS[group]:.0%})")
+        failed |= right < BOUNDS[group] * total
+    right, total = (told["confirmed"][i] + told["likely"][i] for i in (0, 1))
+    print(f"the same with --expected wherever a case has it: {right} of {total} ({right / max(1, total):.0%}, at least 70%)")
+    failed |= right < 0.7 * total
+    share = alarms[0] / max(1, alarms[1])
+    print(f"false alarms {alarms[0]} of {alarms[1]} healthy runs ({share:.1%}, at most {BOUNDS['false alarms']:.0%})")
+    print(f"complaints   {complaints[0]} of {complaints[1]} runs on known machines called slow")
+    failed |= alarms[0] > BOUNDS["false alarms"] * alarms[1]
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
