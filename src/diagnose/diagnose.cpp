@@ -43,7 +43,7 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
     const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
     const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
     for (const io::LogRow& row : run.rows)
-      for (const io::LogSide& side : row.sides)
+      for (const io::LogSide& side : row.halves())
         if (row.bytes > 0 && side.time > 0) {
           if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
           auto& [time, bus, algorithm] = sizes[row.bytes];
@@ -83,7 +83,7 @@ std::array<double, 2> factor_bounds(const std::vector<io::LogRun>& runs) {
   std::array<double, 2> out{0, 1e300};
   for (const io::LogRun& run : runs)
     for (const io::LogRow& row : run.rows)
-      for (const io::LogSide& s : row.sides) {
+      for (const io::LogSide& s : row.halves()) {
         if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
         out[0] = std::max(out[0], (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
         out[1] = std::min(out[1], (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
@@ -240,6 +240,18 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
 }
 
+/// The runs of a log, of each as many rows as are held at once, and not more than a person would look at.
+std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
+  constexpr std::size_t most_runs = 256;
+  std::vector<io::LogRun> out;
+  bool fresh = true;
+  (void)io::read_nccl_runs(file, [&](const io::LogRun& run, bool last) {
+    if (fresh && out.size() < most_runs) out.push_back(run);
+    fresh = last;
+  });
+  return out;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request) {
@@ -249,7 +261,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   if (!request.system.empty()) c.system = load_system(request.system);
   c.info = io::read_nccl_info(file);
   c.quoted = diagnosis::quoted_figures(file);
-  const std::vector<io::LogRun> runs = io::read_nccl_runs(file);
+  const std::vector<io::LogRun> runs = first_runs(file);
   c.curve = curve_of(runs, c.test);
   if (request.nodes > 0) c.info.nodes = request.nodes;
   if (request.ranks > 0) c.info.ranks = request.ranks;
