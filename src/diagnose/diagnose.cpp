@@ -63,6 +63,7 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
 /// Predicts the log's points; a guessed machine gets the adapters the log shows.
 std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machine) {
   for (Point& p : points.points) {
+    p.gpu_direct.reset();  // what the machine should give, not what this run's messages excuse
     if (machine.nics > 0) p.nics_per_node = machine.nics;
     if (machine.nic_rate > 0) p.nic_rate = LineRate::from_value(machine.nic_rate * 8);
   }

@@ -53,6 +53,22 @@ TEST_CASE("a log of today: both halves of a row are points, ranks and nodes are 
   CHECK(read.skipped.empty());
 }
 
+TEST_CASE("NCCL's own messages say whether GPUDirect ran, where they agree") {
+  const std::string direct = "host0:1:2 [0] NCCL INFO Channel 00/0 : 15[7] -> 0[0] [receive] via NET/IB/0/GDRDMA\n";
+  const std::string staged = "host0:1:2 [0] NCCL INFO Channel 01/0 : 15[7] -> 0[0] [receive] via NET/IB/1\n";
+  const auto gpu_direct = [&](const std::string& messages, int ranks = 16) {
+    const Points read = points_in(messages + started + devices(ranks, 8) + header + row_1m, h100);
+    REQUIRE(read.points.size() == 2);
+    CHECK(read.points[0].gpu_direct == read.points[1].gpu_direct);
+    return read.points[0].gpu_direct;
+  };
+  CHECK(gpu_direct(direct + direct) == true);
+  CHECK(gpu_direct(staged) == false);
+  CHECK_FALSE(gpu_direct(direct + staged).has_value());
+  CHECK_FALSE(gpu_direct("").has_value());
+  CHECK_FALSE(gpu_direct(staged, 8).has_value());  // inside one node it is no matter of the points
+}
+
 TEST_CASE("older columns: no root, or neither operation nor root, and the largest error instead of a count") {
   const Points with_op = points_in(
       "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"

@@ -4,6 +4,7 @@
 /// size / (count x element size) is n for the latter three and 1 for the others. A log that leaves two answers open is refused.
 
 #include "io/csv.hpp"
+#include "io/logs/nccl_info.hpp"
 #include "io/logs/nccl_tests.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -202,6 +203,20 @@ double unit_of(const LogRun& run) {
   if (powers.empty()) return 1e-6;
   std::nth_element(powers.begin(), powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2), powers.end());
   return powers[powers.size() / 2] > -4.5 ? 1e-3 : 1e-6;
+}
+
+/// Whether NCCL's messages in a log show GPUDirect RDMA: on every connection between nodes, on none, or unknown.
+[[nodiscard]] std::optional<bool> gpu_direct_in(const std::filesystem::path& file) {
+  std::error_code error;
+  constexpr std::uintmax_t worth_reading = 64U << 20U;  // messages stand at the start of runs, not in gigabytes
+  if (std::filesystem::file_size(file, error) > worth_reading || error) return std::nullopt;
+  int connections = 0, with = 0;
+  for (const auto& [network, use] : read_nccl_info(file).net) {
+    connections += use.times;
+    with += use.direct;
+  }
+  if (connections == 0 || (with > 0 && with < connections)) return std::nullopt;
+  return with > 0;
 }
 
 }  // namespace
@@ -403,7 +418,15 @@ std::string resembles(const std::filesystem::path& file) {
 
 std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                      const PointSink& sink) {
-  RunsToPoints points(file, otherwise, runs, sink);
+  std::optional<std::optional<bool>> direct;  // asked of the log once, when a point between nodes does not say it
+  const PointSink informed = [&](Point&& point) {
+    if (point.nodes > 1 && !point.gpu_direct) {
+      if (!direct) direct = gpu_direct_in(file);
+      point.gpu_direct = *direct;
+    }
+    sink(std::move(point));
+  };
+  RunsToPoints points(file, otherwise, runs, informed);
   const RunSink take = [&points](const LogRun& run, bool last) { points.take(run, last); };
   if (read_nccl_runs(file, take) == 0) throw nothing_recognised(file);
   return std::move(points).skipped();
