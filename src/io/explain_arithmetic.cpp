@@ -75,6 +75,7 @@ class Sum {
       case Ramp::Shape::saturating: return fmt::format("{} x u/(1+u), u = {}", most, x);
       case Ramp::Shape::saturating_square: return fmt::format("{} x u^2/(1+u^2), u = {}", most, x);
       case Ramp::Shape::exponential: return fmt::format("{} x (1 - exp(-{}))", most, x);
+      case Ramp::Shape::until: return fmt::format("{} below {}", most, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
       case Ramp::Shape::step: return fmt::format("{} above {}", most, size_text(Bytes::from_value(std::round(1 / r.per_byte))));
       case Ramp::Shape::channels: return fmt::format("{} x (1 - 1/c), c = {} within 1..{:.6g}", most, x, r.limit);
       case Ramp::Shape::unbounded: return fmt::format("S x {:.6g} us/MB", r.amplitude * r.per_byte * 1e12);

@@ -123,6 +123,7 @@ inline constexpr std::array transport_parameters{
     Parameter{"host_bridge", Measure::number, FABRICOST_OF(transport.host_bridge), 0.01, 1, Fitted::own, 0.2},
     Parameter{"ll_share", Measure::number, FABRICOST_OF(transport.ll_share), 0.001, 1, Fitted::own, 0.7},
     Parameter{"exchange_share", Measure::number, FABRICOST_OF(transport.exchange_share), 0.01, 1, Fitted::own, 0.3},
+    Parameter{"exchange_tiny", Measure::number, FABRICOST_OF(transport.exchange_tiny), 1, 20, Fitted::own, 0.7},
     Parameter{"no_gdr_rate", Measure::number, FABRICOST_OF(transport.no_gdr_rate), 0.01, 1, Fitted::held},
     Parameter{"no_gdr_step", Measure::number, FABRICOST_OF(transport.no_gdr_step), 1, 100, Fitted::held},
     Parameter{"nvls_floor", Measure::time, FABRICOST_OF(transport.nvls_floor), 1e-7, 0.1, Fitted::held},

@@ -130,6 +130,7 @@ struct TransportConstants {
   double exchange_base = 5.7 * microsecond;      ///< Ca
   double exchange_peer = 6.7 * microsecond;      ///< La per remote peer
   double exchange_peer_simple = 2.1 * microsecond;  ///< LaS, added above 16 KiB per peer
+  double exchange_tiny = 1;                      ///< how much dearer a remote peer is below 128 bytes for it (Slingshot: 3)
   double no_gdr_rate = 0.86;                     ///< rate left without GPUDirect RDMA
   double no_gdr_step = 3;                        ///< how much dearer a Simple ring step is without it
   double nvls_floor = 34 * microsecond;          ///< launch included

@@ -13,7 +13,7 @@
 ///   tree LL128   c0 + 5 h j + d L2 + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+879)) + S / At
 ///   NVLSTree     floor + d LV (.25 + .75 U/(U+879)) + S / min(BN g/(2(g-1)), .92 E w)
-///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
+///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
 ///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
 
 #include <fabricost/hardware/constants.hpp>
@@ -31,6 +31,8 @@ namespace fabricost {
   const bool one_way = op == Collective::broadcast || op == Collective::reduce;
   return (fabric.host_bridge ? (one_way ? 0.98 : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
 }
+
+inline constexpr double exchange_tiny_limit = 128;  ///< bytes per peer below which Slingshot's all-to-all is three times dearer
 
 namespace detail {
 
@@ -180,6 +182,10 @@ struct Crossing {
   line.base_part(TermKind::steps, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
   line.ramp(
       {.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit * n)});
+  line.ramp({.shape = Ramp::Shape::until,
+             .level = 1,
+             .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
+             .per_byte = 1 / (exchange_tiny_limit * n)});
   const double inside = (schedule.bytes(0) + 1 / n) / detail::inner_ring_rate(fabric, c);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.exchanges);
   const double together = norm(inside, across, 2);

@@ -33,7 +33,7 @@ struct Part {
 
 /// A bounded cost that grows with the message: amplitude x shape(S / scale), shape from 0 to 1.
 struct Ramp {
-  enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, channels, unbounded };
+  enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, until, channels, unbounded };
   Shape shape = Shape::none;
   bool inside = false;  ///< belongs to the latency that volume can hide
   int level = 0;
@@ -51,6 +51,7 @@ struct Ramp {
       case Shape::saturating_square: return amplitude * (x * x / (1 + x * x));
       case Shape::exponential: return amplitude * (1 - std::exp(-x));
       case Shape::step: return x > 1 ? amplitude : 0;
+      case Shape::until: return x < 1 ? amplitude : 0;
       case Shape::channels: return amplitude * (1 - 1 / std::clamp(x, 1.0, limit));
       case Shape::unbounded: return amplitude * x;
     }
