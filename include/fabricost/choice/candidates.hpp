@@ -26,7 +26,7 @@ struct Candidates {
 [[nodiscard]] inline bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
   if (f.domains() <= 1) return true;
-  return !f.host_bridge && f.transport != Transport::slingshot && f.transport != Transport::efa_v1 && f.generation != Generation::volta &&
+  return !f.host_bridge && f.transport != Transport::slingshot && f.transport != Transport::efa_v1 && f.transport != Transport::efa_host && f.generation != Generation::volta &&
          f.generation != Generation::pascal;
 }
 

@@ -31,10 +31,10 @@ inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scal
 
 /// How messages get from a GPU to the network; each has constants of its own (facts of public nccl-tests runs).
 enum class Transport : unsigned char {
-  infiniband, roce, efa_v1, efa_v2, efa_v3, efa_v4, slingshot, tcpx, tcpxo, tcp, rccl_roce, omnipath, unknown
+  infiniband, roce, efa_v1, efa_v2, efa_v3, efa_v4, slingshot, tcpx, tcpxo, tcp, rccl_roce, omnipath, efa_host, unknown
 };
-inline constexpr std::array<std::string_view, 13> transport_names{
-    "infiniband", "roce", "efa-v1", "efa-v2", "efa-v3", "efa-v4", "slingshot", "tcpx", "tcpxo", "tcp", "rccl-roce", "omnipath", "unknown"};
+inline constexpr std::array<std::string_view, 14> transport_names{
+    "infiniband", "roce", "efa-v1", "efa-v2", "efa-v3", "efa-v4", "slingshot", "tcpx", "tcpxo", "tcp", "rccl-roce", "omnipath", "efa-host", "unknown"};
 [[nodiscard]] constexpr std::string_view name(Transport t) { return transport_names[static_cast<std::size_t>(t)]; }
 
 /// Nearest common point of a GPU and its NIC, in nvidia-smi's words: one PCIe switch, several, the CPU's host bridge,
