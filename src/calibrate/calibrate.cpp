@@ -49,17 +49,26 @@ std::string set_name(ConstantSet set, const System& system, const Fabric& fabric
   return {};
 }
 
+/// Whether a constant is what tree_step makes of it until somebody measures it (TransportConstants::from_tree_step).
+bool follows_tree_step(const Parameter& p) {
+  const Constants prior;
+  Constants slower;
+  slower.transport = TransportConstants::from_tree_step(2 * prior.transport.tree_step);
+  return p.value(slower) != p.value(prior);
+}
+
 /// The points, ready to be fitted.
 class Preparation {
  public:
   Preparation(const Points& points, const CalibrateOptions& options) : options_(options), machines_(options.calibration, options.adjust) {
     skipped = points.skipped;
     own_ = !options.system.empty();
-    if (own_) (void)load_system(options.system, {}, options.calibration);  // it must exist
+    if (own_) own_name = load_system(options.system, {}, options.calibration).name;  // it must exist
     collect(points);
     ask_everywhere();
   }
 
+  std::string own_name;  // of the machine fitted alone, as its description has it
   std::vector<Block> blocks;
   std::vector<CalibratedSet> sets;  // beside the blocks
   std::vector<FittedMachine> machines;
@@ -71,9 +80,16 @@ class Preparation {
  private:
   void collect(const Points& points) {
     std::vector<Point> known;
-    for (const Point& point : points.points) {
-      if (own_ && point.system != options_.system) {
-        count_skipped(skipped, fmt::format("of {}, not of {}", point.system, options_.system), point.repeats);
+    for (Point point : points.points) {
+      if (own_) {
+        if (!is_own(point)) {
+          count_skipped(skipped, fmt::format("of {}, not of {}", point.system, own_name), point.repeats);
+          continue;
+        }
+        point.system = options_.system;
+      }
+      if (!(point.seconds > 0 && std::isfinite(point.seconds) && point.bytes > 0)) {
+        count_skipped(skipped, "its time or size is not a number above zero", point.repeats);
         continue;
       }
       try {
@@ -103,8 +119,24 @@ class Preparation {
     }
   }
 
+  /// Whether a point names the machine that is fitted: as the question did, by the name in its description, or by another of its names.
+  bool is_own(const Point& point) {
+    if (point.system == options_.system || point.system == own_name) return true;
+    const auto [at, fresh] = other_names_.try_emplace(point.system, false);
+    if (fresh) {
+      try {
+        at->second = load_system(point.system, {}, "none").name == own_name;
+      } catch (const Error&) {
+        // nobody's name, so not ours
+      }
+    }
+    return at->second;
+  }
+
   void add(const Point& point, int crossing) {
     const System& system = machines_.of(point);
+    if (system.library == Library::other)
+      throw RequestError(fmt::format("{}: no form is fitted to its library; NCCL, RCCL and oneCCL have one", system.name));
     const Operation op = io::question_of(point, system);
     const Choice choice{.algorithm = point.algorithm, .protocol = point.protocol};
     const Prediction now = predict(system, op, choice);
@@ -154,7 +186,7 @@ class Preparation {
       if (system.library == Library::nccl || set != ConstantSet::scale_up) {
         block.prior = Constants{};
         for (const Parameter& p : parameters_of(set))
-          if (p.fitted == Fitted::held) p.of(block.prior) = p.value(system.constants);
+          if (p.fitted == Fitted::held && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
       }
       if (set == ConstantSet::scale_up) block.flat = joint_spread;
       if (set == ConstantSet::pcie) block.spread = 2;
@@ -235,6 +267,7 @@ class Preparation {
   using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool>;
   CalibrateOptions options_;
   bool own_ = false;
+  std::map<std::string, bool> other_names_;  // of machines in the points: is it the one that is fitted?
   io::Machines machines_;
   std::vector<const System*> systems_;
   std::map<const System*, std::size_t> machine_index_;
@@ -311,7 +344,7 @@ void list_constants(CalibratedSet& into, std::size_t block, const Block& prior, 
 Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   Preparation data(points, options);
   Calibration out;
-  out.system = options.system;
+  out.system = data.own_name;
   out.skipped = std::move(data.skipped);
   if (data.blocks.empty()) {
     std::string why;
