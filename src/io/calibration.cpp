@@ -182,7 +182,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     CalibrationReader reader(tree, c, faults);
     reader.read();
     // a file given by hand is believed to be of this machine unless it names others
-    const bool named = among(reader.systems, self) || (by_hand && (reader.systems.empty() || among(reader.systems, chain)));
+    const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
       if (part.set == ConstantSet::transport) {
         c.transport_known = true;
