@@ -82,7 +82,8 @@ inline void measure(std::vector<Series>& series, std::size_t machine, const Syst
   each_question(grid, truth, [&](const Operation& op) {
     const Prediction p = predict(truth, op);
     const bool wide = is_byte_wide(op.dtype);
-    const auto [at, fresh] = index.try_emplace(Key{op.collective, op.ranks, op.nodes, p.ran.algorithm, p.ran.protocol, wide}, series.size());
+    const auto [at, fresh] =
+        index.try_emplace(Key{op.collective, op.ranks, op.nodes, p.ran.algorithm, p.ran.protocol, wide}, series.size());
     if (fresh) {
       const Fabric fabric = fabric_of(truth, op);
       series.push_back({.machine = machine,
@@ -148,11 +149,13 @@ inline Points points_of(const System& truth, const std::string& called, const Gr
 }
 
 inline std::string csv_of(const Points& points) {
-  std::string out = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
+  std::string out =
+      "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
   char line[300];
   for (const Point& p : points.points) {
-    std::snprintf(line, sizeof line, "%s,%s,%d,%d,%s,%s,%.17g,%.17g,,%s,,,,\n", p.source.c_str(), p.system.c_str(), p.nodes, p.gpus_per_node,
-                  std::string{name(p.collective)}.c_str(), std::string{name(p.dtype)}.c_str(), p.bytes, p.seconds * 1e6, p.library.c_str());
+    std::snprintf(line, sizeof line, "%s,%s,%d,%d,%s,%s,%.17g,%.17g,,%s,,,,\n", p.source.c_str(), p.system.c_str(), p.nodes,
+                  p.gpus_per_node, std::string{name(p.collective)}.c_str(), std::string{name(p.dtype)}.c_str(), p.bytes, p.seconds * 1e6,
+                  p.library.c_str());
     out += line;
   }
   return out;

@@ -132,7 +132,8 @@ TEST_CASE("times all longer by a factor move the common factors", "[calibrate]")
 TEST_CASE("one point of any kind on any machine moves its prediction towards it", "[calibrate]") {
   for (int i = 0; i < 40; ++i) {
     Random random{support::seed * 7 + static_cast<std::uint64_t>(i)};
-    const std::string called = random.of(std::vector<std::string>{"dgx-a100", "dgx-h200", "dgx-b300", "l40s-pcie", "mi300x-8", "aws-p5", "b60-pcie"});
+    const std::string called =
+        random.of(std::vector<std::string>{"dgx-a100", "dgx-h200", "dgx-b300", "l40s-pcie", "mi300x-8", "aws-p5", "b60-pcie"});
     const System before = load_system(called);
     const Collective op = random.of(four_operations);
     const int nodes = called == "aws-p5" && random.one_in(2) ? 2 : 1;
@@ -151,7 +152,8 @@ TEST_CASE("one point of any kind on any machine moves its prediction towards it"
     REQUIRE(refusal.empty());
     System after = before;
     apply_calibration(fit, after);
-    const double moved = std::log(predict(after, question, {.algorithm = old.ran.algorithm, .protocol = old.ran.protocol}).seconds / old.seconds);
+    const double moved =
+        std::log(predict(after, question, {.algorithm = old.ran.algorithm, .protocol = old.ran.protocol}).seconds / old.seconds);
     CHECK(moved * off > 0);
     CHECK(std::fabs(moved) < std::fabs(off) * 1.001);
   }

@@ -130,7 +130,8 @@ TEST_CASE("a machine described in a file is calibrated under its own name", "[ca
 
 TEST_CASE("a written calibration that was broken is refused where it is broken", "[calibrate]") {
   const Folder folder;
-  const std::string good = calibration_yaml(fitted("aws-p5", {.nodes = {1, 2}, .bytes = sizes(512, 1 << 29, 8)}, 70), "mine", "2026-01-31", "a test");
+  const std::string good =
+      calibration_yaml(fitted("aws-p5", {.nodes = {1, 2}, .bytes = sizes(512, 1 << 29, 8)}, 70), "mine", "2026-01-31", "a test");
   struct Broken {
     std::string find, by, says;
   };
@@ -160,7 +161,9 @@ TEST_CASE("a written calibration that was broken is refused where it is broken",
     CHECK(outcome.says(file));
     // a wrong value is shown in its line
     if (outcome.kind == Outcome::Kind::spec_error && !outcome.says("is missing") && broken.says != "unknown key") {
-      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(broken.by.substr(0, broken.by.find('\n')))), '\n');
+      const auto line =
+          1 +
+          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(broken.by.substr(0, broken.by.find('\n')))), '\n');
       CHECK(outcome.says(file + ":" + std::to_string(line) + ":"));
     }
   }

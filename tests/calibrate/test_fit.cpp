@@ -43,16 +43,19 @@ std::vector<Series> reference_points(const System& box, std::size_t machine, con
     for (const auto& [op, form] : rings)
       for (const bool int8 : {false, true}) {
         add(op, n, Algorithm::ring, Protocol::ll, int8, 512, 8 * mib, [&](double s) { return fitted::ring_ll(form, s, n, g, int8); });
-        add(op, n, Algorithm::ring, Protocol::ll128, int8, 256 * 1024, 32 * mib, [&](double s) { return fitted::ring_ll128(form, s, n, g, int8); });
+        add(op, n, Algorithm::ring, Protocol::ll128, int8, 256 * 1024, 32 * mib,
+            [&](double s) { return fitted::ring_ll128(form, s, n, g, int8); });
         add(op, n, Algorithm::ring, Protocol::simple, int8, 256 * 1024, 1024 * mib,
             [&](double s) { return fitted::ring_simple(form, s, n, g, int8); });
       }
-    add(Collective::all_to_all, n, Algorithm::direct, Protocol::ll, false, 512, n * 16384.0, [&](double s) { return fitted::exchange_ll(s, n, g); });
+    add(Collective::all_to_all, n, Algorithm::direct, Protocol::ll, false, 512, n * 16384.0,
+        [&](double s) { return fitted::exchange_ll(s, n, g); });
     add(Collective::all_to_all, n, Algorithm::direct, Protocol::simple, false, n * 32768.0, 1024 * mib,
         [&](double s) { return fitted::exchange_simple(s, n, g); });
   }
   if (g.BN > 0)
-    add(Collective::all_reduce, 8, Algorithm::nvls, Protocol::simple, false, 512 * 1024, 1024 * mib, [&](double s) { return fitted::nvls(s, 8, g); });
+    add(Collective::all_reduce, 8, Algorithm::nvls, Protocol::simple, false, 512 * 1024, 1024 * mib,
+        [&](double s) { return fitted::nvls(s, 8, g); });
   return out;
 }
 
@@ -90,7 +93,8 @@ TEST_CASE("a joint fit has one value of every shared constant and finds every ge
   const std::vector<FittedMachine> machines{machine_of(systems::ampere_box(), 0), machine_of(systems::hopper_box(), 1),
                                             machine_of(systems::blackwell_box(), 2)};
   const Fit fit = fit_constants(blocks, machines, series, {.starts = 1, .share = true, .most_steps = 500});
-  const Constants truths[]{fitted::constants_of(fitted::ampere), fitted::constants_of(fitted::hopper), fitted::constants_of(fitted::blackwell)};
+  const Constants truths[]{fitted::constants_of(fitted::ampere), fitted::constants_of(fitted::hopper),
+                           fitted::constants_of(fitted::blackwell)};
   for (const Parameter& p : scale_up_parameters) {
     INFO(p.key);
     if (p.fitted == Fitted::shared)
@@ -179,14 +183,15 @@ TEST_CASE("a single point draws its prediction near and never past or away", "[c
   for (int i = 0; i < 60; ++i) {
     Random random{support::seed * 31 + static_cast<std::uint64_t>(i)};
     INFO("case " << i);
-    System box = random.of(std::vector<System>{systems::ampere_box(), systems::hopper_box(), systems::blackwell_box(), systems::pcie_box()});
+    System box =
+        random.of(std::vector<System>{systems::ampere_box(), systems::hopper_box(), systems::blackwell_box(), systems::pcie_box()});
     const bool over_pcie = box.name == "pcie-box";
     const Block block = block_of(over_pcie ? ConstantSet::pcie : ConstantSet::scale_up, box.constants, 0.3, 0.1);
     FittedMachine machine{.constants = box.constants};
     machine.block[static_cast<std::size_t>(block.set)] = 0;
     std::vector<Series> series;
-    measure(series, 0, box, {.ops = {random.of(four_operations)}, .ranks = {2 << random.below(3)}, .bytes = {random.scaled(512, 1e9)}}, random,
-            0.05, 0);
+    measure(series, 0, box, {.ops = {random.of(four_operations)}, .ranks = {2 << random.below(3)}, .bytes = {random.scaled(512, 1e9)}},
+            random, 0.05, 0);
     const double off = std::log(random.scaled(0.4, 2.5));
     series[0].log_seconds[0] += off;
     const Fit fit = fit_constants({block}, {machine}, series);

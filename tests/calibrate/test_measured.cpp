@@ -154,5 +154,6 @@ TEST_CASE("each list of probes begins with the shorter one", "[calibrate]") {
   CHECK(first_probes.data() == quick_probes.data());
   CHECK(latency_probes.data() == quick_probes.data());
   for (std::size_t i = 0; i < probes.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k) CHECK_FALSE((probes[i].op == probes[k].op && probes[i].pair == probes[k].pair && probes[i].bytes == probes[k].bytes));
+    for (std::size_t k = 0; k < i; ++k)
+      CHECK_FALSE((probes[i].op == probes[k].op && probes[i].pair == probes[k].pair && probes[i].bytes == probes[k].bytes));
 }

@@ -66,8 +66,8 @@ TEST_CASE("constants inside random switched machines are recovered to within the
   CHECK(t.share_one() > 0.60);
   CHECK(t.share_one() < 0.80);
   CHECK(t.share_two() > 0.90);
-  for (const char* key : {"launch", "ll.hop", "ll.channel_share", "simple.floor", "simple.hop", "simple.rate", "simple.drain", "all_to_all.base",
-                          "all_to_all.rate", "nvls.floor", "nvls.rate"}) {
+  for (const char* key : {"launch", "ll.hop", "ll.channel_share", "simple.floor", "simple.hop", "simple.rate", "simple.drain",
+                          "all_to_all.base", "all_to_all.rate", "nvls.floor", "nvls.rate"}) {
     INFO(key);
     CHECK(narrowed.count(key) == 1);
   }
@@ -116,12 +116,13 @@ TEST_CASE("standard errors shrink with the square root of the number of points",
   Random random{support::seed + 20};
   System truth = systems::blackwell_box();
   truth.constants = fitted::constants_of(fitted::blackwell);  // none of its exponents near the bound
-  const Block block = flat_block(1);  // independent and wide
+  const Block block = flat_block(1);                          // independent and wide
   std::vector<std::map<std::string, double>> deviation;
   for (const int times : {4, 16}) {
     std::vector<Series> series;
     for (int k = 0; k < times; ++k) measure(series, 0, truth, {.bytes = sizes(512, 1 << 29, 4)}, random);
-    const Fit fit = fit_constants({block}, {{.constants = block.prior, .block = {0, FittedMachine::none, FittedMachine::none}}}, series, {.starts = 1});
+    const Fit fit =
+        fit_constants({block}, {{.constants = block.prior, .block = {0, FittedMachine::none, FittedMachine::none}}}, series, {.starts = 1});
     deviation.emplace_back();
     for (const Unknown& u : fit.unknowns)
       // in the others the prior has a say, or how much the points tell depends on where in its error the constant came out
