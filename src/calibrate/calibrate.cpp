@@ -21,8 +21,8 @@ namespace fabricost {
 
 namespace {
 
-constexpr double joint_spread = 0.3;         // a weak prior: a constant without data stays, one with data does not notice
-constexpr double points_per_cluster = 60;    // of weight, so that the cluster with the longest sweeps does not set a transport's constants
+constexpr double joint_spread = 0.3;       // a weak prior: a constant without data stays, one with data does not notice
+constexpr double points_per_cluster = 60;  // of weight, so that the cluster with the longest sweeps does not set a transport's constants
 constexpr double across_scale = 0.1, joint_scale = 0.04, own_scale = 0.05;
 constexpr int enough_for_quantile = 20;
 
@@ -220,7 +220,9 @@ class Preparation {
                         .ran = ran,
                         .op = op.collective,
                         .byte_wide = wide,
-                        .scale = across ? across_scale : own_ ? own_scale : joint_scale});
+                        .scale = across ? across_scale
+                                 : own_ ? own_scale
+                                        : joint_scale});
       set_of.push_back(set);
     }
     return series[at->second];

@@ -144,15 +144,19 @@ struct CalibrateQuestion {
 /// What can be refused before anything is read.
 void check(const CalibrateQuestion& asked) {
   if (asked.files.empty()) throw RequestError("from which measurements? Name them with --from");
-  const auto digit_or_dash = [&](std::size_t i) { return i == 4 || i == 7 ? asked.date[i] == '-' : asked.date[i] >= '0' && asked.date[i] <= '9'; };
+  const auto digit_or_dash = [&](std::size_t i) {
+    return i == 4 || i == 7 ? asked.date[i] == '-' : asked.date[i] >= '0' && asked.date[i] <= '9';
+  };
   if (!asked.date.empty()) {
     bool fine = asked.date.size() == 10;
     for (std::size_t i = 0; fine && i < asked.date.size(); ++i) fine = digit_or_dash(i);
     if (!fine) throw RequestError(fmt::format("--date {}: is no date; write it as 2026-01-31", asked.date));
   }
   if (asked.system.empty() && !asked.out.empty() && !std::filesystem::is_directory(asked.out))
-    throw RequestError(fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
-                                   "is written there", asked.out));
+    throw RequestError(
+        fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
+                    "is written there",
+                    asked.out));
 }
 
 /// "12 points of a.csv, b.log"
@@ -180,15 +184,17 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   const auto asked = std::make_shared<CalibrateQuestion>();
   CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
   sub.add_option("--from,-f", asked->files, "Measurements: point CSVs, nccl-tests logs, ...")->option_text("FILE...");
-  sub.add_option("--system,-s", asked->system, "The machine; without it all machines of the files are fitted together")->option_text("NAME");
+  sub.add_option("--system,-s", asked->system, "The machine; without it all machines of the files are fitted together")
+      ->option_text("NAME");
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
   sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
   sub.add_flag("--json", asked->json, "Print JSON");
-  sub.footer("Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
-             "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
+  sub.footer(
+      "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
+      "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
     check(*asked);
     const PointSource otherwise{

@@ -64,7 +64,7 @@ class CalibrationReader {
     in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
     in.one_of("generation", generation_names);
     in.one_of("transport", std::span{transport_names}.first(transport_names.size() - 1));  // all but `unknown`
-    for (const std::string_view key : {"residuals", "deviations"})  // for people
+    for (const std::string_view key : {"residuals", "deviations"})                         // for people
       if (const SpecNode* told = in.take(key); told != nullptr && told->kind != SpecNode::Kind::map)
         in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
