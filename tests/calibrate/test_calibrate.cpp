@@ -237,6 +237,31 @@ TEST_CASE("a calibration is for the machine by any of its names", "[calibrate]")
     }
 }
 
+TEST_CASE("a calibration applied by hand makes siblings of like machines and leaves others alone", "[calibrate]") {
+  Random random{support::seed + 7};
+  const Grid grid{.nodes = {1, 2}, .bytes = sizes(512, 1 << 29, 16)};
+  const Calibration fit = calibrate(points_of(another("aws-p5", random), "aws-p5", grid, random), {.system = "aws-p5"});
+  REQUIRE(fit.sets.size() == 2);
+  const double launch = set_named(fit, "scale-up-hopper").constants.scale_up.launch;
+  const double step = set_named(fit, "transport-efa-v2").constants.transport.tree_step;
+  const auto applied = [&](const char* called) {
+    System system = load_system(called, {}, "none");
+    apply_calibration(fit, system);
+    return system.constants;
+  };
+  const Constants own = applied("aws-p5");
+  CHECK((own.basis == Basis::calibrated && own.transport_basis == Basis::calibrated && own.transport_known));
+  CHECK((own.scale_up.launch == launch && own.transport.tree_step == step));
+  const Constants like = applied("dgx-h100");  // the GPUs are the same, the NICs are not
+  CHECK((like.basis == Basis::sibling && like.scale_up.launch == launch));
+  CHECK((like.transport_basis == Basis::datasheet && !like.transport_known && like.transport.tree_step != step));
+  for (const char* called : {"dgx-a100", "l40s-pcie", "mi300x-8"}) {
+    INFO(called);
+    const Constants other = applied(called);
+    CHECK((other.basis == Basis::datasheet && other.scale_up.launch != launch && other.transport.tree_step != step));
+  }
+}
+
 TEST_CASE("points that cannot be fitted are counted with their reason", "[calibrate]") {
   const Point good = one_point("dgx-h100", Collective::all_gather, 8, 1048576, 20);
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
