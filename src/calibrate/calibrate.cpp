@@ -22,8 +22,8 @@ namespace fabricost {
 
 namespace {
 
-constexpr double joint_spread = 0.3;         // a weak prior: a constant without data stays, one with data does not notice
-constexpr double points_per_cluster = 60;    // of weight, so that the cluster with the longest sweeps does not set a transport's constants
+constexpr double joint_spread = 0.3;       // a weak prior: a constant without data stays, one with data does not notice
+constexpr double points_per_cluster = 60;  // of weight, so that the cluster with the longest sweeps does not set a transport's constants
 constexpr double across_scale = 0.1, joint_scale = 0.04, own_scale = 0.05;
 constexpr int enough_for_quantile = 20;
 constexpr double unproven_shape = 0.07;  // leaving a generation out: what its own form differs by beyond what the constants' errors say
@@ -58,17 +58,26 @@ std::string set_name(ConstantSet set, const System& system, const Fabric& fabric
   return {};
 }
 
+/// Whether a constant is what tree_step makes of it until somebody measures it (TransportConstants::from_tree_step).
+bool follows_tree_step(const Parameter& p) {
+  const Constants prior;
+  Constants slower;
+  slower.transport = TransportConstants::from_tree_step(2 * prior.transport.tree_step);
+  return p.value(slower) != p.value(prior);
+}
+
 /// The points, ready to be fitted.
 class Preparation {
  public:
   Preparation(const Points& points, const CalibrateOptions& options) : options_(options), machines_(options.calibration, options.adjust) {
     skipped = points.skipped;
     own_ = !options.system.empty();
-    if (own_) (void)load_system(options.system, {}, options.calibration);  // it must exist
+    if (own_) own_name = load_system(options.system, {}, options.calibration).name;  // it must exist
     collect(points);
     ask_everywhere();
   }
 
+  std::string own_name;  // of the machine fitted alone, as its description has it
   std::vector<Block> blocks;
   std::vector<CalibratedSet> sets;  // beside the blocks
   std::vector<FittedMachine> machines;
@@ -82,14 +91,21 @@ class Preparation {
  private:
   void collect(const Points& points) {
     std::vector<Point> known;
-    for (const Point& point : points.points) {
-      if (own_ && point.system != options_.system) {
-        count_skipped(skipped, fmt::format("of {}, not of {}", point.system.str(), options_.system), point.repeats);
-        continue;
+    for (Point point : points.points) {
+      if (own_) {
+        if (!is_own(point)) {
+          count_skipped(skipped, fmt::format("of {}, not of {}", point.system.str(), own_name), point.repeats);
+          continue;
+        }
+        point.system = options_.system;
       }
       if (std::any_of(options_.leave_out.begin(), options_.leave_out.end(),
                       [&](const std::string& source) { return point.source.str().starts_with(source); })) {
         count_skipped(skipped, "of a source left out by hand", point.repeats);
+        continue;
+      }
+      if (!(point.seconds > 0 && std::isfinite(point.seconds) && point.bytes > 0)) {
+        count_skipped(skipped, "its time or size is not a number above zero", point.repeats);
         continue;
       }
       try {
@@ -121,8 +137,24 @@ class Preparation {
     }
   }
 
+  /// Whether a point names the machine that is fitted: as the question did, by the name in its description, or by another of its names.
+  bool is_own(const Point& point) {
+    if (point.system == options_.system || point.system == own_name) return true;
+    const auto [at, fresh] = other_names_.try_emplace(point.system, false);
+    if (fresh) {
+      try {
+        at->second = load_system(point.system, {}, "none").name == own_name;
+      } catch (const Error&) {
+        // nobody's name, so not ours
+      }
+    }
+    return at->second;
+  }
+
   void add(const Point& point, int crossing) {
     const System& system = machines_.of(point);
+    if (system.library == Library::other)
+      throw RequestError(fmt::format("{}: no form is fitted to its library; NCCL, RCCL and oneCCL have one", system.name));
     const Operation op = io::question_of(point, system);
     const Choice choice{.algorithm = point.algorithm, .protocol = point.protocol};
     const Prediction now = predict(system, op, choice);
@@ -175,8 +207,8 @@ class Preparation {
     if (!own_) {
       if (system.library == Library::nccl || set != ConstantSet::scale_up) {
         block.prior = Constants{};
-        for (const Parameter& p : parameters_of(set))  // a transport's follow what is fitted
-          if (p.fitted == Fitted::held && set != ConstantSet::transport) p.of(block.prior) = p.value(system.constants);
+        for (const Parameter& p : parameters_of(set))
+          if (p.fitted == Fitted::held && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
       }
       if (set == ConstantSet::scale_up) block.flat = joint_spread;
       if (set == ConstantSet::pcie) block.spread = 2;
@@ -218,7 +250,9 @@ class Preparation {
                         .ran = ran,
                         .op = op.collective,
                         .byte_wide = wide,
-                        .scale = across ? across_scale : own_ ? own_scale : joint_scale});
+                        .scale = across ? across_scale
+                                 : own_ ? own_scale
+                                        : joint_scale});
       set_of.push_back(set);
     }
     return series[at->second];
@@ -265,6 +299,7 @@ class Preparation {
   using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool>;
   CalibrateOptions options_;
   bool own_ = false;
+  std::map<std::string, bool> other_names_;  // of machines in the points: is it the one that is fitted?
   io::Machines machines_;
   std::vector<const System*> systems_;
   std::map<const System*, std::size_t> machine_index_;
@@ -342,7 +377,7 @@ void list_constants(CalibratedSet& into, std::size_t block, const Block& prior, 
 Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   Preparation data(points, options);
   Calibration out;
-  out.system = options.system;
+  out.system = data.own_name;
   out.skipped = std::move(data.skipped);
   out.set_aside = std::move(data.set_aside);
   if (data.blocks.empty()) {

@@ -110,8 +110,6 @@ std::string calibration_yaml(const Calibration& calibration, std::string_view na
     for (const CalibratedSet& set : calibration.sets)
       for (const std::string& system : set.systems)
         if (std::find(systems.begin(), systems.end(), system) == systems.end()) systems.push_back(system);
-  for (std::string& system : systems)
-    if (system.find('/') != std::string::npos) system = system.substr(system.rfind('/') + 1);
   std::string out = heading(name, in_quotes(fmt::format("Fitted to measurements of {}", fmt::join(systems, ", "))), systems, date, origin);
   out += "parts:\n";
   for (const CalibratedSet& set : calibration.sets) out += "  - " + set_yaml(set, "    ");

@@ -145,6 +145,39 @@ struct CalibrateQuestion {
   return out;
 }
 
+/// A name of the format (lower case, digits, dashes) from a file's: "My Cal.yaml" is my-cal.
+[[nodiscard]] std::string name_of_file(const std::string& file) {
+  std::string out;
+  for (const char c : std::filesystem::path(file).stem().string()) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (upper || fine)
+      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "calibration" : out;
+}
+
+/// What can be refused before anything is read.
+void check(const CalibrateQuestion& asked) {
+  if (asked.files.empty()) throw RequestError("from which measurements? Name them with --from");
+  const auto digit_or_dash = [&](std::size_t i) {
+    return i == 4 || i == 7 ? asked.date[i] == '-' : asked.date[i] >= '0' && asked.date[i] <= '9';
+  };
+  if (!asked.date.empty()) {
+    bool fine = asked.date.size() == 10;
+    for (std::size_t i = 0; fine && i < asked.date.size(); ++i) fine = digit_or_dash(i);
+    if (!fine) throw RequestError(fmt::format("--date {}: is no date; write it as 2026-01-31", asked.date));
+  }
+  if (asked.system.empty() && !asked.out.empty() && !std::filesystem::is_directory(asked.out))
+    throw RequestError(
+        fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
+                    "is written there",
+                    asked.out));
+}
+
 /// "12 points of a.csv, b.log"
 [[nodiscard]] std::string origin_of(const CalibrateQuestion& asked, int points) {
   std::string files;
@@ -157,13 +190,9 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   const std::string origin = origin_of(asked, fit.points);
   const std::string date = asked.date.empty() ? today() : asked.date;
   if (!asked.system.empty()) {
-    const std::string stem = std::filesystem::path(asked.out).stem().string();
-    write_file(asked.out, calibration_yaml(fit, stem, date, origin));
+    write_file(asked.out, calibration_yaml(fit, name_of_file(asked.out), date, origin));
     return;
   }
-  if (!std::filesystem::is_directory(asked.out))
-    throw RequestError(fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
-                                   "is written there", asked.out));
   for (const CalibratedSet& set : fit.sets)
     write_file((std::filesystem::path(asked.out) / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
 }
@@ -174,7 +203,8 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   const auto asked = std::make_shared<CalibrateQuestion>();
   CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
   sub.add_option("--from,-f", asked->files, "Measurements: point CSVs, nccl-tests logs, ...")->option_text("FILE...");
-  sub.add_option("--system,-s", asked->system, "The machine; without it all machines of the files are fitted together")->option_text("NAME");
+  sub.add_option("--system,-s", asked->system, "The machine; without it all machines of the files are fitted together")
+      ->option_text("NAME");
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
@@ -183,10 +213,11 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
   sub.add_flag("--json", asked->json, "Print JSON");
-  sub.footer("Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
-             "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
+  sub.footer(
+      "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
+      "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
-    if (asked->files.empty()) throw RequestError("from which measurements? Name them with --from");
+    check(*asked);
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
     CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};

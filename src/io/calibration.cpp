@@ -61,11 +61,12 @@ class CalibrationReader {
   void read_part(MapReader& in) {
     CalibratedPart part;
     const std::string kind = in.one_of("kind", constant_set_names, true);
-    in.text("library");
-    in.text("generation");
-    in.text("transport");
-    in.take("residuals");
-    in.take("deviations");
+    in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
+    in.one_of("generation", generation_names);
+    in.one_of("transport", std::span{transport_names}.first(transport_names.size() - 1));  // all but `unknown`
+    for (const std::string_view key : {"residuals", "deviations"})                         // for people
+      if (const SpecNode* told = in.take(key); told != nullptr && told->kind != SpecNode::Kind::map)
+        in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
     // rates of the constants are kept as shares of this one, except for a transport, which has shares only
@@ -169,8 +170,7 @@ void use_datasheet(System& system) {
 
 }  // namespace
 
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain,
-                      Altered altered, Faults& faults) {
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, Altered altered, Faults& faults) {
   Constants& c = system.constants;
   const std::vector<std::string> self{system.name};
   const bool measured_library = system.library != Library::other;
@@ -181,7 +181,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     CalibrationReader reader(tree, c, faults);
     reader.read();
     // a file given by hand is believed to be of this machine unless it names others
-    const bool named = among(reader.systems, self) || (by_hand && (reader.systems.empty() || among(reader.systems, chain)));
+    const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
       if (part.set == ConstantSet::transport) {
         c.transport_known = true;

@@ -18,9 +18,7 @@ struct Altered {
   bool outside = false;  ///< the NICs or the network
 };
 
-/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file; \param chain names of the specs the system
-/// was laid from
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, const std::vector<std::string>& chain,
-                      Altered altered, Faults& faults);
+/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, Altered altered, Faults& faults);
 
 }  // namespace fabricost::io

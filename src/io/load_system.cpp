@@ -141,7 +141,7 @@ System load_system(std::string_view name_or_path, std::span<const std::string> o
   io::Altered altered{.inside = nameless, .outside = nameless};
   System system = io::read_system(tree, library, split, altered, faults);
   faults.raise();
-  io::calibrate_system(system, library, calibration, chain, altered, faults);
+  io::calibrate_system(system, library, calibration, altered, faults);
   faults.raise();
   return system;
 }

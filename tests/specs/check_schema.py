@@ -3,9 +3,10 @@
 
     check_schema.py COMMAND [DATA]     the fabricost command; the data folder (default: the one of this checkout)
 
-1. Every shipped file is valid in its schema.
+1. Every shipped file is valid in its schema, and so are calibrations that the command writes.
 2. Broken documents are refused by the schema as they are by the loader.
 3. Every key of a schema is a key of the loader, and the other way round.
+4. Bounds of a calibration's constants are the loader's: both take the bound and refuse what lies beyond.
 
 Exit status: 0 fine, 1 a difference, 77 skipped (says why).
 """
@@ -25,7 +26,25 @@ except ImportError as error:
     sys.exit(77)
 import json
 
-KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"]}
+KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "calibration": ["calibrations"]}
+
+# Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
+CALIBRATIONS = ["scale_up", "pcie", "transport"]
+
+
+class Plain(yaml.SafeLoader):
+    """YAML as the loader has it: a date is a text."""
+
+
+Plain.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def plain(text):
+    return yaml.load(text, Plain)
+
 
 GOOD = {
     "gpu": """
@@ -83,6 +102,58 @@ tiers:
   - {name: nic, role: nic, kind: rails, endpoints: 8, link: infiniband-ndr, transport: infiniband, path: pxb, gdr: true}
 """,
 }
+
+CALIBRATION_HEAD = """
+name: mine
+title: A machine
+systems: [dgx-h100]
+source: a test
+confidence: measured
+date: 2026-01-31
+notes: a note
+"""
+CALIBRATION_PARTS = {
+    "scale_up": """
+kind: scale_up
+library: nccl
+generation: hopper
+measured: {bandwidth: 450 GB/s per direction, smallest: 512 B, largest: 512 MiB, fewest_ranks: 2, most_ranks: 8}
+constants:
+  launch: 4.7 us
+  ll: {hop: 0.82 us, channel_share: 0.44}
+  ll128: {floor: 14.7 us}
+  simple: {rate: 387 GB/s per direction, overlap: 1.09}
+  nvls: {rate: 473 GB/s per direction, growth_size: 22.7 MiB}
+  all_to_all: {base: 6.3 us, rate: 343 GB/s per direction}
+intervals: {ring_ll: 0.058, nvls: 0.06}
+residuals:
+  all: {points: 504, median: 2.4, mean: 3.2}
+deviations:
+  launch: 0.83
+""",
+    "pcie": """
+kind: pcie
+library: nccl
+measured: {bandwidth: 31.5 GB/s per direction}
+constants:
+  ll_rate: {pair: 8.8 GB/s per direction}
+  simple_rate: {pair: 19.7 GB/s per direction}
+  launch: 5 us
+  warm_bytes: 1 MiB
+intervals: {pcie_ll: 0.08}
+""",
+    "transport": """
+kind: transport
+transport: infiniband
+measured: {most_nodes: 10}
+constants: {tree_step: 4.4 us, efficiency: 0.985}
+intervals: {tree_ll: 0.21}
+""",
+}
+for part, text in CALIBRATION_PARTS.items():
+    GOOD["calibration." + part] = CALIBRATION_HEAD + text
+all_parts = {"parts": [plain(part) for part in CALIBRATION_PARTS.values()]}
+GOOD["calibration.parts"] = CALIBRATION_HEAD + yaml.safe_dump(all_parts, sort_keys=False)
 
 REMOVE = object()
 
@@ -163,7 +234,61 @@ BROKEN = [
     ("system", ["tiers", 1, "transport"], REMOVE),
     ("system", ["tiers", 1, "path"], "pxp"),
     ("system", ["tiers", 1, "gdr"], "perhaps"),
+    ("calibration.scale_up", ["name"], REMOVE),
+    ("calibration.scale_up", ["name"], "My Machine"),
+    ("calibration.scale_up", ["kind"], REMOVE),
+    ("calibration.scale_up", ["kind"], "ring"),
+    ("calibration.scale_up", ["kind"], "pcie"),
+    ("calibration.scale_up", ["library"], "nckl"),
+    ("calibration.scale_up", ["library"], "other"),
+    ("calibration.scale_up", ["generation"], "hoper"),
+    ("calibration.scale_up", ["confidence"], "sure"),
+    ("calibration.scale_up", ["systems"], "dgx-h100"),
+    ("calibration.scale_up", ["measured"], REMOVE),
+    ("calibration.scale_up", ["measured", "bandwidth"], REMOVE),
+    ("calibration.scale_up", ["measured", "bandwidth"], "450 GB/s"),
+    ("calibration.scale_up", ["measured", "smallest"], "512"),
+    ("calibration.scale_up", ["measured", "most_ranks"], 0),
+    ("calibration.scale_up", ["measured", "most_ranks"], 2000000),
+    ("calibration.scale_up", ["measured", "most_rank"], 8),
+    ("calibration.scale_up", ["constants"], REMOVE),
+    ("calibration.scale_up", ["constants"], []),
+    ("calibration.scale_up", ["constants", "launch"], 4.7),
+    ("calibration.scale_up", ["constants", "launch"], "4.7 MB"),
+    ("calibration.scale_up", ["constants", "lunch"], "4.7 us"),
+    ("calibration.scale_up", ["constants", "ll"], 5),
+    ("calibration.scale_up", ["constants", "ll", "launch"], "4.7 us"),
+    ("calibration.scale_up", ["constants", "simple", "rate"], "387 GB/s"),
+    ("calibration.scale_up", ["constants", "simple", "overlap"], "much"),
+    ("calibration.scale_up", ["constants", "tree_step"], "4 us"),
+    ("calibration.scale_up", ["intervals", "ring_ll"], 0),
+    ("calibration.scale_up", ["intervals", "ring_ll"], 6),
+    ("calibration.scale_up", ["intervals", "tree_ll"], 0.2),
+    ("calibration.scale_up", ["residuals"], "small"),
+    ("calibration.scale_up", ["deviations"], [1]),
+    ("calibration.scale_up", ["parts"], []),
+    ("calibration.scale_up", ["parts"], [{"kind": "transport", "measured": {"most_nodes": 2}, "constants": {"tree_step": "4 us"}}]),
+    ("calibration.pcie", ["measured", "bandwidth"], REMOVE),
+    ("calibration.pcie", ["constants", "ll_rate", "trio"], "5 GB/s per direction"),
+    ("calibration.transport", ["transport"], "infinband"),
+    ("calibration.transport", ["transport"], "unknown"),
+    ("calibration.transport", ["constants", "tree_step"], REMOVE),
+    ("calibration.transport", ["constants", "efficiency"], 1.2),
+    ("calibration.transport", ["constants", "launch"], "4 us"),
+    ("calibration.parts", ["parts"], "all"),
+    ("calibration.parts", ["parts"], []),
+    ("calibration.parts", ["parts"], {"kind": "scale_up"}),
+    ("calibration.parts", ["parts", 0, "kind"], REMOVE),
+    ("calibration.parts", ["parts", 0, "name"], "mine"),
+    ("calibration.parts", ["parts", 1, "measured"], REMOVE),
+    ("calibration.parts", ["parts", 2, "constants", "tree_step"], "4"),
+    ("calibration.parts", ["parts", 2, "systems"], ["dgx-h100"]),
+    ("calibration.parts", ["kind"], "scale_up"),
 ]
+
+
+def schema_of(kind):
+    return kind.split(".")[0]
 
 
 class Checker:
@@ -202,15 +327,21 @@ class Checker:
         folder = pathlib.Path(self.folder.name)
         file = folder / f"{kind}.yaml"
         file.write_text(yaml.safe_dump(document, sort_keys=False))
+        if kind.startswith("calibration"):
+            command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB", "--calibration", str(file)]
+            return self.said(kind, command)
         if kind != "system":
-            system = yaml.safe_load(GOOD["system"])
+            system = plain(GOOD["system"])
             if kind == "gpu":
                 system["gpu"] = "./gpu.yaml"
             else:
                 system["tiers"][0][kind] = f"./{kind}.yaml"
             file = folder / "around.yaml"
             file.write_text(yaml.safe_dump(system, sort_keys=False))
-        run = subprocess.run([self.command, "show", str(file)], capture_output=True, text=True, timeout=20)
+        return self.said(kind, [self.command, "show", str(file)])
+
+    def said(self, kind, command):
+        run = subprocess.run(command, capture_output=True, text=True, timeout=20)
         if run.returncode not in (0, 2):
             self.expect(False, f"{kind}: the command ends with {run.returncode}: {run.stderr}")
         return run.stderr + run.stdout if run.returncode else ""
@@ -219,19 +350,44 @@ class Checker:
         for kind, folders in KINDS.items():
             for folder in folders:
                 for file in sorted((self.data / folder).glob("*.yaml")):
-                    document = yaml.safe_load(file.read_text())
+                    document = plain(file.read_text())
                     problems = [f"{list(e.absolute_path)}: {e.message[:200]}" for e in self.validators[kind].iter_errors(document)]
                     self.expect(not problems, f"{folder}/{file.name}: {problems[:2]}")
         aliases = yaml.safe_load((self.data / "aliases.yaml").read_text())
         self.expect(self.validators["aliases"].is_valid(aliases), "aliases.yaml")
 
+    def written_files(self):
+        """What `fabricost calibrate -o` writes, for one machine and for several together, is valid too."""
+        folder = pathlib.Path(self.folder.name) / "written"
+        folder.mkdir()
+        log = str(self.data / "measurements" / "dgx-h100-all-reduce.txt")
+        table = folder / "points.csv"
+        head = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
+        rows = [
+            ("dgx-a100", 1, 8, "all_gather", 2048, 16),
+            ("l40s-pcie", 1, 2, "all_reduce", 4096, 8),
+            ("aws-p5", 2, 8, "all_reduce", 1 << 28, 2300),
+        ]
+        lines = [f"x,{system},{nodes},{gpus},{op},half,{size},{time},,nccl,,,,\n" for system, nodes, gpus, op, size, time in rows]
+        table.write_text(head + "".join(lines))
+        alone = ["--system", "dgx-h100", "--from", log, "-o", str(folder / "mine.yaml")]
+        for arguments in (alone, ["--from", str(table), "-o", str(folder)]):
+            run = subprocess.run([self.command, "calibrate", *arguments], capture_output=True, text=True, timeout=60)
+            self.expect(run.returncode == 0, f"calibrate {arguments} ends with {run.returncode}: {run.stderr}")
+        files = sorted(folder.glob("*.yaml"))
+        self.expect(len(files) == 4, f"calibrate wrote {[file.name for file in files]}")
+        for file in files:
+            found = self.validators["calibration"].iter_errors(plain(file.read_text()))
+            problems = [f"{list(e.absolute_path)}: {e.message[:200]}" for e in found]
+            self.expect(not problems, f"calibrate -o {file.name}: {problems[:2]}")
+
     def broken_documents(self):
         for kind, text in GOOD.items():
-            document = yaml.safe_load(text)
-            self.expect(self.validators[kind].is_valid(document), f"{kind}: the schema refuses a good document")
+            document = plain(text)
+            self.expect(self.validators[schema_of(kind)].is_valid(document), f"{kind}: the schema refuses a good document")
             self.expect(self.loader_says(kind, document) == "", f"{kind}: the loader refuses a good document: {self.loader_says(kind, document)}")
         for kind, place, value in BROKEN:
-            document = yaml.safe_load(GOOD[kind])
+            document = plain(GOOD[kind])
             at = document
             for step in place[:-1]:
                 at = at[step]
@@ -240,7 +396,7 @@ class Checker:
             else:
                 at[place[-1]] = copy.deepcopy(value)
             what = f"{kind} {place} = {'(left out)' if value is REMOVE else value}"
-            self.expect(not self.validators[kind].is_valid(document), f"{what}: the schema takes it")
+            self.expect(not self.validators[schema_of(kind)].is_valid(document), f"{what}: the schema takes it")
             self.expect(self.loader_says(kind, document) != "", f"{what}: the loader takes it")
 
     def resolved(self, schema, kind):
@@ -249,19 +405,58 @@ class Checker:
         if reference.startswith("common.schema.json#/$defs/"):
             return self.common[reference.rsplit("/", 1)[1]]
         if reference.startswith("#/$defs/"):
-            return self.schemas[kind]["$defs"][reference.rsplit("/", 1)[1]]
+            return self.schemas[schema_of(kind)]["$defs"][reference.rsplit("/", 1)[1]]
         return schema
 
     def keys(self):
         for kind in KINDS:
-            self.keys_of_map(kind, [], self.schemas[kind]["properties"])
+            if kind != "calibration":
+                self.keys_of_map(kind, [], self.schemas[kind]["properties"])
+        schema = self.schemas["calibration"]
+        for part in CALIBRATIONS:
+            self.keys_of_map("calibration." + part, [], schema["properties"])
+            for place, definition in ((["constants"], part), (["intervals"], part + "_intervals")):
+                self.keys_of_map("calibration." + part, place, schema["$defs"][definition]["properties"])
+        self.keys_of_map("calibration.parts", ["parts", 0], schema["$defs"]["part"]["properties"])
+
+    def bounds(self):
+        """The ends of every number's range in the schema are the loader's, and quantities need their units in both."""
+        schema = self.schemas["calibration"]
+        for part in CALIBRATIONS:
+            for where, definition in (("constants", part), ("intervals", part + "_intervals")):
+                for key, constant in schema["$defs"][definition]["properties"].items():
+                    inner = constant.get("properties", {None: constant})
+                    for name, one in inner.items():
+                        self.bounds_of("calibration." + part, [where, key] + ([name] if name else []), self.resolved_width(one))
+
+    def resolved_width(self, one):
+        return self.schemas["calibration"]["$defs"]["width"] if one.get("$ref") == "#/$defs/width" else one
+
+    def bounds_of(self, kind, place, one):
+        if place[-1] in ("source", "confidence"):
+            return
+        tries = [(5, False)]  # a quantity without its unit
+        if "minimum" in one:
+            least, most = one["minimum"], one["maximum"]
+            tries = [(least, True), (most, True), (least - 0.0001, False), (most * 1.01, False)]
+        for value, fine in tries:
+            document = plain(GOOD[kind])
+            at = document
+            for step in place[:-1]:
+                at = at.setdefault(step, {})
+            at[place[-1]] = value
+            what = f"{kind} {'.'.join(place)} = {value}"
+            said = self.loader_says(kind, document)
+            does = "refuses" if fine else "takes"
+            self.expect(self.validators["calibration"].is_valid(document) == fine, f"{what}: the schema {does} it")
+            self.expect((said == "") == fine, f"{what}: the loader {does} it: {said}")
 
     def keys_of_map(self, kind, place, properties):
         """The loader must know exactly these keys in the map at `place`, and refuse a wrong type in each."""
-        document = yaml.safe_load(GOOD[kind])
+        document = plain(GOOD[kind])
         at = document
         for step in place:
-            at = at[step]
+            at = at.setdefault(step, {}) if isinstance(at, dict) else at[step]
         path = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in place).lstrip(".")
         at["qqqqqqqqqqqqqqqq"] = 1
         said = self.loader_says(kind, document)
@@ -273,10 +468,10 @@ class Checker:
             loader = set(known.group(1).split())
             self.expect(loader == set(properties), f"{kind} {path or 'top'}: only the loader has {sorted(loader - set(properties))}, only the schema {sorted(set(properties) - loader)}")
         for key, schema in properties.items():
-            document = yaml.safe_load(GOOD[kind])
+            document = plain(GOOD[kind])
             at = document
             for step in place:
-                at = at[step]
+                at = at.setdefault(step, {}) if isinstance(at, dict) else at[step]
             schema = self.resolved(schema, kind)
             collection = schema.get("type") in ("array", "object")
             at[key] = "wrong" if collection else [["wrong"]]
@@ -284,13 +479,13 @@ class Checker:
             here = f"{path}.{key}".lstrip(".")
             self.expect(f": {here}: " in said, f"{kind} {here}: the loader does not mind a wrong type: {said}")
             self.expect(f": {here}: unknown key" not in said, f"{kind} {here}: the schema has it, the loader does not")
-            if schema.get("type") == "object":
+            if schema.get("type") == "object" and "properties" in schema:
                 self.keys_of_map(kind, place + [key], schema["properties"])
             elif schema.get("type") == "array" and schema["items"].get("$ref") == "#/$defs/tier":
-                self.keys_of_map(kind, place + [key, 0], self.schemas[kind]["$defs"]["tier"]["properties"])
+                self.keys_of_map(kind, place + [key, 0], self.schemas[schema_of(kind)]["$defs"]["tier"]["properties"])
             for choice in schema.get("oneOf", []):
                 if choice.get("type") == "object" and key in ("memory", "lanes", "ports", "endpoints"):
-                    at[key] = {"value": yaml.safe_load(GOOD[kind])[key] if not place else 8}
+                    at[key] = {"value": plain(GOOD[kind])[key] if not place else 8}
                     self.value_map(kind, document, at[key], here, choice["properties"])
 
     def value_map(self, kind, document, value, path, properties):
@@ -312,8 +507,10 @@ def main():
         return 77
     checker = Checker(str(pathlib.Path(command).resolve()), data)
     checker.shipped_files()
+    checker.written_files()
     checker.broken_documents()
     checker.keys()
+    checker.bounds()
     print(f"{checker.checked} checks, {checker.faults} faults")
     return 1 if checker.faults else 0
 

@@ -63,7 +63,7 @@ struct CalibratedSet {
 };
 
 struct Calibration {
-  std::string system;  ///< the machine it is for; empty when several were fitted together
+  std::string system;  ///< the machine it is for, as its description names it; empty when several were fitted together
   std::vector<CalibratedSet> sets;
   int points = 0;                          ///< merged points used
   double median_before = 0, mean_before = 0;  ///< percent, with what was known before
@@ -77,7 +77,8 @@ struct Calibration {
 };
 
 /// Least squares on log(predicted / measured) with a robust loss and priors (calibrate/fit.hpp). Repeats are merged by their median. Points
-/// of another machine than `system`, of algorithms without a fitted form, on unknown machines are counted in `skipped`.
+/// of another machine than `system` (by any of its names), of algorithms and libraries without a fitted form, on unknown machines, with a
+/// size or time that is not above zero are counted in `skipped`.
 /// \throws RequestError when no point is left to fit, or `system` does not exist; SpecError when a spec is faulty
 [[nodiscard]] Calibration calibrate(const Points& points, const CalibrateOptions& options = {});
 

@@ -1,0 +1,261 @@
+"""fabricost calibrate as people and scripts see it: exit status, streams, the JSON's fields, the files of -o, and how fast it is.
+
+    test_calibrate_cli.py FABRICOST SOURCE_DIR
+
+The shipped calibrations are compared with a fit of the measurements beside the source tree ($FABRICOST_MEASUREMENTS, else
+SOURCE_DIR/../shared/measurements); without them that part is skipped and says so.
+"""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOL, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2]
+LOG = os.path.join(SOURCE, "data", "measurements", "dgx-h100-all-reduce.txt")
+MEASUREMENTS = os.environ.get("FABRICOST_MEASUREMENTS", os.path.join(SOURCE, "..", "shared", "measurements"))
+HEADER = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
+SIZES = [2 ** e for e in range(9, 30)]
+
+
+def tool(*arguments, cwd=None):
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd)
+
+
+def works(*arguments, cwd=None):
+    done = tool("calibrate", *arguments, cwd=cwd)
+    assert done.returncode == 0, (arguments, done.returncode, done.stderr)
+    assert done.stderr == "", done.stderr
+    return done.stdout
+
+
+def refused(*arguments, saying, cwd=None):
+    done = tool("calibrate", *arguments, cwd=cwd)
+    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
+    assert done.stdout == "", done.stdout
+    for part in saying:
+        assert part in done.stderr, (part, done.stderr)
+
+
+def written(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def predicted(system, op, size, *more):
+    done = tool("predict", op, "--system", system, "--size", size, "--json", *more)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def rows_of(system, factor=1.0, types=("half",), label=None):
+    """A CSV of what the shipped calibration predicts, a factor off: 4 operations, 2, 4, 8 ranks."""
+    text = HEADER
+    for op in ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]:
+        for ranks in (2, 4, 8):
+            for dtype in types:
+                done = tool("sweep", op, "--system", system, "--ranks", ranks, "--dtype", dtype,
+                            "--sizes", f"{SIZES[0]}B:{SIZES[-1]}B:x2", "--json")
+                assert done.returncode == 0, done.stderr
+                answer = json.loads(done.stdout)
+                for one in answer if isinstance(answer, list) else answer["points"]:
+                    text += f"made,{label or system},1,{ranks},{op},{dtype},{one['bytes']},{one['time_us'] * factor:.6f},,nccl,,,,\n"
+    return text
+
+
+def constants_of(path):
+    """Constants of a file with one set, as numbers by their full key."""
+    out, section, inside = {}, "", False
+    for line in open(path):
+        if not line.startswith(" "):
+            inside = line.startswith("constants:")
+            continue
+        if not inside:
+            continue
+        key, value = line.strip().split(":", 1)
+        if value.strip() == "":
+            section = key + "."
+            continue
+        if not line.startswith("    "):
+            section = ""
+        out[section + key] = float(value.split()[0])
+    return out
+
+
+def the_report(folder):
+    table = written(folder, "points.csv", rows_of("dgx-h100", 1.1))
+    text = works("--system", "dgx-h100", "--from", table)
+    first = text.splitlines()[0]
+    figures = re.match(r"(\d+) constants fitted, (\d+) of them narrowed by (\d+) points; median error ([\d.]+) -> ([\d.]+) %", first)
+    assert figures, first
+    free, narrowed, points, before, after = (float(f) for f in figures.groups())
+    assert narrowed <= free and points == 252, first
+    assert abs(before - 9.09) < 0.05 and after < 1.5, first
+    assert "scale-up-hopper: 252 points, dgx-h100" in text
+    for line in ("launch", "simple.rate", "nvls.rate", "ring_ll", "exchange_simple"):
+        assert line in text, line
+    # -o changes nothing on stdout
+    out = os.path.join(folder, "mine.yaml")
+    assert works("--system", "dgx-h100", "--from", table, "-o", out) == text
+    assert os.path.isfile(out) and not [f for f in os.listdir(folder) if f.startswith(".")]
+    # and predict uses it
+    shipped, own = predicted("dgx-h100", "all_gather", "256MiB"), predicted("dgx-h100", "all_gather", "256MiB", "--calibration", out)
+    assert abs(own["time_us"] / shipped["time_us"] / 1.1 - 1) < 0.02, (own["time_us"], shipped["time_us"])
+    assert own["basis"] == "calibrated"
+    assert works("--system", "dgx-h100", "--from", LOG, "--date", "2026-01-31", "-o", out)
+    assert "date: 2026-01-31\n" in open(out).read()
+    assert "constants fitted" in tool("calibrate", "--help").stdout or "Example: fabricost calibrate" in tool("calibrate", "--help").stdout
+
+
+def for_scripts(folder):
+    table = written(folder, "points.csv", rows_of("dgx-b200", 0.95))
+    report = json.loads(works("--system", "dgx-b200", "--from", table, "--json"))
+    assert report["points"] == 252 and report["skipped"] == [] and report["converged"] is True
+    assert report["determined"] <= report["constants"]
+    for field in ("median_ape", "mape"):
+        assert report[field]["after"] < report[field]["before"], report[field]
+    (one,) = report["sets"]
+    assert one["name"] == "scale-up-blackwell" and one["kind"] == "scale_up" and one["systems"] == ["dgx-b200"]
+    assert sum(r["points"] for r in one["residuals"].values()) == one["points"] == 252
+    names = [c["name"] for c in one["constants"]]
+    assert len(names) == len(set(names)) == report["constants"]
+    assert sum(c["determined"] for c in one["constants"]) == report["determined"]
+    for c in one["constants"]:
+        assert c["value"] > 0 and c["prior"] > 0 and c["relative_standard_error"] > 0 and -1.000001 <= c["correlation"] <= 1.000001, c
+        assert c["correlated_with"] in names if c["correlation"] != 0 else c["correlated_with"] == "", c
+        assert c["correlated_with"] != c["name"], c
+    # the file and the JSON say the same
+    out = os.path.join(folder, "cal.yaml")
+    assert json.loads(works("--system", "dgx-b200", "--from", table, "--json", "-o", out)) == report
+    launch = next(c for c in one["constants"] if c["name"] == "launch")
+    assert f"launch: {launch['value'] * 1e6:.6g} us" in open(out).read()
+
+
+def the_contract(folder):
+    table = written(folder, "points.csv", HEADER + "x,dgx-h100,1,8,all_gather,half,1048576,20,,nccl,,,,\n")
+    out = os.path.join(folder, "out.yaml")
+    refused(saying=["from which measurements"])
+    refused("--system", "dgx-h100", "-o", out, saying=["from which measurements"])
+    refused("--system", "dgx-h10", "--from", table, "-o", out, saying=['no system named "dgx-h10"', "dgx-h100"])
+    refused("--system", "dgx-a100", "--from", table, "-o", out, saying=["no point is left to fit", "1 rows: of dgx-h100, not of dgx-a100"])
+    refused("--system", "dgx-h100", "--from", os.path.join(folder, "nowhere.csv"), "-o", out, saying=["nowhere.csv"])
+    refused("--system", "dgx-h100", "--from", folder, "-o", out, saying=[folder])
+    refused("--system", "dgx-h100", "--from", table, "--calibration", "no-such", "-o", out, saying=["no-such"])
+    refused("--system", "dgx-h100", "--from", table, "--date", "yesterday", "-o", out, saying=["--date yesterday", "2026-01-31"])
+    refused("--system", "dgx-h100", "--from", table, "--nodes", "none", "-o", out, saying=["--nodes"])
+    refused("--from", table, "-o", os.path.join(folder, "no-folder"), saying=["no-folder", "must be a folder"])
+    refused("--from", table, "-o", table, saying=["must be a folder"])
+    refused("--system", "dgx-h100", "--from", table, "-o", os.path.join(folder, "no-folder", "x.yaml"),
+            saying=["no-folder", "cannot be written"])
+    refused("--system", "dgx-h100", "--from", table, "-o", folder, saying=["not a regular file"])
+    for system in ("trn2", "gaudi-3", "tpu-v5e-pod"):
+        other = written(folder, "other.csv", HEADER + f"x,{system},1,8,all_reduce,half,1048576,50,,,,,,\n")
+        refused("--system", system, "--from", other, "-o", out, saying=["no form is fitted to its library"])
+    # malformed cells: file, line, column, value, remedy
+    row = "x,dgx-h100,1,8,all_gather,half,1048576,"
+    place = len(row) + 1
+    for cell, says in (("abc", "not a number"), ("-3", "is negative"), ("nan", "not a number")):
+        bad = written(folder, "bad.csv", f"{HEADER}{row}20,,nccl,,,,\n{row}{cell},,nccl,,,,\n")
+        refused("--system", "dgx-h100", "--from", bad, "-o", out, saying=[f"bad.csv:3:{place}: ", says, "^ write"])
+    refused("--system", "dgx-h100", "--from", table, bad, "-o", out, saying=["bad.csv:3"])
+    zero = written(folder, "zero.csv", f"{HEADER}{row}0,,nccl,,,,\nx,dgx-h100,1,8,all_gather,half,0,5,,nccl,,,,\n")
+    refused("--system", "dgx-h100", "--from", zero, "-o", out, saying=["time_us is 0", "bytes is 0"])
+    refused("--system", "dgx-h100", "--from", written(folder, "empty.csv", ""), "-o", out, saying=["empty.csv", "is empty"])
+    nobody = written(folder, "nobody.csv", HEADER + "x,,1,8,all_gather,half,1048576,20,,nccl,,,,\n")
+    refused("--from", nobody, saying=["does not say which machine"])
+    assert not os.path.exists(out) and sorted(f for f in os.listdir(folder) if not f.endswith(".csv")) == []
+
+
+def machines_and_files(folder):
+    table = written(folder, "points.csv", rows_of("dgx-h100", 1.05))
+    lines = open(table).read().splitlines(keepends=True)
+    first, second = (written(folder, name, HEADER + "".join(part)) for name, part in (("a.csv", lines[1:120]), ("b.csv", lines[120:])))
+    whole = works("--system", "dgx-h100", "--from", table)
+    assert works("--system", "dgx-h100", "--from", first, "--from", second) == whole
+    assert works("--system", "dgx-h100", "--from", first, second) == whole
+    figures = lambda text: {(s["name"], c["name"]): c["value"] for s in json.loads(text)["sets"] for c in s["constants"]}
+    forward = figures(works("--system", "dgx-h100", "--json", "--from", first, second))
+    backward = figures(works("--system", "dgx-h100", "--json", "--from", second, first))
+    assert all(abs(math.log(backward[k] / v)) < 1e-3 for k, v in forward.items())
+    twice = json.loads(works("--system", "dgx-h100", "--json", "--from", table, table))
+    assert twice == json.loads(works("--system", "dgx-h100", "--json", "--from", table))  # repeats merge
+    # by another of its names
+    assert works("--system", "hgx-h100", "--from", table) == whole
+    # nothing known before: the errors start higher and end near
+    blind = json.loads(works("--system", "dgx-h100", "--calibration", "none", "--from", table, "--json"))
+    known = json.loads(works("--system", "dgx-h100", "--from", table, "--json"))
+    assert blind["median_ape"]["before"] > known["median_ape"]["before"]
+    assert blind["median_ape"]["after"] < 2, blind["median_ape"]
+    # a description of one's own, in points by its name; a file name that is no name of the format
+    box = written(folder, "box.yaml", "extends: dgx-h100\nname: my-box\n")
+    mine = written(folder, "mine.csv", rows_of("dgx-h100", 1.05, label="my-box"))
+    for system, cwd in ((box, None), ("./box.yaml", folder), ("box.yaml", folder)):
+        out = os.path.join(folder, "My Box (1).yaml")
+        text = works("--system", system, "--from", mine, "-o", out, cwd=cwd)
+        assert "scale-up-hopper: 252 points, my-box" in text, text
+        assert "name: my-box-1\n" in open(out).read() and "systems: [my-box]\n" in open(out).read()
+        assert predicted(box, "all_gather", "1MiB", "--calibration", out)["basis"] == "calibrated"
+        assert predicted("dgx-h100", "all_gather", "1MiB", "--calibration", out)["basis"] == "sibling"
+    assert "of dgx-h100, not of my-box" in tool("calibrate", "--system", box, "--from", table).stderr
+    # a log does not say which machine it is from
+    assert "my-box" in works("--system", box, "--from", LOG)
+    # several machines at once: a folder with one file for each set
+    both = os.path.join(folder, "both")
+    os.mkdir(both)
+    other = written(folder, "other.csv", rows_of("dgx-a100"))
+    works("--from", table, other, "-o", both)
+    assert sorted(os.listdir(both)) == ["scale-up-ampere.yaml", "scale-up-hopper.yaml"]
+    assert predicted("dgx-a100", "all_gather", "1MiB", "--calibration", os.path.join(both, "scale-up-ampere.yaml"))["basis"] == "calibrated"
+
+
+def speed(folder):
+    text = rows_of("dgx-h100", 1.05, ("half", "int8"))
+    rows = text.splitlines(keepends=True)[1:]
+    out, shift = [HEADER], 0
+    while len(out) <= 3000:  # sizes between the powers of two, so that none merge
+        for row in rows:
+            cells = row.split(",")
+            cells[6] = str(int(cells[6]) + shift)
+            out.append(",".join(cells))
+        shift += 1
+    table = written(folder, "many.csv", "".join(out[:3001]))
+    start = time.perf_counter()
+    report = json.loads(works("--system", "dgx-h100", "--from", table, "--json"))
+    took = time.perf_counter() - start
+    print(f"{report['points']} points fitted in {took:.2f} s")
+    assert report["points"] == 3000
+    assert took < 10, took  # 2 s on an idle machine of today; sanitizers and neighbours take their share
+
+
+def the_shipped_ones(folder):
+    if not os.path.isdir(MEASUREMENTS):
+        print(f"skipped: no measurements at {MEASUREMENTS}; set FABRICOST_MEASUREMENTS to their folder")
+        return
+    at = lambda name: os.path.join(MEASUREMENTS, name)
+    start = time.perf_counter()
+    works("--from", at("dgx-a100.nccl.csv"), at("dgx-h100.nccl.csv"), at("dgx-b200.nccl.csv"), "-o", folder)
+    print(f"1512 merged points of three generations fitted together in {time.perf_counter() - start:.2f} s")
+    works("--from", at("l40s-pcie.nccl.csv"), "-o", folder)
+    works("--from", at("b60-pcie.oneccl.csv"), "-o", folder)
+    worst = 0
+    for name in ("scale-up-ampere", "scale-up-hopper", "scale-up-blackwell", "pcie", "pcie-oneccl"):
+        fresh = constants_of(os.path.join(folder, name + ".yaml"))
+        there = constants_of(os.path.join(SOURCE, "data", "calibrations", name + ".yaml"))
+        assert fresh.keys() == there.keys() and len(fresh) > 20, name
+        for key, value in fresh.items():
+            off = abs(math.log(value / there[key]))
+            worst = max(worst, off)
+            assert off < 0.01, (name, key, there[key], value)
+    print(f"shipped constants differ from a fresh fit by at most {100 * worst:.3f} %")
+
+
+if __name__ == "__main__":
+    for check in (the_report, for_scripts, the_contract, machines_and_files, speed, the_shipped_ones):
+        with tempfile.TemporaryDirectory(prefix="fabricost-calibrate-") as temporary:
+            check(temporary)
+    print("calibrate: fine")
