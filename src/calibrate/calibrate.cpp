@@ -180,7 +180,7 @@ class Preparation {
     const int local = static_cast<int>(fabric.local());
     into.fewest_ranks = std::min(into.fewest_ranks, local);
     into.most_ranks = std::max(into.most_ranks, local);
-    into.most_nodes = std::max(into.most_nodes, point.nodes);
+    into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
     ++into.points;
     before.push_back(error_of(std::log(now.seconds / point.seconds)));
     Series& s = series_of(machine, block, fabric, op, now.ran, across);

@@ -153,9 +153,9 @@ inline std::string csv_of(const Points& points) {
       "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
   char line[300];
   for (const Point& p : points.points) {
-    std::snprintf(line, sizeof line, "%s,%s,%d,%d,%s,%s,%.17g,%.17g,,%s,,,,\n", p.source.c_str(), p.system.c_str(), p.nodes,
+    std::snprintf(line, sizeof line, "%s,%s,%d,%d,%s,%s,%.17g,%.17g,,%s,,,,\n", p.source.str().c_str(), p.system.str().c_str(), p.nodes,
                   p.gpus_per_node, std::string{name(p.collective)}.c_str(), std::string{name(p.dtype)}.c_str(), p.bytes, p.seconds * 1e6,
-                  p.library.c_str());
+                  p.library.str().c_str());
     out += line;
   }
   return out;

@@ -321,8 +321,11 @@ TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[cal
   const Calibration fit = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200"});
   CHECK(fit.points == 1);
   CHECK(fit.median_after < fit.median_before);
-  CHECK(fit.sets[0].smallest == 2048);
-  CHECK(fit.sets[0].largest == 2048);
+  CHECK(fit.sets[0].smallest == 512);  // what was measured of this generation before still counts
+  CHECK(fit.sets[0].largest == 512.0 * 1024 * 1024);
+  const Calibration blind = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200", .calibration = "none"});
+  CHECK(blind.sets[0].smallest == 2048);
+  CHECK(blind.sets[0].largest == 2048);
   CHECK(fit.sets[0].fewest_ranks == 2);
   System lonely = load_system("dgx-b200");
   std::erase_if(lonely.tiers, [](const Tier& t) { return t.role == TierRole::nic || t.role == TierRole::network; });
@@ -343,8 +346,8 @@ TEST_CASE("constants held between nodes follow the step's latency once, alone or
     const CalibratedSet& set = set_named(fit, "transport-efa-v2");
     CHECK(set.constants.transport.tree_step == Approx(step).epsilon(0.05));
     const TransportConstants wanted = TransportConstants::from_tree_step(set.constants.transport.tree_step);
-    CHECK(set.constants.transport.tree_growth == Approx(wanted.tree_growth).epsilon(1e-6));
-    CHECK(set.constants.transport.exchange_peer == Approx(wanted.exchange_peer).epsilon(1e-6));
+    CHECK(set.constants.transport.tree_growth == Approx(wanted.tree_growth).epsilon(1e-5));
+    CHECK(set.constants.transport.exchange_peer == Approx(wanted.exchange_peer).epsilon(1e-5));
     CHECK(set.constants.transport.tree_simple_step == Approx(wanted.tree_simple_step).epsilon(1e-6));
   }
 }

@@ -87,7 +87,7 @@ TEST_CASE("shipped calibrations are what a fit of the shared measurements says",
   if (folder.empty()) return;
   const Calibration nvlink = calibrate(points_of_systems(folder, generations));
   CHECK(nvlink.converged);
-  CHECK(nvlink.points == 1512);
+  CHECK(nvlink.points == 1511);  // of 1,512, one is set aside as a warm-up
   CHECK(worst_difference(nvlink, generations) < 1);
   CHECK(worst_difference(calibrate(points_of_systems(folder, {"l40s-pcie"})), {"l40s-pcie"}) < 1);
   CHECK(worst_difference(calibrate(points_of_systems(folder, {"b60-pcie"}, "oneccl")), {"b60-pcie"}) < 1);

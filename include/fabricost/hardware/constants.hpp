@@ -179,7 +179,7 @@ struct Constants {
   bool transport_known = false;              ///< this transport was measured on some cluster
   double smallest = 512, largest = 512 * mebibyte;  ///< measured sizes, bytes
   int fewest_ranks = 2, most_ranks = 8;             ///< measured ranks inside a domain
-  int most_nodes = 1;                               ///< measured nodes
+  int most_nodes = 1;                               ///< measured nodes, or domains where those are larger
 
   std::string name = "prior";  ///< of the calibration
   std::string source = "geometric mean of the Ampere, Hopper and Blackwell calibrations";

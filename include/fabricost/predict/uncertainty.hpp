@@ -59,9 +59,9 @@ struct Certainty {
     out.extrapolated.ranks = true;
     beyond += w.beyond_ranks * std::log2(c.fewest_ranks / f.local());
   }
-  if (across && f.nodes > c.most_nodes) {
+  if (across && f.domains() > c.most_nodes) {
     out.extrapolated.nodes = true;
-    beyond += w.beyond_ranks * std::log2(static_cast<double>(f.nodes) / c.most_nodes);
+    beyond += w.beyond_ranks * std::log2(f.domains() / c.most_nodes);
   }
   out.half_width = std::sqrt(square) + beyond;
   return out;
