@@ -383,6 +383,10 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   if (data.blocks.empty()) {
     std::string why;
     for (const Skipped& s : out.skipped) why += fmt::format("\n  {} rows: {}", s.rows, s.reason);
+    for (const SetAside& s : out.set_aside) {
+      if (why.size() > 2000) break;  // enough to see what is wrong
+      why += fmt::format("\n  {} {:.0f} B: {} ({})", name(s.point.collective), s.point.bytes, name(s.doubt), s.reason);
+    }
     throw RequestError(fmt::format("no point is left to fit{}{}", why.empty() ? "" : ":", why));
   }
   const bool joint = options.system.empty();

