@@ -48,13 +48,14 @@ double believed(const System& system, const Operation& op) {
 /// Bytes over the one-way rate, steps at the tier's own latency.
 double datasheet(const System& system, const Operation& op) {
   const Fabric f = fabric_of(system, op);
-  const Schedule schedule = op.collective == Collective::all_to_all ? direct_schedule(op.collective, f.levels) : ring_schedule(op.collective, f.levels);
+  const Schedule schedule =
+      op.collective == Collective::all_to_all ? direct_schedule(op.collective, f.levels) : ring_schedule(op.collective, f.levels);
   const Tier* tier = system.tier(TierRole::scale_up);
   return schedule.steps() * tier->latency.value.value() + schedule.bytes(0) * op.bytes.value() / f.inner_rate;
 }
 
-std::string groups(const std::vector<ComparedPoint>& points, std::string_view title, const std::function<std::string(const ComparedPoint&)>& name_of,
-                   const std::vector<std::string>& order) {
+std::string groups(const std::vector<ComparedPoint>& points, std::string_view title,
+                   const std::function<std::string(const ComparedPoint&)>& name_of, const std::vector<std::string>& order) {
   std::map<std::string, std::vector<const ComparedPoint*>> members;
   for (const ComparedPoint& p : points) members[name_of(p)].push_back(&p);
   std::string out = heading(title);
@@ -69,8 +70,10 @@ std::string groups(const std::vector<ComparedPoint>& points, std::string_view ti
 
 std::string introduction() {
   return "# How accurate\n\n"
-         "Written by `build/bin/accuracy_page ../shared/measurements > docs/accuracy.md`; a test holds the page to what that command prints. Error is\n"
-         "100 |predicted / measured - 1|; repeats are merged by their median first. The last column is the share of measurements inside the\n"
+         "Written by `build/bin/accuracy_page ../shared/measurements > docs/accuracy.md`; a test holds the page to what that command "
+         "prints. Error is\n"
+         "100 |predicted / measured - 1|; repeats are merged by their median first. The last column is the share of measurements inside "
+         "the\n"
          "predicted 5-95 % interval: 90 % would be perfect.\n\n";
 }
 
@@ -100,8 +103,9 @@ std::string where_it_errs(const Measurements& data) {
   };
   out += groups(report.points, "size", size, {"<= 64 KiB", "<= 1 MiB", "<= 32 MiB", "above"});
   out += groups(report.points, "ranks", [](const ComparedPoint& p) { return std::to_string(p.point.ranks()); }, {});
-  out += groups(report.points, "ran as",
-                [](const ComparedPoint& p) { return fmt::format("{} {}", p.prediction.algorithm.view(), p.prediction.protocol.view()); }, {});
+  out +=
+      groups(report.points, "ran as",
+             [](const ComparedPoint& p) { return fmt::format("{} {}", p.prediction.algorithm.view(), p.prediction.protocol.view()); }, {});
   out += groups(report.points, "type", [](const ComparedPoint& p) { return std::string{name(p.point.dtype)}; }, {});
   return out;
 }

@@ -77,12 +77,18 @@ std::string generations_left_out(const Measurements& data) {
     }
   }
   std::string out =
-      "## A generation left out\n\nThe joint fit of the other two generations gives the prior (geometric mean, rates by their share of the one-way rate); "
-      "then a few points\nof the generation left out (`calibrate/probes.hpp`, what `measure --quick` runs). Median / mean %, and how many measurements\n"
+      "## A generation left out\n\nThe joint fit of the other two generations gives the prior (geometric mean, rates by their share of the "
+      "one-way rate); "
+      "then a few points\nof the generation left out (`calibrate/probes.hpp`, what `measure --quick` runs). Median / mean %, and how many "
+      "measurements\n"
       "the interval held.\n\n| points of it | all three | in the interval | dgx-a100 | dgx-h100 | dgx-b200 |\n|---|---|---|---|---|---|\n";
   for (const std::size_t n : counts) {
     const ErrorSummary all = pooled(together[n]);
-    out += fmt::format("| {} | {} | {:.0f} % |", n == 0 ? "none (blind)" : n == 2 ? "2 latencies" : n == 3 ? "and 1 bandwidth" : fmt::format("{}", n),
+    out += fmt::format("| {} | {} | {:.0f} % |",
+                       n == 0   ? "none (blind)"
+                       : n == 2 ? "2 latencies"
+                       : n == 3 ? "and 1 bandwidth"
+                                : fmt::format("{}", n),
                        pair(all), 100 * all.interval_coverage);
     for (const std::string& system : systems) out += fmt::format(" {} |", pair(alone[system][n]));
     out += "\n";
@@ -114,9 +120,11 @@ std::string clusters(const Measurements& data) {
   for (const ErrorGroup& g : shipped.by_system) as_shipped[g.name] = g.errors;
   std::string out = "## Public clusters, 2 to 128 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Left out:\n\n";
   for (const std::string& why : data.left_out) out += fmt::format("- {}\n", why);
-  out += "\nMedian / mean %: with the shipped constants; with the transport's constants fitted without this cluster; the same after one point of it\n"
-         "(its smallest all-reduce of 1 KiB or more on its fewest nodes).\n\n"
-         "| cluster | points | shipped | left out | left out, one point | in the interval |\n|---|---|---|---|---|---|\n";
+  out +=
+      "\nMedian / mean %: with the shipped constants; with the transport's constants fitted without this cluster; the same after one point "
+      "of it\n"
+      "(its smallest all-reduce of 1 KiB or more on its fewest nodes).\n\n"
+      "| cluster | points | shipped | left out | left out, one point | in the interval |\n|---|---|---|---|---|---|\n";
   double sums[6] = {};
   std::vector<ComparedPoint> together;
   int counted = 0;
@@ -140,10 +148,12 @@ std::string clusters(const Measurements& data) {
       one.points.push_back(*first);
       try {
         const Calibration own = calibrate(one, {.system = left, .adjust = blind});
-        after = validate(parts.left, {.adjust = [&](System& system) {
-                                        blind(system);
-                                        apply_calibration(own, system);
-                                      }}).total;
+        after = validate(parts.left, {.adjust =
+                                          [&](System& system) {
+                                            blind(system);
+                                            apply_calibration(own, system);
+                                          }})
+                    .total;
       } catch (const RequestError&) {
         after = left_out.total;  // the point's algorithm has no form to fit
       }
@@ -151,14 +161,15 @@ std::string clusters(const Measurements& data) {
     const ErrorSummary& before = as_shipped[left];
     out += fmt::format("| {} | {} | {} | {} | {} | {:.0f} % |\n", left, before.points, pair(before), pair(left_out.total), pair(after),
                        100 * left_out.total.interval_coverage);
-    const double figures[6] = {before.median_ape, before.mape, left_out.total.median_ape, left_out.total.mape, after.median_ape, after.mape};
+    const double figures[6] = {before.median_ape,   before.mape,      left_out.total.median_ape,
+                               left_out.total.mape, after.median_ape, after.mape};
     for (int i = 0; i < 6; ++i) sums[i] += figures[i];
     ++counted;
     together.insert(together.end(), left_out.points.begin(), left_out.points.end());
   }
-  out += fmt::format("| **average over clusters** | {} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.0f} % of all points |\n", shipped.total.points,
-                     sums[0] / counted, sums[1] / counted, sums[2] / counted, sums[3] / counted, sums[4] / counted, sums[5] / counted,
-                     100 * pooled(together).interval_coverage);
+  out += fmt::format("| **average over clusters** | {} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.0f} % of all points |\n",
+                     shipped.total.points, sums[0] / counted, sums[1] / counted, sums[2] / counted, sums[3] / counted, sums[4] / counted,
+                     sums[5] / counted, 100 * pooled(together).interval_coverage);
   out += fmt::format("\nAll transports fitted together to these points: {:.1f} / {:.1f} %.\n", all.median_after, all.mean_after);
   return out;
 }

@@ -13,7 +13,7 @@ namespace accuracy {
 /// Merged points by what they were measured on.
 struct Measurements {
   fabricost::Points nvlink, l40s, b60;
-  fabricost::Points clusters;  ///< healthy public runs on more than one node, known faulty sweeps left out
+  fabricost::Points clusters;         ///< healthy public runs on more than one node, known faulty sweeps left out
   std::vector<std::string> left_out;  ///< why
 };
 /// \throws fabricost::Error when a file is missing or malformed

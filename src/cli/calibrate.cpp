@@ -93,8 +93,8 @@ struct CalibrateQuestion {
     out += "\nset aside: points nobody should fit\n";
     for (std::size_t i = 0; i < std::min(most_listed, fit.set_aside.size()); ++i) {
       const Point& p = fit.set_aside[i].point;
-      out += fmt::format("  {} {} {:.0f} B, {} ranks, {:.4g} us: {}\n", p.system.str(), name(p.collective), p.bytes, p.ranks(), 1e6 * p.seconds,
-                         fit.set_aside[i].reason);
+      out += fmt::format("  {} {} {:.0f} B, {} ranks, {:.4g} us: {}\n", p.system.str(), name(p.collective), p.bytes, p.ranks(),
+                         1e6 * p.seconds, fit.set_aside[i].reason);
     }
     if (fit.set_aside.size() > most_listed) out += fmt::format("  and {} more\n", fit.set_aside.size() - most_listed);
   }

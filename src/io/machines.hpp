@@ -2,8 +2,8 @@
 /// \file machines.hpp
 /// The machine and the question behind a measured point. Private to the sources.
 
-#include <fabricost/io/points.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/points.hpp>
 
 #include <functional>
 #include <map>
@@ -44,8 +44,8 @@ class Machines {
   std::map<Key, const System*> seen_;
 };
 
-/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are several. oneCCL's
-/// benchmark counts an all_gather by what one rank contributes, where nccl-tests counts what each receives.
+/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are
+/// several. oneCCL's benchmark counts an all_gather by what one rank contributes, where nccl-tests counts what each receives.
 [[nodiscard]] Operation question_of(const Point& point, const System& system);
 
 }  // namespace fabricost::io

@@ -23,12 +23,12 @@ namespace fabricost {
 /// One set of constants to be fitted.
 struct Block {
   ConstantSet set = ConstantSet::scale_up;
-  std::string name;     ///< of what shares it: a generation, a transport, a system
-  Constants prior;      ///< where it starts and what it is held to
-  double spread = 1;    ///< how much the table's own spreads are widened; ignored where `flat` is above zero
-  double flat = 0;      ///< one spread for every constant
-  double latency = 0;   ///< standard deviation, in log, of the common factor on latencies
-  double rate = 0;      ///< the same on rates
+  std::string name;    ///< of what shares it: a generation, a transport, a system
+  Constants prior;     ///< where it starts and what it is held to
+  double spread = 1;   ///< how much the table's own spreads are widened; ignored where `flat` is above zero
+  double flat = 0;     ///< one spread for every constant
+  double latency = 0;  ///< standard deviation, in log, of the common factor on latencies
+  double rate = 0;     ///< the same on rates
 };
 
 /// Points that one Line prices.
@@ -46,13 +46,13 @@ struct Series {
 /// A machine of the data and the blocks that hold its constants; none: those stay as they are.
 struct FittedMachine {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
-  Constants constants;  ///< with everything that is not fitted
+  Constants constants;                                 ///< with everything that is not fitted
   std::array<std::size_t, 3> block{none, none, none};  ///< by ConstantSet
 };
 
 struct FitOptions {
-  int starts = 3;         ///< the prior, then points scattered around it
-  bool share = false;     ///< constants marked `shared` are one for all blocks of a set
+  int starts = 3;      ///< the prior, then points scattered around it
+  bool share = false;  ///< constants marked `shared` are one for all blocks of a set
   int most_steps = 200;
 };
 
@@ -62,8 +62,8 @@ struct Unknown {
   std::vector<std::size_t> blocks;  ///< it belongs to
   double prior_deviation = 0;       ///< standard deviations in log
   double deviation = 0;
-  double change = 0;                ///< log(fitted / prior)
-  int partner = -1;  ///< the unknown it is most strongly correlated with
+  double change = 0;  ///< log(fitted / prior)
+  int partner = -1;   ///< the unknown it is most strongly correlated with
   double correlation = 0;
   /// What the data did not narrow stays at the prior, moved only with the common factors.
   [[nodiscard]] bool determined() const { return deviation < 0.7 * prior_deviation; }
@@ -215,9 +215,8 @@ class ConstantsProblem {
   }
 
   [[nodiscard]] static bool concerns(const Unknown& unknown, const FittedMachine& machine) {
-    return std::any_of(unknown.blocks.begin(), unknown.blocks.end(), [&](std::size_t b) {
-      return std::find(machine.block.begin(), machine.block.end(), b) != machine.block.end();
-    });
+    return std::any_of(unknown.blocks.begin(), unknown.blocks.end(),
+                       [&](std::size_t b) { return std::find(machine.block.begin(), machine.block.end(), b) != machine.block.end(); });
   }
 
   void evaluate(std::size_t machine, const Eigen::VectorXd& change, Eigen::VectorXd& r) const {

@@ -55,9 +55,7 @@ template <class Model>
     for (Eigen::Index i = 0; i < residuals.size(); ++i) sum += weight[i] * detail::soft_l1(residuals[i]);
     return sum;
   };
-  const auto pull = [&](const Vector& residuals) -> Vector {
-    return weight.array() / (1 + residuals.array().square()).sqrt();
-  };
+  const auto pull = [&](const Vector& residuals) -> Vector { return weight.array() / (1 + residuals.array().square()).sqrt(); };
   out.cost = cost_of(start, r);
   double damping = 1e-2;
   Eigen::MatrixXd normal;

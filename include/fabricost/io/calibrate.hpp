@@ -15,12 +15,12 @@
 namespace fabricost {
 
 struct CalibrateOptions {
-  std::string system{};       ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
-  std::string calibration{};  ///< what is known before, as in load_system
+  std::string system{};  ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
+  std::string calibration{};              ///< what is known before, as in load_system
   std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
-  std::optional<ConstantSet> only{};       ///< fit these constants alone, from the points they answer for
-  std::vector<std::string> leave_out{};    ///< sources, or beginnings of their names, whose points are not to be fitted
-  int starts = 0;             ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
+  std::optional<ConstantSet> only{};      ///< fit these constants alone, from the points they answer for
+  std::vector<std::string> leave_out{};   ///< sources, or beginnings of their names, whose points are not to be fitted
+  int starts = 0;  ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
 };
 
 /// One constant as it was fitted.
@@ -65,11 +65,11 @@ struct CalibratedSet {
 struct Calibration {
   std::string system;  ///< the machine it is for, as its description names it; empty when several were fitted together
   std::vector<CalibratedSet> sets;
-  int points = 0;                          ///< merged points used
+  int points = 0;                             ///< merged points used
   double median_before = 0, mean_before = 0;  ///< percent, with what was known before
   double median_after = 0, mean_after = 0;
-  int constants = 0;    ///< free in the fit
-  int determined = 0;   ///< of them, narrowed by the data
+  int constants = 0;   ///< free in the fit
+  int determined = 0;  ///< of them, narrowed by the data
   bool converged = false;
   int steps = 0;
   std::vector<Skipped> skipped;
@@ -85,12 +85,13 @@ struct Calibration {
 /// What load_system would make of a machine's constants with this calibration applied by hand.
 void apply_calibration(const Calibration& calibration, System& system);
 
-/// What is known of a machine of a generation that none of the fitted sets measured: the geometric mean of the scale-up sets, rates by their
-/// share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
+/// What is known of a machine of a generation that none of the fitted sets measured: the geometric mean of the scale-up sets, rates by
+/// their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
 void apply_mean(const Calibration& calibration, System& system);
 
 /// A calibration file: every set of `calibration` in `parts`, or the one set given. \param date yyyy-mm-dd \param origin what was measured
-[[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date, std::string_view origin);
+[[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
+                                           std::string_view origin);
 [[nodiscard]] std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin);
 
 }  // namespace fabricost
