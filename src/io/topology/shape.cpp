@@ -79,7 +79,7 @@ std::vector<std::size_t> fabric_nics(const Topology& t) {
   for (std::size_t n = 0; n < t.nics.size(); ++n) {
     all.push_back(n);
     for (std::size_t g = 0; g < t.gpus.size(); ++g)
-      if (const auto path = t.nic_path(g, n); path && *path <= NicPath::pxb) {
+      if (const auto path = t.nic_path(g, n); !path || *path <= NicPath::pxb) {  // may be near a GPU whose row is missing
         beside.push_back(n);
         break;
       }

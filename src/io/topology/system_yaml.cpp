@@ -61,7 +61,8 @@ class SystemText {
     link_ = model.link.empty() ? gpu_.scale_up_link : model.link;
     out_.gpu = model.gpu;
     guess("GPU", model.gpu, model.reason);
-    unknown("which variant of the GPU it is (memory, clocks): the table does not name it", t_.gpus.front().model.empty());
+    unknown("which variant of the GPU it is (memory, clocks): the file does not name it",
+            t_.gpus.front().model.empty() && t_.gpus.front().pci_id.empty());
     head();
     scale_up();
     nics();
@@ -94,17 +95,19 @@ class SystemText {
   /// PCIe between GPU and host, or between the GPUs themselves.
   void pcie(const char* role) {
     std::string link = gpu_.host_link.empty() ? "pcie-5" : gpu_.host_link;
-    std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of a " + out_.gpu;
-    constexpr std::array<std::pair<double, const char*>, 4> generations{{{60e9, "pcie-6"}, {30e9, "pcie-5"}, {15e9, "pcie-4"}, {1e9, "pcie-3"}}};
-    if (t_.pcie_lane_rate > 0) {
-      for (const auto& [rate, known] : generations)
-        if (t_.pcie_lane_rate >= rate) {
-          link = known;
-          break;
-        }
-      reason = fmt::format("link_speed of {:g} GT/s", t_.pcie_lane_rate * 1e-9);
-    } else {
+    std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of data/gpus/" + out_.gpu;
+    constexpr std::array<std::pair<double, const char*>, 4> generations{{{60e9, "pcie-6"}, {30e9, "pcie-5"}, {15e9, "pcie-4"}, {7e9, "pcie-3"}}};
+    std::string said;
+    for (const auto& [rate, known] : generations)
+      if (said.empty() && t_.pcie_lane_rate >= rate) said = known;
+    if (said.empty()) {
       unknown("the PCIe generation and width of the slots");
+      if (t_.pcie_lane_rate > 0) reason += fmt::format("; link_speed of {:g} GT/s is that of an idle link", t_.pcie_lane_rate * 1e-9);
+    } else if (!gpu_.host_link.empty() && said > link) {
+      reason += fmt::format("; link_speed of {:g} GT/s is more than it takes", t_.pcie_lane_rate * 1e-9);
+    } else {
+      link = said;
+      reason = fmt::format("link_speed of {:g} GT/s", t_.pcie_lane_rate * 1e-9);
     }
     guess("PCIe", link, reason);
     const int shared = std::max(1, std::min(io::gpus_per_switch(t_), static_cast<int>(t_.gpus.size())));
@@ -133,13 +136,13 @@ class SystemText {
     if (!t_.links_said && gpu_.scale_up_links > 0 && gpus > 1 && !card) {
       const bool mesh = gpu_.scale_up_links % (gpus - 1) == 0 && gpus <= 4;
       shape = {.kind = mesh ? TierKind::full_mesh : TierKind::switched, .links = gpu_.scale_up_links, .edges = {}, .remark = {}};
-      why = fmt::format("the file says nothing of direct links; a {} has {}", out_.gpu, gpu_.scale_up_links);
+      why = fmt::format("the file says nothing of direct links; {} has {}", out_.gpu, gpu_.scale_up_links);
       unknown("how many NVLinks are there, and between whom");
       guess("direct links", fmt::format("{} per GPU", shape.links), why);
     }
     if (gpus < 2) return pcie("host");
     if (shape.kind != TierKind::host && link_.empty()) {
-      shape.remark = fmt::format("a {} has no direct links in data/gpus, so PCIe is taken", out_.gpu);
+      shape.remark = fmt::format("{} has no direct links in data/gpus, so PCIe is taken", out_.gpu);
       shape.kind = TierKind::host;
     }
     if (!shape.remark.empty()) remark_ += shape.remark + ". ";
@@ -149,7 +152,7 @@ class SystemText {
     const bool xgmi = t_.vendor == "amd";
     body_ += fmt::format("  - name: {}\n    role: scale_up\n    kind: {}\n    endpoints: {}\n    link: {}\n    links: {}\n", xgmi ? "xgmi" : "nvlink",
                          name(shape.kind), gpus, link_, shape.links);
-    guess(xgmi ? "XGMI" : "NVLink", link_, "the links of a " + out_.gpu);
+    guess(xgmi ? "XGMI" : "NVLink", link_, "the links of data/gpus/" + out_.gpu);
     if (shape.kind == TierKind::switched) switches(shape.links, gpus, why);
     if (shape.kind == TierKind::mesh_graph) {
       line("edges:");
@@ -206,7 +209,7 @@ class SystemText {
     const bool said = g.rate > 0;
     if (!said) g.rate = guessed;
     g.link_reason = said ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
-                         : fmt::format("rate not said; {:g} Gbit/s was usual beside a {}", g.rate * 1e-9, out_.gpu);
+                         : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
     const auto set = [&](std::string transport, std::string reason, std::string link) {
       g.transport = std::move(transport);
       g.transport_reason = std::move(reason);
@@ -267,7 +270,8 @@ class SystemText {
     if (!path) unknown("how far the NICs are from the GPUs");
     guess("transport", g.transport, g.transport_reason);
     guess("NIC link", g.link, g.link_reason);
-    if (std::none_of(used.begin(), used.end(), [&](std::size_t n) { return t_.nics[n].line_rate > 0; })) unknown("the rate of the NICs");
+    if (std::none_of(used.begin(), used.end(), [&](std::size_t n) { return t_.nics[n].line_rate > 0; }) && !g.transport.starts_with("efa"))
+      unknown("the rate of the NICs");
     if (g.transport_reason.find("does not say") != std::string::npos || g.transport_reason.find("not said") != std::string::npos)
       unknown("whether the NICs run InfiniBand or Ethernet (ibstat or rdma link says)");
     std::optional<bool> said;
