@@ -20,7 +20,7 @@ namespace {
 
 using io::Svg;
 
-constexpr double page_width = 1000, margin = 16, column = 30, column_width = 330, drawing = 380, drawing_width = 596;
+constexpr double page_width = 1000, margin = 16, column = 30, column_width = 346, drawing = 386, drawing_width = 590;
 constexpr double band_height = 88, gap = 34, box_height = 36, line_height = 17;
 constexpr int most_boxes = 16;
 constexpr const char* link_colour = "#5b7083";
@@ -96,8 +96,8 @@ class Picture {
               page_width - 2 * margin);
     const std::string nodes = system_.domain > system_.gpus_per_node
                                   ? fmt::format("{} GPUs in one domain, {} in a node", system_.domain, system_.gpus_per_node)
-                                  : fmt::format("one of {} node{} of {} GPU{}", system_.nodes, system_.nodes == 1 ? "" : "s", system_.gpus_per_node,
-                                                system_.gpus_per_node == 1 ? "" : "s");
+                                  : fmt::format("{} of {} GPU{}", system_.nodes == 1 ? "one node" : fmt::format("one of {} nodes", system_.nodes),
+                                                system_.gpus_per_node, system_.gpus_per_node == 1 ? "" : "s");
     svg_.text(margin, 56, fmt::format("{}. Rates are one way.", nodes), 13, Svg::Anchor::start, false, page_width - 2 * margin);
     y_ = 72;
     if (prediction_ != nullptr) {
@@ -112,7 +112,7 @@ class Picture {
   /// A band with its words; \return its upper edge. `above`: what its links to the band above carry; empty: none are drawn.
   double band(const std::vector<std::string>& words, Load load, std::string_view tier, double height = band_height) {
     const double top = y_;
-    svg_.box(margin, top, page_width - 2 * margin, height, prediction_ != nullptr ? heat(load.share) : "#f4f7fa", "#c5d0da", 6);
+    svg_.panel(margin, top, page_width - 2 * margin, height, prediction_ != nullptr ? heat(load.share) : "#f4f7fa", "#c5d0da");
     std::vector<std::string> lines = words;
     if (prediction_ != nullptr) {
       std::string text = fmt::format("{:.0f} % of the time", 100 * load.share);
@@ -200,9 +200,12 @@ class Picture {
     boxes(row, top + box_offset(), box_height, "NIC", "#e4dcef");
     const Row below = middle_row();
     const double from = top + box_offset() + box_height, to = y_ + gap + box_offset();
-    const int lines = std::max(row.shown, below.shown);
+    // of a rack, the first node's
+    const int nodes = std::max(1, system_.domain / std::max(1, system_.gpus_per_node));
+    const int mine = std::clamp(below.total / nodes, 1, below.shown);
+    const int lines = std::max(row.shown, mine);
     for (int i = 0; i < lines; ++i)
-      svg_.line(row.centre(i * row.shown / lines), from, below.centre(i * below.shown / lines), to, link_colour, 1.4);
+      svg_.line(row.centre(i * row.shown / lines), from, below.centre(i * mine / lines), to, link_colour, 1.4);
     const Tier* host = system_.tier(TierRole::host);
     rate_of_links(host != nullptr ? fmt::format("{} a slot, {}", gigabytes(host->bandwidth.value), host->link) : "over the host");
   }
@@ -216,8 +219,8 @@ class Picture {
   [[nodiscard]] Row gpu_row() const { return row_of(std::max(system_.gpus_per_node, std::min(system_.domain, 1'000'000))); }
 
   void host(const Tier& tier) {
-    std::vector<std::string> words{title_of(tier), fmt::format("{} a link, {}{}", gigabytes(tier.bandwidth.value), link_of(tier), latency_of(tier)),
-                                   tier.shared_by > 1 ? fmt::format("{} GPUs share one link upward", tier.shared_by) : "each GPU has its own"};
+    std::vector<std::string> words{title_of(tier), fmt::format("{} a link, {}", gigabytes(tier.bandwidth.value), link_of(tier)),
+                                   (tier.shared_by > 1 ? fmt::format("{} GPUs share one link upward", tier.shared_by) : "each GPU has its own") + latency_of(tier)};
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
     const Row row = host_row(tier), below = gpu_row();
     boxes(row, top + box_offset(), box_height, tier.role == TierRole::c2c ? "CPU" : "PCIe", "#f3e6c8");

@@ -42,19 +42,31 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+[[nodiscard]] std::string rectangle(double x, double y, double width, double height, std::string_view fill, std::string_view stroke, double radius) {
+  return fmt::format("  <rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.1f}\" fill=\"{}\" stroke=\"{}\"/>\n", x, y, width, height,
+                     radius, fill, stroke);
+}
+
+}  // namespace
+
+void Svg::panel(double x, double y, double width, double height, std::string_view fill, std::string_view stroke, double radius) {
+  panels_ += rectangle(x, y, width, height, fill, stroke, radius);
+}
+
 void Svg::box(double x, double y, double width, double height, std::string_view fill, std::string_view stroke, double radius) {
-  body_ += fmt::format("  <rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.1f}\" fill=\"{}\" stroke=\"{}\"/>\n", x, y, width, height,
-                       radius, fill, stroke);
+  body_ += rectangle(x, y, width, height, fill, stroke, radius);
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view stroke, double width, double opacity) {
-  body_ += fmt::format("  <line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"/>\n", x1, y1,
+  lines_ += fmt::format("  <line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"/>\n", x1, y1,
                        x2, y2, stroke, width, opacity);
 }
 
 void Svg::arc(double x1, double x2, double y, double depth, std::string_view stroke, double width) {
   // a cubic whose control points lie 4/3 of the depth below its ends reaches the depth in its middle
-  body_ += fmt::format("  <path d=\"M {0:.1f} {2:.1f} C {0:.1f} {3:.1f}, {1:.1f} {3:.1f}, {1:.1f} {2:.1f}\" fill=\"none\" stroke=\"{4}\" stroke-width=\"{5:.2f}\"/>\n", x1,
+  lines_ += fmt::format("  <path d=\"M {0:.1f} {2:.1f} C {0:.1f} {3:.1f}, {1:.1f} {3:.1f}, {1:.1f} {2:.1f}\" fill=\"none\" stroke=\"{4}\" stroke-width=\"{5:.2f}\"/>\n", x1,
                        x2, y, y + depth * 4 / 3, stroke, width);
 }
 
@@ -73,7 +85,7 @@ std::string Svg::document(double width, double height, std::string_view title) c
       "     font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n"
       "  <title>{2}</title>\n"
       "  <rect x=\"0\" y=\"0\" width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n{3}</svg>\n",
-      width, height, xml_escaped(title), body_);
+      width, height, xml_escaped(title), panels_ + lines_ + body_);
 }
 
 }  // namespace fabricost::io

@@ -11,6 +11,8 @@ class Svg {
  public:
   enum class Anchor : unsigned char { start, middle, end };
 
+  /// Three layers, drawn in this order: panels; lines and arcs; boxes and text.
+  void panel(double x, double y, double width, double height, std::string_view fill, std::string_view stroke, double radius = 6);
   void box(double x, double y, double width, double height, std::string_view fill, std::string_view stroke, double radius = 4);
   void line(double x1, double y1, double x2, double y2, std::string_view stroke, double width, double opacity = 1);
   /// An arc that hangs from two points of the same height.
@@ -23,7 +25,7 @@ class Svg {
   [[nodiscard]] std::string document(double width, double height, std::string_view title) const;
 
  private:
-  std::string body_;
+  std::string panels_, lines_, body_;
 };
 
 /// For text and attributes of XML: &, <, >, quotes escaped, what XML 1.0 does not allow replaced.
