@@ -207,7 +207,9 @@ class Picture {
     for (int i = 0; i < lines; ++i)
       svg_.line(row.centre(i * row.shown / lines), from, below.centre(i * mine / lines), to, link_colour, 1.4);
     const Tier* host = system_.tier(TierRole::host);
-    rate_of_links(host != nullptr ? fmt::format("{} a slot, {}", gigabytes(host->bandwidth.value), host->link) : "over the host");
+    rate_of_links((host != nullptr ? fmt::format("{} a slot, {}", gigabytes(host->bandwidth.value), host->link)
+                                   : fmt::format("{} each", gigabytes(tier.bandwidth.value))) +
+                  (nodes > 1 ? ", NICs of the first node" : ""));
   }
   /// What NICs hang above: PCIe where it is described, else the GPUs.
   [[nodiscard]] Row middle_row() const {
@@ -225,7 +227,7 @@ class Picture {
     const Row row = host_row(tier), below = gpu_row();
     boxes(row, top + box_offset(), box_height, tier.role == TierRole::c2c ? "CPU" : "PCIe", "#f3e6c8");
     const double from = top + box_offset() + box_height, to = y_ + gap + box_offset();
-    for (int i = 0; i < below.shown; ++i) svg_.line(row.centre(i * row.shown / below.shown), from, below.centre(i), to, link_colour, 1.4);
+    for (int i = 0; i < below.shown; ++i) svg_.line(row.centre(i / tier.shared_by), from, below.centre(i), to, link_colour, 1.4);
     rate_of_links(fmt::format("{} each", gigabytes(tier.bandwidth.value)));
   }
 

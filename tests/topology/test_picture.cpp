@@ -9,6 +9,7 @@
 #include <pugixml.hpp>
 
 using namespace fabricost;
+using namespace fabricost::units;
 
 namespace {
 

@@ -8,8 +8,10 @@
 
 #include <cmath>
 #include <map>
+#include <random>
 
 using namespace fabricost;
+using namespace fabricost::units;
 using namespace fabricost::test;
 
 namespace {
@@ -161,4 +163,43 @@ TEST_CASE("real tables cut anywhere are refused, or read with a warning, and nev
   CHECK(refused > 100);
   CHECK(warned > 20);
   UNSCOPED_INFO(refused << " refused, " << warned << " with a warning, " << whole << " whole");
+}
+
+TEST_CASE("real files with bytes changed are read or refused with a line, and never fail otherwise", "[topology]") {
+  const auto folder = measurements();
+  if (folder.empty()) return;
+  const Folder changed;
+  std::mt19937 random(20240611);
+  const std::string alphabet = "0189 NVPIXGUSBHO\t\n<>/\"=,-x|";
+  int refused = 0, read = 0;
+  for (const auto& [file, want] : stated()) {
+    std::ifstream in(folder / "multinode" / "topo" / file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (int round = 0; round < 40; ++round) {
+      std::string mutated = text;
+      for (int k = 0; k < 1 + round / 10; ++k) {
+        const std::size_t at = random() % mutated.size();
+        const char c = alphabet[random() % alphabet.size()];
+        switch (random() % 3) {
+          case 0: mutated[at] = c; break;
+          case 1: mutated.insert(at, 1, c); break;
+          default: mutated.erase(at, 1 + random() % 3);
+        }
+      }
+      const auto path = changed.write("mutated", mutated);
+      try {
+        const Topology t = read_topology(path);
+        const GuessedSystem guessed = system_from(t, "mutated");
+        INFO(file << " round " << round << "\n" << guessed.yaml);
+        CHECK_NOTHROW(load_system(changed.write("mutated.yaml", guessed.yaml).string()));
+        CHECK_NOTHROW(differences(t, guessed, load_system("dgx-h100")));
+        ++read;
+      } catch (const SpecError& error) {
+        CHECK(!error.issues().front().message.empty());
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > 300);
+  UNSCOPED_INFO(refused << " refused, " << read << " read");
 }

@@ -118,7 +118,7 @@ TEST_CASE("a damaged cell is refused with its line, column and value", "[topolog
   CHECK(contains(topology_fault(replaced(hopper(), "GPU2\tNV18", "GPU2")).message, "GPU2"));
   CHECK(contains(topology_fault(replaced(hopper(), "GPU2", "GPV2")).message, "GP"));
   CHECK(contains(topology_fault(replaced(hopper(), "\nGPU3\t", "\nGPU2\t")).message, "second row"));
-  CHECK(contains(topology_fault(replaced(hopper(), "\tGPU3\t", "\t")).message, "GPU4 where GPU3 belongs"));
+  CHECK(contains(topology_fault(replaced(hopper(), "\tGPU3\t", "\t")).message, "GPU3 has a row, but the header in line 1 names no such column"));
 }
 
 TEST_CASE("rows missing at the end are a warning that names the line", "[topology]") {
@@ -129,6 +129,15 @@ TEST_CASE("rows missing at the end are a warning that names the line", "[topolog
   REQUIRE(!t.warnings.empty());
   CHECK(contains(t.warnings[0], ":5: the table ends here"));
   CHECK(contains(t.warnings[0], "GPU4"));
+}
+
+TEST_CASE("an affinity cut off with the file's end makes no socket", "[topology]") {
+  const std::string text = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPHB\t0-31\nGPU1\tPHB\t X \t0-3";
+  const Topology t = topology_in(text);
+  CHECK(t.sockets == 1);
+  REQUIRE(t.warnings.size() == 1);
+  CHECK(contains(t.warnings[0], ":3:"));
+  CHECK(topology_in(text + "1").warnings.empty());  // a file need not end with a line end
 }
 
 TEST_CASE("names, partitions and legends in the same file are used", "[topology]") {

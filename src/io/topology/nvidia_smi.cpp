@@ -370,6 +370,14 @@ class NvidiaSmi {
         if (known.links > 0) t.links[i][j] = t.links[j][i] = known.links;
         if (known.kind == Cell::Kind::path) t.paths[i][j] = t.paths[j][i] = known.path;
       }
+    for (std::size_t i = 0; i < t.gpus.size(); ++i) {
+      TopologyDevice& gpu = t.gpus[i];
+      const bool cut = !file_.ended && gpu.line == static_cast<int>(file_.lines.size()) && gpu.numa.empty() && !gpu.cpus.empty();
+      const bool known = std::any_of(t.gpus.begin(), t.gpus.end(), [&](const TopologyDevice& d) { return &d != &gpu && d.cpus == gpu.cpus; });
+      if (!cut || known) continue;
+      t.warnings.push_back(file_.warning(last, fmt::format("the file ends in {}'s CPU affinity \"{}\", which no other GPU has; left out", gpu.name, gpu.cpus)));
+      gpu.cpus.clear();
+    }
     if (missing.empty()) return;
     t.warnings.push_back(file_.warning(last, fmt::format("the table ends here: the header names {} devices, and the row{} of {} {} missing; what is "
                                                          "known of them is what the other rows say",

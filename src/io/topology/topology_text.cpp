@@ -21,6 +21,7 @@ TopologyFile::TopologyFile(const std::filesystem::path& file) : name(file.string
     if (bytes > largest_topology)
       throw fault_of_file(name, fmt::format("is larger than {} MiB", largest_topology >> 20U), "keep the table itself; a real one has some 100 KB");
     lines.push_back(std::move(line));
+    ended = reader.ended();
     undecorate(lines.back());
     line.clear();
   }

@@ -20,6 +20,7 @@ inline constexpr std::size_t most_devices = 256;                          ///< G
 struct TopologyFile {
   std::string name;
   std::vector<std::string> lines;
+  bool ended = true;  ///< false: the last line has no line end, so it may be cut
 
   /// \throws SpecError for what LineReader refuses and for more than largest_topology
   explicit TopologyFile(const std::filesystem::path& file);
