@@ -163,7 +163,8 @@ struct Options : Question {
 [[nodiscard]] std::string drawn(const Options& options) {
   Question question = options;
   const bool asked = !question.operation.empty() || !question.size.empty();
-  if (!asked && (!question.nodes.empty() || !question.ranks.empty())) throw RequestError("--nodes and --ranks are for a picture with loads: add --size, as in --size 256MiB");
+  if (!asked && (!question.nodes.empty() || !question.ranks.empty()))
+    throw RequestError("--nodes and --ranks are for a picture with loads: add --size, as in --size 256MiB");
   if (!asked) return picture(load_system(options.system, options.overrides, options.calibration));
   if (question.operation.empty()) question.operation = "all_reduce";
   const Asked what = ask(question, true);

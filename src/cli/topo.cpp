@@ -48,17 +48,22 @@ namespace {
   return out;
 }
 
-[[nodiscard]] std::string counted(std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+[[nodiscard]] std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
-[[nodiscard]] std::string to_text(const Topology& t, const GuessedSystem& guessed, const std::string& stock, const std::vector<std::string>& different,
-                                  const std::string& written) {
+[[nodiscard]] std::string to_text(const Topology& t, const GuessedSystem& guessed, const std::string& stock,
+                                  const std::vector<std::string>& different, const std::string& written) {
   const bool amd = t.vendor == "amd";
-  const std::string links = !t.links_said               ? "direct links not said"
-                            : t.links_per_gpu() == 0 ? fmt::format("no {}", amd ? "XGMI" : "NVLink")
-                                                     : fmt::format("{} of each GPU{}", counted(static_cast<std::size_t>(t.links_per_gpu()), amd ? "XGMI link" : "NVLink"),
-                                                                   t.switched ? ", to switches" : "");
-  std::string out = wrapped("", fmt::format("{}: {}, {}, {}, {} ({})", guessed.name, counted(t.gpus.size(), "GPU"), links, counted(t.nics.size(), "NIC"),
-                                            counted(static_cast<std::size_t>(t.sockets), "socket"), t.format));
+  const std::string links =
+      !t.links_said ? "direct links not said"
+      : t.links_per_gpu() == 0
+          ? fmt::format("no {}", amd ? "XGMI" : "NVLink")
+          : fmt::format("{} of each GPU{}", counted(static_cast<std::size_t>(t.links_per_gpu()), amd ? "XGMI link" : "NVLink"),
+                        t.switched ? ", to switches" : "");
+  std::string out =
+      wrapped("", fmt::format("{}: {}, {}, {}, {} ({})", guessed.name, counted(t.gpus.size(), "GPU"), links, counted(t.nics.size(), "NIC"),
+                              counted(static_cast<std::size_t>(t.sockets), "socket"), t.format));
   out += "\nGuessed\n";
   for (const TopologyGuess& g : guessed.guesses) out += wrapped(fmt::format("  {:<18}{:<16}", g.what, g.taken), g.reason);
   if (!t.doubts.empty()) {
@@ -78,8 +83,9 @@ namespace {
     if (different.empty()) out += "  no difference that this file could show\n";
     for (const std::string& one : different) out += wrapped("  ", one);
   }
-  out += written.empty() ? fmt::format("\n-o FILE.yaml writes it as a system; then: fabricost predict all_reduce --system FILE.yaml --size 64MiB\n")
-                         : fmt::format("\nWritten to {}: fabricost predict all_reduce --system {} --size 64MiB\n", written, written);
+  out += written.empty()
+             ? fmt::format("\n-o FILE.yaml writes it as a system; then: fabricost predict all_reduce --system FILE.yaml --size 64MiB\n")
+             : fmt::format("\nWritten to {}: fabricost predict all_reduce --system {} --size 64MiB\n", written, written);
   return out;
 }
 
@@ -98,7 +104,8 @@ void add_topo(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: nvidia-smi topo -m > topo.txt; fabricost topo topo.txt --compare dgx-h100");
   runner.add(sub, [options](const Terminal& terminal) {
-    if (options->file.empty()) throw RequestError("which file? What nvidia-smi topo -m or rocm-smi --showtopo printed, or NCCL's topology XML");
+    if (options->file.empty())
+      throw RequestError("which file? What nvidia-smi topo -m or rocm-smi --showtopo printed, or NCCL's topology XML");
     const Topology topology = read_topology(options->file);
     const std::string stem = options->output.empty() ? "" : std::filesystem::path(options->output).stem().string();
     const GuessedSystem guessed = system_from(topology, stem);

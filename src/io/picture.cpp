@@ -1,6 +1,6 @@
 /// \file picture.cpp
-/// Laying a machine out: a band for each tier, the network at the top, the GPUs of one node (or the first of a rack) in the middle, what joins them below.
-/// Words stand in a column at the left; the gaps between bands hold the links, with their rate at the left.
+/// Laying a machine out: a band for each tier, the network at the top, the GPUs of one node (or the first of a rack) in the middle, what
+/// joins them below. Words stand in a column at the left; the gaps between bands hold the links, with their rate at the left.
 
 #include <fabricost/io/picture.hpp>
 
@@ -92,18 +92,20 @@ class Picture {
 
  private:
   void heading() {
-    svg_.text(margin, 34, fmt::format("{}{}", system_.name, system_.title.empty() ? "" : ": " + system_.title), 19, Svg::Anchor::start, true,
-              page_width - 2 * margin);
-    const std::string nodes = system_.domain > system_.gpus_per_node
-                                  ? fmt::format("{} GPUs in one domain, {} in a node", system_.domain, system_.gpus_per_node)
-                                  : fmt::format("{} of {} GPU{}", system_.nodes == 1 ? "one node" : fmt::format("one of {} nodes", system_.nodes),
-                                                system_.gpus_per_node, system_.gpus_per_node == 1 ? "" : "s");
+    svg_.text(margin, 34, fmt::format("{}{}", system_.name, system_.title.empty() ? "" : ": " + system_.title), 19, Svg::Anchor::start,
+              true, page_width - 2 * margin);
+    const std::string nodes =
+        system_.domain > system_.gpus_per_node
+            ? fmt::format("{} GPUs in one domain, {} in a node", system_.domain, system_.gpus_per_node)
+            : fmt::format("{} of {} GPU{}", system_.nodes == 1 ? "one node" : fmt::format("one of {} nodes", system_.nodes),
+                          system_.gpus_per_node, system_.gpus_per_node == 1 ? "" : "s");
     svg_.text(margin, 56, fmt::format("{}. Rates are one way.", nodes), 13, Svg::Anchor::start, false, page_width - 2 * margin);
     y_ = 72;
     if (prediction_ != nullptr) {
       const Prediction& p = *prediction_;
       svg_.text(margin, 78,
-                fmt::format("{}: {}, bus bandwidth {}, {} {}.", question_, time_text(p.time()), rate_text(p.bus_bandwidth()), p.algorithm.view(), p.protocol.view()),
+                fmt::format("{}: {}, bus bandwidth {}, {} {}.", question_, time_text(p.time()), rate_text(p.bus_bandwidth()),
+                            p.algorithm.view(), p.protocol.view()),
                 13, Svg::Anchor::start, true, page_width - 2 * margin);
       y_ = 94;
     }
@@ -153,8 +155,8 @@ class Picture {
       svg_.text(row.centre(i), top + height / 2 + 4, text, 11, Svg::Anchor::middle, false, row.width - 2);
     }
     if (row.total > row.shown)
-      svg_.text(row.left + row.step * (row.shown + 1.5), top + height / 2 + 4, fmt::format("and {} more", row.total - row.shown), 12, Svg::Anchor::middle, false,
-                row.step * 3 - 4);
+      svg_.text(row.left + row.step * (row.shown + 1.5), top + height / 2 + 4, fmt::format("and {} more", row.total - row.shown), 12,
+                Svg::Anchor::middle, false, row.step * 3 - 4);
   }
 
   void network(const Tier& tier) {
@@ -174,13 +176,15 @@ class Picture {
     } else {
       svg_.box(drawing, box_top, drawing_width, box_height, "#dfe9d9", "#8aa0b3");
       svg_.text(drawing + drawing_width / 2, box_top + box_height / 2 + 4,
-                fmt::format("{}: {}", tier.name.view(), tier.switch_name.empty() ? "switches" : tier.switch_name), 12, Svg::Anchor::middle, false, drawing_width - 8);
+                fmt::format("{}: {}", tier.name.view(), tier.switch_name.empty() ? "switches" : tier.switch_name), 12, Svg::Anchor::middle,
+                false, drawing_width - 8);
     }
     // to the band below
     const double from = box_top + box_height, to = y_ + gap;
     if (lowest && nic != nullptr) {
       const Row below = row_of(nic->endpoints);
-      for (int i = 0; i < below.shown; ++i) svg_.line(rails ? row.centre(i) : below.centre(i), from, below.centre(i), to + box_offset(), link_colour, 1.4);
+      for (int i = 0; i < below.shown; ++i)
+        svg_.line(rails ? row.centre(i) : below.centre(i), from, below.centre(i), to + box_offset(), link_colour, 1.4);
       rate_of_links(fmt::format("{} each", gigabytes(nic->bandwidth.value)));
     } else {
       for (int i = 0; i < 8; ++i) {
@@ -193,8 +197,10 @@ class Picture {
   [[nodiscard]] static constexpr double box_offset() { return (band_height - box_height) / 2; }
 
   void nics(const Tier& tier) {
-    std::vector<std::string> words{title_of(tier), fmt::format("{} a NIC, {}{}", gigabytes(tier.bandwidth.value), tier.link.empty() ? "" : tier.link, latency_of(tier)),
-                                   fmt::format("{}, {} to the GPU, GPUDirect {}", name(tier.transport), name(tier.path), tier.gpu_direct ? "on" : "off")};
+    std::vector<std::string> words{
+        title_of(tier),
+        fmt::format("{} a NIC, {}{}", gigabytes(tier.bandwidth.value), tier.link.empty() ? "" : tier.link, latency_of(tier)),
+        fmt::format("{}, {} to the GPU, GPUDirect {}", name(tier.transport), name(tier.path), tier.gpu_direct ? "on" : "off")};
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
     const Row row = row_of(tier.endpoints);
     boxes(row, top + box_offset(), box_height, "NIC", "#e4dcef");
@@ -221,8 +227,9 @@ class Picture {
   [[nodiscard]] Row gpu_row() const { return row_of(std::max(system_.gpus_per_node, std::min(system_.domain, 1'000'000))); }
 
   void host(const Tier& tier) {
-    std::vector<std::string> words{title_of(tier), fmt::format("{} a link, {}", gigabytes(tier.bandwidth.value), link_of(tier)),
-                                   (tier.shared_by > 1 ? fmt::format("{} GPUs share one link upward", tier.shared_by) : "each GPU has its own") + latency_of(tier)};
+    std::vector<std::string> words{
+        title_of(tier), fmt::format("{} a link, {}", gigabytes(tier.bandwidth.value), link_of(tier)),
+        (tier.shared_by > 1 ? fmt::format("{} GPUs share one link upward", tier.shared_by) : "each GPU has its own") + latency_of(tier)};
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
     const Row row = host_row(tier), below = gpu_row();
     boxes(row, top + box_offset(), box_height, tier.role == TierRole::c2c ? "CPU" : "PCIe", "#f3e6c8");
@@ -234,7 +241,8 @@ class Picture {
   void gpus() {
     std::vector<std::string> words{fmt::format("GPUs: {}", system_.gpu.name)};
     for (const Tier& tier : system_.tiers)
-      if (tier.role == TierRole::memory) words.push_back(fmt::format("{}: {}, reads and writes together", tier.name.view(), gigabytes(tier.bandwidth.value)));
+      if (tier.role == TierRole::memory)
+        words.push_back(fmt::format("{}: {}, reads and writes together", tier.name.view(), gigabytes(tier.bandwidth.value)));
     const double top = band(words, load_of(prediction_, "gpu"), "launching");
     gpu_bottom_ = top + box_offset() + box_height;
     boxes(gpu_row(), top + box_offset(), box_height, "GPU", "#cfe0f1");
@@ -242,16 +250,19 @@ class Picture {
 
   void scale_up(const Tier& tier) {
     const Row row = gpu_row();
-    const bool mesh = tier.kind == TierKind::full_mesh || tier.kind == TierKind::mesh_graph || tier.kind == TierKind::ring || tier.kind == TierKind::point_to_point;
+    const bool mesh = tier.kind == TierKind::full_mesh || tier.kind == TierKind::mesh_graph || tier.kind == TierKind::ring ||
+                      tier.kind == TierKind::point_to_point;
     const double height = mesh ? 132 : band_height;
     rate_of_links(fmt::format("{} a GPU: {}", gigabytes(tier.bandwidth.value), link_of(tier)));
-    std::vector<std::string> words{title_of(tier), fmt::format("{} all GPUs, {} across halves", gigabytes(tier.aggregate()), gigabytes(tier.bisection()))};
+    std::vector<std::string> words{title_of(tier),
+                                   fmt::format("{} all GPUs, {} across halves", gigabytes(tier.aggregate()), gigabytes(tier.bisection()))};
     if (tier.kind == TierKind::host)
       words.push_back(fmt::format("peer to peer {}{}", tier.peer_to_peer ? "on" : "off, through host memory", latency_of(tier)));
     else if (mesh)
       words.push_back(pair_rates(tier));
     else if (tier.switches > 0)
-      words.push_back(fmt::format("{} {}{}{}", tier.switches, tier.switch_name, tier.reduces_in_network ? ", reduce in network" : "", latency_of(tier)));
+      words.push_back(fmt::format("{} {}{}{}", tier.switches, tier.switch_name, tier.reduces_in_network ? ", reduce in network" : "",
+                                  latency_of(tier)));
     else
       words.push_back(fmt::format("{} endpoints{}", tier.endpoints, latency_of(tier)));
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view(), height);
@@ -286,7 +297,8 @@ class Picture {
       most = std::max(most, e.links);
     }
     if (fewest == most) return fmt::format("{} a pair", gigabytes(tier.link_bandwidth * static_cast<double>(most)));
-    return fmt::format("thin {} link{}, {}; thick {}, {}", fewest, fewest == 1 ? "" : "s", gigabytes(tier.link_bandwidth * static_cast<double>(fewest)), most,
+    return fmt::format("thin {} link{}, {}; thick {}, {}", fewest, fewest == 1 ? "" : "s",
+                       gigabytes(tier.link_bandwidth * static_cast<double>(fewest)), most,
                        gigabytes(tier.link_bandwidth * static_cast<double>(most)));
   }
 
@@ -305,7 +317,8 @@ class Picture {
     for (int g = 0; g < n; ++g) svg_.line(row.centre(g), gpu_bottom_, row.centre(g), top + 8, link_colour, 1.2);
     for (const Edge& e : edges)
       if (e.from < n && e.to < n)
-        svg_.arc(row.centre(e.from), row.centre(e.to), top + 8, 14 + 96.0 * std::abs(e.to - e.from) / longest, link_colour, 0.4 + 0.9 * std::min(e.links, 4));
+        svg_.arc(row.centre(e.from), row.centre(e.to), top + 8, 14 + 96.0 * std::abs(e.to - e.from) / longest, link_colour,
+                 0.4 + 0.9 * std::min(e.links, 4));
   }
 
   void legend() {

@@ -44,9 +44,10 @@ namespace {
 
 namespace {
 
-[[nodiscard]] std::string rectangle(double x, double y, double width, double height, std::string_view fill, std::string_view stroke, double radius) {
-  return fmt::format("  <rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.1f}\" fill=\"{}\" stroke=\"{}\"/>\n", x, y, width, height,
-                     radius, fill, stroke);
+[[nodiscard]] std::string rectangle(double x, double y, double width, double height, std::string_view fill, std::string_view stroke,
+                                    double radius) {
+  return fmt::format("  <rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.1f}\" fill=\"{}\" stroke=\"{}\"/>\n", x,
+                     y, width, height, radius, fill, stroke);
 }
 
 }  // namespace
@@ -60,22 +61,25 @@ void Svg::box(double x, double y, double width, double height, std::string_view 
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, std::string_view stroke, double width, double opacity) {
-  lines_ += fmt::format("  <line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"/>\n", x1, y1,
-                       x2, y2, stroke, width, opacity);
+  lines_ += fmt::format(
+      "  <line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"/>\n",
+      x1, y1, x2, y2, stroke, width, opacity);
 }
 
 void Svg::arc(double x1, double x2, double y, double depth, std::string_view stroke, double width) {
   // a cubic whose control points lie 4/3 of the depth below its ends reaches the depth in its middle
-  lines_ += fmt::format("  <path d=\"M {0:.1f} {2:.1f} C {0:.1f} {3:.1f}, {1:.1f} {3:.1f}, {1:.1f} {2:.1f}\" fill=\"none\" stroke=\"{4}\" stroke-width=\"{5:.2f}\"/>\n", x1,
-                       x2, y, y + depth * 4 / 3, stroke, width);
+  lines_ += fmt::format(
+      "  <path d=\"M {0:.1f} {2:.1f} C {0:.1f} {3:.1f}, {1:.1f} {3:.1f}, {1:.1f} {2:.1f}\" fill=\"none\" stroke=\"{4}\" "
+      "stroke-width=\"{5:.2f}\"/>\n",
+      x1, x2, y, y + depth * 4 / 3, stroke, width);
 }
 
 void Svg::text(double x, double y, std::string_view content, double size, Anchor anchor, bool bold, double room, std::string_view fill) {
   const std::string shown = cut_to(content, size, room);
   if (shown.empty()) return;
   const char* at = anchor == Anchor::start ? "start" : anchor == Anchor::middle ? "middle" : "end";
-  body_ += fmt::format("  <text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:g}\" text-anchor=\"{}\" fill=\"{}\"{}>{}</text>\n", x, y, size, at, fill,
-                       bold ? " font-weight=\"bold\"" : "", xml_escaped(shown));
+  body_ += fmt::format("  <text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:g}\" text-anchor=\"{}\" fill=\"{}\"{}>{}</text>\n", x, y, size, at,
+                       fill, bold ? " font-weight=\"bold\"" : "", xml_escaped(shown));
 }
 
 std::string Svg::document(double width, double height, std::string_view title) const {

@@ -81,7 +81,7 @@ TEST_CASE("any tree of switches, bridges and sockets is read", "[topology]") {
 }
 
 TEST_CASE("NVLinks are those of one GPU: added up on direct links, not behind switches", "[topology]") {
-  CHECK(topology_in(gpu_table(4, [](int, int) { return "NV4"; })).links_per_gpu() == 12);   // Polaris: 3 peers x 4
+  CHECK(topology_in(gpu_table(4, [](int, int) { return "NV4"; })).links_per_gpu() == 12);  // Polaris: 3 peers x 4
   CHECK(topology_in(gpu_table(4, [](int, int) { return "NV4"; })).switched == false);
   CHECK(topology_in(gpu_table(16, [](int, int) { return "NV6"; })).links_per_gpu() == 6);  // DGX-2
   CHECK(topology_in(gpu_table(2, [](int, int) { return "NV4"; })).links_per_gpu() == 4);
@@ -113,12 +113,14 @@ TEST_CASE("a damaged cell is refused with its line, column and value", "[topolog
   const Issue asymmetric = topology_fault(replaced(hopper(), "GPU2\tNV18", "GPU2\tNV12"));
   CHECK(contains(asymmetric.message, "GPU2-GPU0"));
   CHECK(contains(asymmetric.message, "line 2"));
-  CHECK(contains(topology_fault(replaced(hopper(), "GPU2\tNV18\tNV18\t X ", "GPU2\tNV18\t X \tNV18")).message, "X stands in GPU1's column"));
+  CHECK(
+      contains(topology_fault(replaced(hopper(), "GPU2\tNV18\tNV18\t X ", "GPU2\tNV18\t X \tNV18")).message, "X stands in GPU1's column"));
   CHECK(contains(topology_fault(replaced(hopper(), "GPU2\tNV18\tNV18\t X ", "GPU2\tNV18\tNV18\tNV18")).message, "GPU2's own column"));
   CHECK(contains(topology_fault(replaced(hopper(), "GPU2\tNV18", "GPU2")).message, "GPU2"));
   CHECK(contains(topology_fault(replaced(hopper(), "GPU2", "GPV2")).message, "GP"));
   CHECK(contains(topology_fault(replaced(hopper(), "\nGPU3\t", "\nGPU2\t")).message, "second row"));
-  CHECK(contains(topology_fault(replaced(hopper(), "\tGPU3\t", "\t")).message, "GPU3 has a row, but the header in line 1 names no such column"));
+  CHECK(contains(topology_fault(replaced(hopper(), "\tGPU3\t", "\t")).message,
+                 "GPU3 has a row, but the header in line 1 names no such column"));
 }
 
 TEST_CASE("rows missing at the end are a warning that names the line", "[topology]") {
@@ -143,8 +145,10 @@ TEST_CASE("an affinity cut off with the file's end makes no socket", "[topology]
 TEST_CASE("names, partitions and legends in the same file are used", "[topology]") {
   const Topology t = topology_in(
       "GPU 0: NVIDIA H200 (UUID: GPU-1)\n  MIG 1g.18gb Device 0: (UUID: MIG-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n\n"
-      "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\tPIX\t0-55\t0\tN/A\nGPU1\tNV18\t X \tNODE\t0-55\t0\tN/A\n"
-      "NIC0\tPIX\tNODE\t X \n\nLegend:\n\n  X    = Self\n  NV#  = Connection traversing a bonded set of # NVLinks\n\nNIC Legend:\n\n  NIC0: mlx5_7\n");
+      "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\tPIX\t0-55\t0\tN/A\nGPU1\tNV18\t X "
+      "\tNODE\t0-55\t0\tN/A\n"
+      "NIC0\tPIX\tNODE\t X \n\nLegend:\n\n  X    = Self\n  NV#  = Connection traversing a bonded set of # NVLinks\n\nNIC Legend:\n\n  "
+      "NIC0: mlx5_7\n");
   CHECK(t.gpus[1].model == "NVIDIA H200");
   CHECK(t.partitioned);
   CHECK(t.nics[0].device == "mlx5_7");
@@ -165,8 +169,15 @@ TEST_CASE("NUMA nodes that are parts of a processor are no sockets", "[topology]
     return out;
   };
   // DGX A100: two EPYC 7742, 4 nodes each
-  const Topology dgx = topology_in(table({{"48-63,176-191", 3}, {"48-63,176-191", 3}, {"16-31,144-159", 1}, {"16-31,144-159", 1},
-                                          {"112-127,240-255", 7}, {"112-127,240-255", 7}, {"80-95,208-223", 5}, {"80-95,208-223", 5}}, "NV12"));
+  const Topology dgx = topology_in(table({{"48-63,176-191", 3},
+                                          {"48-63,176-191", 3},
+                                          {"16-31,144-159", 1},
+                                          {"16-31,144-159", 1},
+                                          {"112-127,240-255", 7},
+                                          {"112-127,240-255", 7},
+                                          {"80-95,208-223", 5},
+                                          {"80-95,208-223", 5}},
+                                         "NV12"));
   CHECK(dgx.sockets == 2);
   CHECK(dgx.numa_nodes == 8);
   // Polaris: one EPYC 7543P as 4 nodes

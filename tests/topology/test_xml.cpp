@@ -75,7 +75,8 @@ TEST_CASE("bombs are one clear error", "[topology]") {
   for (int i = 0; i < 20000; ++i) deep += "</pci>";
   CHECK(contains(topology_fault(deep + "</cpu></system>").message, "nested more than 64 deep"));
   // entities are not expanded at all
-  const std::string laughs = "<!DOCTYPE s [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>\n" + replaced(two(), "mlx5_0", "&b;&b;");
+  const std::string laughs =
+      "<!DOCTYPE s [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>\n" + replaced(two(), "mlx5_0", "&b;&b;");
   CHECK(topology_in(laughs).nics[0].device == "&b;&b;");
   std::string wide = "<system><cpu numaid=\"0\">";
   for (int i = 0; i < 5000; ++i) wide += "<pci busid=\"" + std::to_string(i) + "\" class=\"0x030200\"/>\n";

@@ -24,11 +24,11 @@ namespace fabricost {
 
 /// A GPU, or a port of a NIC as the operating system counts them.
 struct TopologyDevice {
-  std::string name;      ///< as the table calls it: GPU0, NIC3, mlx5_0
-  std::string device{};  ///< what a legend says it is, or the network interface; empty: unknown
-  std::string bus{};     ///< PCI address; empty: unknown
-  std::string model{};   ///< marketing name, where the file has it
-  std::string pci_id{};  ///< "10de:2330"; empty: unknown
+  std::string name;              ///< as the table calls it: GPU0, NIC3, mlx5_0
+  std::string device{};          ///< what a legend says it is, or the network interface; empty: unknown
+  std::string bus{};             ///< PCI address; empty: unknown
+  std::string model{};           ///< marketing name, where the file has it
+  std::string pci_id{};          ///< "10de:2330"; empty: unknown
   std::string pci_class{};       ///< "0x020700"; empty: unknown
   std::string cpus{};            ///< CPU affinity as printed; empty: unknown
   std::vector<int> numa{};       ///< NUMA affinity; empty: unknown
@@ -46,17 +46,17 @@ struct Topology {
   std::vector<TopologyDevice> gpus, nics;
   std::vector<std::vector<int>> links;                     ///< direct links (NVLink, XGMI) of each pair of GPUs; see `switched`
   std::vector<std::vector<std::optional<NicPath>>> paths;  ///< where PCIe paths meet, GPUs then NICs; nothing: not said (hidden by NV#)
-  std::vector<int> links_of;  ///< direct links of each GPU in total, to GPUs, switches and the processor
-  bool switched = false;      ///< `links` of a pair are the GPU's links to the switches: not to be added up
-  bool links_said = true;     ///< false: the format or this file says nothing of direct links
-  int sockets = 1;            ///< processors, or what the file lets count as such; see `doubts`
-  int numa_nodes = 0;         ///< 0: unknown
-  int nic_cards = 0;          ///< PCI devices behind the NIC ports; 0: unknown
+  std::vector<int> links_of;                               ///< direct links of each GPU in total, to GPUs, switches and the processor
+  bool switched = false;                                   ///< `links` of a pair are the GPU's links to the switches: not to be added up
+  bool links_said = true;                                  ///< false: the format or this file says nothing of direct links
+  int sockets = 1;                                         ///< processors, or what the file lets count as such; see `doubts`
+  int numa_nodes = 0;                                      ///< 0: unknown
+  int nic_cards = 0;                                       ///< PCI devices behind the NIC ports; 0: unknown
   Cpu cpu = Cpu::any;
-  double pcie_lane_rate = 0;  ///< bits per second of the GPUs' slots; 0: unknown
-  int pcie_lanes = 0;         ///< 0: unknown
-  std::string instance;       ///< name of a cloud instance the file gives; empty: none
-  bool partitioned = false;   ///< MIG devices are listed
+  double pcie_lane_rate = 0;          ///< bits per second of the GPUs' slots; 0: unknown
+  int pcie_lanes = 0;                 ///< 0: unknown
+  std::string instance;               ///< name of a cloud instance the file gives; empty: none
+  bool partitioned = false;           ///< MIG devices are listed
   std::vector<std::string> warnings;  ///< `file:line: what is damaged, and how it was read`
   std::vector<std::string> doubts;    ///< what was inferred rather than read
 
@@ -68,7 +68,8 @@ struct Topology {
 
 /// Reads a topology, recognised by content; blanks may have been retyped, lines prefixed, coloured or wrapped at blanks. What is missing
 /// but follows from the rest is read with a warning that names the line.
-/// \throws SpecError with file, line, column, value and remedy: a cell that is none, a matrix that is not symmetric, NVLinks no GPU has, three
+/// \throws SpecError with file, line, column, value and remedy: a cell that is none, a matrix that is not symmetric, NVLinks no GPU has,
+/// three
 ///         devices that cannot be placed, a row cut in its middle, a graph XML, a file that is no topology, not text or too large
 [[nodiscard]] Topology read_topology(const std::filesystem::path& file);
 
@@ -91,8 +92,8 @@ struct GuessedSystem {
 /// \throws RequestError when there is no GPU to build it on
 [[nodiscard]] GuessedSystem system_from(const Topology& topology, std::string_view name = {});
 
-/// How a machine differs from a stock one, each a sentence: GPUs, direct links and their shape (numbered differently is no difference), NICs,
-/// how far each GPU's nearest NIC is, rails, sockets, PCIe. Empty: nothing this file could show.
+/// How a machine differs from a stock one, each a sentence: GPUs, direct links and their shape (numbered differently is no difference),
+/// NICs, how far each GPU's nearest NIC is, rails, sockets, PCIe. Empty: nothing this file could show.
 [[nodiscard]] std::vector<std::string> differences(const Topology& topology, const GuessedSystem& guessed, const System& stock);
 
 }  // namespace fabricost

@@ -12,7 +12,7 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr int most_links = 18;       ///< NVLinks of one GPU: Hopper, Blackwell
+constexpr int most_links = 18;  ///< NVLinks of one GPU: Hopper, Blackwell
 
 [[nodiscard]] std::string upper(NicPath path) {
   std::string out{name(path)};
@@ -122,9 +122,10 @@ void settle_nvlinks(Topology& t, const TopologyFile& file) {
   const int usual = t.links_per_gpu();
   for (std::size_t i = 0; i < t.gpus.size(); ++i)
     if (t.links_of[i] != usual)
-      t.warnings.push_back(file.warning(line_of(i), fmt::format("{} has {} NVLinks where most have {}: a link is down, a bridge missing, or these "
-                                                                "are not all GPUs of the board",
-                                                                t.gpus[i].name, t.links_of[i], usual)));
+      t.warnings.push_back(
+          file.warning(line_of(i), fmt::format("{} has {} NVLinks where most have {}: a link is down, a bridge missing, or these "
+                                               "are not all GPUs of the board",
+                                               t.gpus[i].name, t.links_of[i], usual)));
 }
 
 }  // namespace fabricost::io

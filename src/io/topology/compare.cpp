@@ -1,8 +1,9 @@
 /// \file compare.cpp
-/// What differs between a machine and a stock one, in the order a person would look: GPUs, direct links, NICs and their places, sockets, PCIe.
+/// What differs between a machine and a stock one, in the order a person would look: GPUs, direct links, NICs and their places, sockets,
+/// PCIe.
 ///
-/// Direct links are compared as shapes: GPUs may be numbered otherwise (`nvidia-smi` numbers by PCI address). For up to 8 GPUs the numbering with the
-/// most links in common is found by trying all; beyond that the stock numbering is taken.
+/// Direct links are compared as shapes: GPUs may be numbered otherwise (`nvidia-smi` numbers by PCI address). For up to 8 GPUs the
+/// numbering with the most links in common is found by trying all; beyond that the stock numbering is taken.
 
 #include "io/topology/shape.hpp"
 
@@ -82,8 +83,10 @@ class Comparison {
     const auto mine = static_cast<int>(t_.gpus.size());
     if (mine != stock_.gpus_per_node)
       say(fmt::format("{} GPU{}; {} has {} in a node", mine, mine == 1 ? "" : "s", stock_.name, stock_.gpus_per_node));
-    const bool firm = !guessed_.guesses.empty() && (guessed_.guesses.front().reason.starts_with("PCI id") || guessed_.guesses.front().reason.find("is named") != std::string::npos);
-    if (firm && guessed_.gpu != stock_.gpu.name) say(fmt::format("GPUs: {} here ({}), {} there", guessed_.gpu, guessed_.guesses.front().reason, stock_.gpu.name));
+    const bool firm = !guessed_.guesses.empty() && (guessed_.guesses.front().reason.starts_with("PCI id") ||
+                                                    guessed_.guesses.front().reason.find("is named") != std::string::npos);
+    if (firm && guessed_.gpu != stock_.gpu.name)
+      say(fmt::format("GPUs: {} here ({}), {} there", guessed_.gpu, guessed_.guesses.front().reason, stock_.gpu.name));
     if (!t_.vendor.empty() && !stock_.gpu.vendor.empty() && t_.vendor != stock_.gpu.vendor)
       say(fmt::format("GPUs of {}; {} has those of {}", t_.vendor, stock_.name, stock_.gpu.vendor));
   }
@@ -105,7 +108,8 @@ class Comparison {
     if (mine == 0) return;
     for (std::size_t i = 0; i < t_.gpus.size(); ++i)
       if (t_.links_of[i] != theirs && t_.links_of[i] != mine)
-        say(fmt::format("{} has {} NVLinks; {} has {} per GPU: a link is down or a bridge missing", t_.gpus[i].name, t_.links_of[i], stock_.name, theirs));
+        say(fmt::format("{} has {} NVLinks; {} has {} per GPU: a link is down or a bridge missing", t_.gpus[i].name, t_.links_of[i],
+                        stock_.name, theirs));
     if (mine != theirs) say(fmt::format("{} direct links per GPU; {} has {}", mine, stock_.name, theirs));
     const io::LinkShape shape = io::link_shape(t_);
     const Matrix stock = stock_links(*tier);
@@ -140,7 +144,8 @@ class Comparison {
   void nics() {
     const Tier* nic = stock_.tier(TierRole::nic);
     if (nic == nullptr) {
-      if (!t_.nics.empty()) say(fmt::format("{} NIC port{}; {} is described without", t_.nics.size(), t_.nics.size() == 1 ? "" : "s", stock_.name));
+      if (!t_.nics.empty())
+        say(fmt::format("{} NIC port{}; {} is described without", t_.nics.size(), t_.nics.size() == 1 ? "" : "s", stock_.name));
       return;
     }
     if (t_.nics.empty()) {
@@ -150,8 +155,9 @@ class Comparison {
     const auto used = static_cast<int>(io::fabric_nics(t_).size());
     if (used < nic->endpoints)
       say(fmt::format("{} NIC port{} for the GPUs; {} has {}: {}", used, used == 1 ? "" : "s", stock_.name, nic->endpoints,
-                      nic->kind == TierKind::rails ? fmt::format("{} rail{} short", nic->endpoints - used, nic->endpoints - used == 1 ? "" : "s")
-                                                   : fmt::format("{} short", nic->endpoints - used)));
+                      nic->kind == TierKind::rails
+                          ? fmt::format("{} rail{} short", nic->endpoints - used, nic->endpoints - used == 1 ? "" : "s")
+                          : fmt::format("{} short", nic->endpoints - used)));
     if (used > nic->endpoints) say(fmt::format("{} NIC ports for the GPUs; {} has {}", used, stock_.name, nic->endpoints));
     const auto nearest = io::nearest_nics(t_);
     std::map<NicPath, std::vector<std::string>> farther;
@@ -178,7 +184,8 @@ class Comparison {
           }
         if (near == 1 && this_one) users.push_back(t_.gpus[g].name);
       }
-      if (users.size() > 1) say(fmt::format("{} share {}; in {} each GPU has a NIC of its own", listed(users), t_.nics[n].name, stock_.name));
+      if (users.size() > 1)
+        say(fmt::format("{} share {}; in {} each GPU has a NIC of its own", listed(users), t_.nics[n].name, stock_.name));
     }
   }
 

@@ -64,18 +64,38 @@ constexpr std::array names{
 
 /// https://pci-ids.ucw.cz/read/PC/10de and .../1002
 constexpr std::array pci_ids{
-    Named{"10de:15f9", "p100-sxm"},      Named{"10de:1db1", "v100-sxm-16"},  Named{"10de:1db4", "v100-pcie"},
-    Named{"10de:1db5", "v100-sxm"},      Named{"10de:1db6", "v100-pcie"},    Named{"10de:1db8", "v100-sxm"},
-    Named{"10de:1eb8", "t4"},            Named{"10de:20b0", "a100-sxm-40"},  Named{"10de:20b1", "a100-pcie-40"},
-    Named{"10de:20b2", "a100-sxm-80"},   Named{"10de:20b5", "a100-pcie-80"}, Named{"10de:20f1", "a100-pcie-40"},
-    Named{"10de:20f3", "a800-sxm"},      Named{"10de:2236", "a100-pcie-40", "an A10"},
+    Named{"10de:15f9", "p100-sxm"},
+    Named{"10de:1db1", "v100-sxm-16"},
+    Named{"10de:1db4", "v100-pcie"},
+    Named{"10de:1db5", "v100-sxm"},
+    Named{"10de:1db6", "v100-pcie"},
+    Named{"10de:1db8", "v100-sxm"},
+    Named{"10de:1eb8", "t4"},
+    Named{"10de:20b0", "a100-sxm-40"},
+    Named{"10de:20b1", "a100-pcie-40"},
+    Named{"10de:20b2", "a100-sxm-80"},
+    Named{"10de:20b5", "a100-pcie-80"},
+    Named{"10de:20f1", "a100-pcie-40"},
+    Named{"10de:20f3", "a800-sxm"},
+    Named{"10de:2236", "a100-pcie-40", "an A10"},
     Named{"10de:2237", "a100-pcie-40", "an A10G"},
-    Named{"10de:2324", "h800-sxm"},      Named{"10de:2329", "h20"},          Named{"10de:2330", "h100-sxm"},
-    Named{"10de:2331", "h100-pcie"},     Named{"10de:2335", "h200-sxm"},     Named{"10de:2342", "gh200"},
-    Named{"10de:26b9", "l40s"},          Named{"10de:2684", "rtx-4090"},     Named{"10de:27b8", "l4"},
-    Named{"10de:2901", "b200-sxm"},      Named{"1002:738c", "mi250x-gcd", "an MI100"},
-    Named{"1002:7408", "mi250x-gcd"},    Named{"1002:740c", "mi250x-gcd"},   Named{"1002:740f", "mi250x-gcd", "an MI210, which is one such die"},
-    Named{"1002:74a0", "mi300a"},        Named{"1002:74a1", "mi300x"},       Named{"1002:74a5", "mi325x"},
+    Named{"10de:2324", "h800-sxm"},
+    Named{"10de:2329", "h20"},
+    Named{"10de:2330", "h100-sxm"},
+    Named{"10de:2331", "h100-pcie"},
+    Named{"10de:2335", "h200-sxm"},
+    Named{"10de:2342", "gh200"},
+    Named{"10de:26b9", "l40s"},
+    Named{"10de:2684", "rtx-4090"},
+    Named{"10de:27b8", "l4"},
+    Named{"10de:2901", "b200-sxm"},
+    Named{"1002:738c", "mi250x-gcd", "an MI100"},
+    Named{"1002:7408", "mi250x-gcd"},
+    Named{"1002:740c", "mi250x-gcd"},
+    Named{"1002:740f", "mi250x-gcd", "an MI210, which is one such die"},
+    Named{"1002:74a0", "mi300a"},
+    Named{"1002:74a1", "mi300x"},
+    Named{"1002:74a5", "mi325x"},
 };
 
 constexpr std::array instances{
@@ -95,10 +115,12 @@ constexpr std::array instances{
 [[nodiscard]] ModelGuess by_compute(const Topology& t, int version) {
   const int links = t.links_per_gpu();
   const bool none = t.links_said && links == 0;
-  const std::string reason = t.vendor == "amd" ? fmt::format("gfx version {}", version == 910 ? "90a" : std::to_string(version)) : fmt::format("SM version {}", version);
+  const std::string reason = t.vendor == "amd" ? fmt::format("gfx version {}", version == 910 ? "90a" : std::to_string(version))
+                                               : fmt::format("SM version {}", version);
   if (t.vendor == "amd") {
     if (version == 910) return {"mi250x-gcd", reason};
-    if (version >= 940 && version < 950) return {t.gpus.size() == 4 ? "mi300a" : "mi300x", reason + (t.gpus.size() == 4 ? ", 4 of them" : "")};
+    if (version >= 940 && version < 950)
+      return {t.gpus.size() == 4 ? "mi300a" : "mi300x", reason + (t.gpus.size() == 4 ? ", 4 of them" : "")};
     if (version >= 950) return {"mi355x", reason};
     return {"mi250x-gcd", reason + "; stands in for an older one (MI50, MI100), which data/gpus does not have"};
   }
@@ -107,7 +129,8 @@ constexpr std::array instances{
   if (version >= 100) return {"b200-sxm", reason};
   if (version >= 90) return {none ? "h100-pcie" : links == 12 ? "h100-nvl" : "h100-sxm", reason + (none ? ", no NVLinks" : "")};
   if (version == 89) return {"l40s", reason};
-  if (version == 86) return {"a100-pcie-40", reason + "; stands in for a GA102 (A10, A40, RTX 3090), which data/gpus does not have", "nvlink-3-ga102"};
+  if (version == 86)
+    return {"a100-pcie-40", reason + "; stands in for a GA102 (A10, A40, RTX 3090), which data/gpus does not have", "nvlink-3-ga102"};
   if (version == 80) return {none ? "a100-pcie-80" : "a100-sxm-80", reason + (none ? ", no NVLinks" : "")};
   if (version == 75) return {"t4", reason};
   if (version >= 70) return {none ? "v100-pcie" : "v100-sxm", reason + (none ? ", no NVLinks" : "")};
@@ -142,8 +165,10 @@ constexpr std::array instances{
   if (links > 6) return {"a800-sxm", reason + "; H800 has as many"};
   if (links > 4) return {"v100-sxm", reason};
   if (links == 4 && !t.links.empty()) {
-    const bool bridges = std::any_of(t.links.begin(), t.links.end(), [](const auto& row) { return std::count(row.begin(), row.end(), 4) == 1; });
-    if (bridges) return {"a100-pcie-40", reason + ", all to one other: GA102 (A40, A6000, RTX 3090), for which it stands in", "nvlink-3-ga102"};
+    const bool bridges =
+        std::any_of(t.links.begin(), t.links.end(), [](const auto& row) { return std::count(row.begin(), row.end(), 4) == 1; });
+    if (bridges)
+      return {"a100-pcie-40", reason + ", all to one other: GA102 (A40, A6000, RTX 3090), for which it stands in", "nvlink-3-ga102"};
     return {"p100-sxm", reason};
   }
   if (links > 0) return {"v100-sxm", reason + ": V100, of which not all links are used, or a Turing card with a bridge"};
@@ -169,13 +194,16 @@ ModelGuess guess_model(const Topology& t) {
     for (const Named& known : names)
       if (!gpu.model.empty() && gpu.model.find(known.clue) != std::string::npos) {
         const bool ga102 = !known.stands_for.empty() && known.gpu == "a100-pcie-40";
-        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known)), ga102 ? "nvlink-3-ga102" : ""};
+        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known)),
+                ga102 ? "nvlink-3-ga102" : ""};
       }
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : pci_ids)
-      if (gpu.pci_id == known.clue) return {std::string{known.gpu}, fmt::format("PCI id {} (pci-ids.ucw.cz){}", gpu.pci_id, stand_in(known))};
+      if (gpu.pci_id == known.clue)
+        return {std::string{known.gpu}, fmt::format("PCI id {} (pci-ids.ucw.cz){}", gpu.pci_id, stand_in(known))};
   if (const CloudInstance* known = cloud_instance(t.instance))
-    return {std::string{known->gpu}, fmt::format("{} ({}){}", known->name, known->source, known->name == "g5.48xlarge" ? "; an A100 PCIe stands in for the A10G" : "")};
+    return {std::string{known->gpu}, fmt::format("{} ({}){}", known->name, known->source,
+                                                 known->name == "g5.48xlarge" ? "; an A100 PCIe stands in for the A10G" : "")};
   for (const TopologyDevice& gpu : t.gpus)
     if (gpu.compute > 0) return by_compute(t, gpu.compute);
   if (t.vendor == "amd") return by_xgmi(t);

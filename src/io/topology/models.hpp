@@ -1,7 +1,7 @@
 #pragma once
 /// \file models.hpp
-/// Which GPU of data/gpus a topology file's clues mean: its marketing name, PCI id, compute version, NVLink count, cloud instance. Each answer
-/// says what it rests on. Private to the sources.
+/// Which GPU of data/gpus a topology file's clues mean: its marketing name, PCI id, compute version, NVLink count, cloud instance. Each
+/// answer says what it rests on. Private to the sources.
 
 #include <fabricost/io/topology.hpp>
 

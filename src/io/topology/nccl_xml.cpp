@@ -1,7 +1,8 @@
 /// \file nccl_xml.cpp
-/// NCCL's and RCCL's topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE; written and read by NCCL, graph/xml.cc): <system> of <cpu numaid>, in each the
-/// PCI tree <pci busid class link_speed link_width>, with <gpu dev sm gcn> and its <nvlink> or <xgmi target count tclass>, and <nic> with a <net
-/// name speed> for each port. Files made by hand may leave all but the addresses and PCI classes out; NCCL then asks the machine.
+/// NCCL's and RCCL's topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE; written and read by NCCL, graph/xml.cc): <system> of <cpu numaid>,
+/// in each the PCI tree <pci busid class link_speed link_width>, with <gpu dev sm gcn> and its <nvlink> or <xgmi target count tclass>, and
+/// <nic> with a <net name speed> for each port. Files made by hand may leave all but the addresses and PCI classes out; NCCL then asks the
+/// machine.
 ///
 /// PCI classes: 0x0604 bridge, 0x02 network (0x0207 InfiniBand), 0x03 and 0x12 GPU, 0x0680 NVSwitch, 0x068001 a POWER processor's NVLink.
 /// Two bridges of one chip (a switch's upstream and downstream port, same vendor and device) count as one switch.
@@ -48,7 +49,8 @@ class NcclXml {
     const pugi::xml_parse_result parsed = document_.load_buffer(text_.data(), text_.size(), pugi::parse_default | pugi::parse_comments);
     if (!parsed) {
       const auto [line, column] = place(parsed.offset);
-      file_.fault(line, column, fmt::format("the XML breaks off here: {}", decapitalised(parsed.description())), "give the whole file, as NCCL wrote it");
+      file_.fault(line, column, fmt::format("the XML breaks off here: {}", decapitalised(parsed.description())),
+                  "give the whole file, as NCCL wrote it");
     }
     check_depth();
     const pugi::xml_node system = document_.child("system");
@@ -58,7 +60,8 @@ class NcclXml {
     t_.links_said = false;
     for (const pugi::xml_node& child : document_.children())
       if (child.type() == pugi::node_comment)
-        if (const CloudInstance* known = cloud_instance_in(child.value()); known != nullptr && t_.instance.empty()) t_.instance = known->name;
+        if (const CloudInstance* known = cloud_instance_in(child.value()); known != nullptr && t_.instance.empty())
+          t_.instance = known->name;
     for (const pugi::xml_node& child : system.children()) {
       if (child.type() != pugi::node_element) continue;
       if (std::string_view{child.name()} != "cpu") {
@@ -99,7 +102,9 @@ class NcclXml {
     const auto [line, column] = place(node.offset_debug());
     file_.fault(line, column, fmt::format("<{}> {}", shortened(node.name()), message), std::move(remedy));
   }
-  void warn(const pugi::xml_node& node, std::string_view what) { t_.warnings.push_back(file_.warning(place(node.offset_debug()).first, what)); }
+  void warn(const pugi::xml_node& node, std::string_view what) {
+    t_.warnings.push_back(file_.warning(place(node.offset_debug()).first, what));
+  }
 
   [[noreturn]] void refuse(const pugi::xml_node& root) const {
     if (std::string_view{root.name()} == "graphs")
@@ -134,7 +139,8 @@ class NcclXml {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-      fault(node, fmt::format("{}=\"{}\" is no whole number from {} to {}", attribute, shortened(text), least, most), "the file was edited or damaged");
+      fault(node, fmt::format("{}=\"{}\" is no whole number from {} to {}", attribute, shortened(text), least, most),
+            "the file was edited or damaged");
     return value;
   }
   /// The hexadecimal digits of 0x020700 in lower case; empty when there are none.
@@ -287,7 +293,8 @@ class NcclXml {
     const CloudInstance* known = cloud_instance(t_.instance);
     if (known == nullptr || static_cast<int>(unclassified_.size()) != known->gpus + known->nics)
       fault(unclassified_.front().node,
-            fmt::format("and {} others are PCI functions without a class and without <gpu> or <nic>: which are GPUs cannot be told", unclassified_.size() - 1),
+            fmt::format("and {} others are PCI functions without a class and without <gpu> or <nic>: which are GPUs cannot be told",
+                        unclassified_.size() - 1),
             "dump the topology of a running job with NCCL_TOPO_DUMP_FILE");
     for (std::size_t i = 0; i < unclassified_.size(); ++i) {
       const Function& at = unclassified_[i];
@@ -297,8 +304,9 @@ class NcclXml {
         add_port(at.node, at, at.node, {});
     }
     t_.vendor = "nvidia";
-    warn(unclassified_.front().node, fmt::format("the PCI functions have no class; {} has {} GPUs and {} NIC{} ({}), so the first {} are taken for GPUs",
-                                                 known->name, known->gpus, known->nics, known->nics == 1 ? "" : "s", known->source, known->gpus));
+    warn(unclassified_.front().node,
+         fmt::format("the PCI functions have no class; {} has {} GPUs and {} NIC{} ({}), so the first {} are taken for GPUs", known->name,
+                     known->gpus, known->nics, known->nics == 1 ? "" : "s", known->source, known->gpus));
   }
 
   void read_links() {
@@ -338,7 +346,8 @@ class NcclXml {
     if (!t_.links_said) return;
     const int usual = t_.links_per_gpu();
     for (std::size_t i = 0; i < t_.gpus.size(); ++i)
-      if (t_.links_of[i] != usual) warn(gpu_at_[i].node, fmt::format("GPU{} has {} direct links where most have {}", i, t_.links_of[i], usual));
+      if (t_.links_of[i] != usual)
+        warn(gpu_at_[i].node, fmt::format("GPU{} has {} direct links where most have {}", i, t_.links_of[i], usual));
     if (t_.switched)  // every pair is as far as the smaller of its ends reaches
       for (std::size_t i = 0; i < t_.gpus.size(); ++i)
         for (std::size_t j = 0; j < t_.gpus.size(); ++j)
@@ -364,7 +373,8 @@ class NcclXml {
     t_.sockets = static_cast<int>(cpus_.size());
     t_.numa_nodes = t_.sockets;
     t_.nic_cards = static_cast<int>(cards_.size());
-    if (t_.sockets > 2) t_.doubts.push_back(fmt::format("{} sockets: the file's cpu elements; NCCL writes one for each NUMA node", t_.sockets));
+    if (t_.sockets > 2)
+      t_.doubts.push_back(fmt::format("{} sockets: the file's cpu elements; NCCL writes one for each NUMA node", t_.sockets));
   }
 
   const TopologyFile& file_;

@@ -1,9 +1,10 @@
 /// \file nvidia_smi.cpp
-/// `nvidia-smi topo -m`: a header of device names, a row for each of them (X on the diagonal; NV# bonded NVLinks; PIX, PXB, PHB, NODE, SYS, in
-/// old versions SOC, where PCIe paths meet), then CPU and NUMA affinities, a legend, the names behind NIC0, NIC1, ...
+/// `nvidia-smi topo -m`: a header of device names, a row for each of them (X on the diagonal; NV# bonded NVLinks; PIX, PXB, PHB, NODE, SYS,
+/// in old versions SOC, where PCIe paths meet), then CPU and NUMA affinities, a legend, the names behind NIC0, NIC1, ...
 ///
-/// Tables reach us through terminals, chats and logs. Blanks, pipes and prefixes are of no meaning here; a row may go on in the next line; the
-/// columns of NICs, rows at the end and affinities may be missing, which is a warning. Cells, the diagonal and the symmetry are held to.
+/// Tables reach us through terminals, chats and logs. Blanks, pipes and prefixes are of no meaning here; a row may go on in the next line;
+/// the columns of NICs, rows at the end and affinities may be missing, which is a warning. Cells, the diagonal and the symmetry are held
+/// to.
 
 #include "io/topology/topology_text.hpp"
 
@@ -74,7 +75,8 @@ struct Word {
   if (word.empty() || word.size() > 32 || is_gpu(word) || cell_of(word) || is_affinity_heading(word)) return false;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (!letter(word.front())) return false;
-  const bool plain = std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; });
+  const bool plain =
+      std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; });
   return plain && std::any_of(word.begin(), word.end(), is_digit);
 }
 
@@ -136,7 +138,8 @@ class NvidiaSmi {
     const bool more = names + 1 < words.size();
     for (std::size_t next = names + 1; next < words.size() && !is_affinity_heading(words[next]); ++next)
       if (const auto cell = cell_of(words[next]); cell && !cell->unknown()) return false;  // GPU0's row
-    if (more) return is_gpu(words[names + 1]) || is_nic_name(words[names + 1]) || (upper(words[names + 1]) == "CPU" && names + 2 < words.size());
+    if (more)
+      return is_gpu(words[names + 1]) || is_nic_name(words[names + 1]) || (upper(words[names + 1]) == "CPU" && names + 2 < words.size());
     return line + 1 < words_.size() && is_row(line + 1);  // one GPU and nothing else
   }
   /// A device name with a cell behind it; `names`: those the header has, any where empty.
@@ -159,7 +162,8 @@ class NvidiaSmi {
     if (!orphan_ && is_row(line) && first_name(line)) orphan_ = line;
   }
   [[noreturn]] void refuse_without_table() const {
-    if (orphan_) file_.fault(*orphan_, 0, "a row of a topology, but no header above it names the columns", "give the whole of nvidia-smi topo -m");
+    if (orphan_)
+      file_.fault(*orphan_, 0, "a row of a topology, but no header above it names the columns", "give the whole of nvidia-smi topo -m");
     throw fault_of_file(file_.name, "is no topology we know",
                         "give the output of nvidia-smi topo -m or rocm-smi --showtopo, or the XML that NCCL_TOPO_DUMP_FILE names");
   }
@@ -227,13 +231,14 @@ class NvidiaSmi {
                         gone != names_.end() ? fmt::format(", and none for {}", *gone) : ""),
             "correct the name, or give the whole table");
     if (rows.empty())
-      file_.fault(static_cast<std::size_t>(header_lines_.back()), 0, fmt::format("a header of {} devices without a row below it", names_.size()),
-                  "give the whole of nvidia-smi topo -m");
+      file_.fault(static_cast<std::size_t>(header_lines_.back()), 0,
+                  fmt::format("a header of {} devices without a row below it", names_.size()), "give the whole of nvidia-smi topo -m");
     for (const std::string& name : nics) t.nics.push_back({.name = name});
     for (const std::string& name : unnamed) t.nics.push_back({.name = name});
     if (!unnamed.empty())
-      t.warnings.push_back(file_.warning(static_cast<std::size_t>(header_lines_.back()),
-                                         fmt::format("the columns of {} are cut off; their rows say how far the GPUs are", listed(unnamed))));
+      t.warnings.push_back(
+          file_.warning(static_cast<std::size_t>(header_lines_.back()),
+                        fmt::format("the columns of {} are cut off; their rows say how far the GPUs are", listed(unnamed))));
     size_matrices(t);
     fill(t, rows, last);
     check_paths(t, file_, columns_);
@@ -304,7 +309,8 @@ class NvidiaSmi {
   }
   /// An affinity that the terminal broke to a line of its own belongs to the row above it.
   std::vector<Word> finish_row(std::size_t& line, std::vector<Word>& out) {
-    if (line + 1 < words_.size() && !words_[line + 1].empty() && is_digit(words_[line + 1].front().front()) && !row_start(line + 1, names_)) {
+    if (line + 1 < words_.size() && !words_[line + 1].empty() && is_digit(words_[line + 1].front().front()) &&
+        !row_start(line + 1, names_)) {
       ++line;
       for (const std::string_view word : words_[line]) out.push_back({word, line});
     }
@@ -363,8 +369,9 @@ class NvidiaSmi {
     for (std::size_t i = 0; i < all; ++i)
       for (std::size_t j = i + 1; j < all; ++j) {
         if (cell[i][j] && cell[j][i] && *cell[i][j] != *cell[j][i])
-          fault(where[j][i], fmt::format("{1}-{0} is {2} here and {3} in line {4}", device(i).name, device(j).name, where[j][i].text,
-                                         where[i][j].text, where[i][j].line + 1),
+          fault(where[j][i],
+                fmt::format("{1}-{0} is {2} here and {3} in line {4}", device(i).name, device(j).name, where[j][i].text, where[i][j].text,
+                            where[i][j].line + 1),
                 "what joins two devices is the same both ways; the table was edited or damaged");
         const Cell known = cell[i][j] ? *cell[i][j] : cell[j][i] ? *cell[j][i] : Cell{};
         if (known.links > 0) t.links[i][j] = t.links[j][i] = known.links;
@@ -373,27 +380,31 @@ class NvidiaSmi {
     for (std::size_t i = 0; i < t.gpus.size(); ++i) {
       TopologyDevice& gpu = t.gpus[i];
       const bool cut = !file_.ended && gpu.line == static_cast<int>(file_.lines.size()) && gpu.numa.empty() && !gpu.cpus.empty();
-      const bool known = std::any_of(t.gpus.begin(), t.gpus.end(), [&](const TopologyDevice& d) { return &d != &gpu && d.cpus == gpu.cpus; });
+      const bool known =
+          std::any_of(t.gpus.begin(), t.gpus.end(), [&](const TopologyDevice& d) { return &d != &gpu && d.cpus == gpu.cpus; });
       if (!cut || known) continue;
-      t.warnings.push_back(file_.warning(last, fmt::format("the file ends in {}'s CPU affinity \"{}\", which no other GPU has; left out", gpu.name, gpu.cpus)));
+      t.warnings.push_back(file_.warning(
+          last, fmt::format("the file ends in {}'s CPU affinity \"{}\", which no other GPU has; left out", gpu.name, gpu.cpus)));
       gpu.cpus.clear();
     }
     if (missing.empty()) return;
-    t.warnings.push_back(file_.warning(last, fmt::format("the table ends here: the header names {} devices, and the row{} of {} {} missing; what is "
-                                                         "known of them is what the other rows say",
-                                                         names_.size(), missing.size() == 1 ? "" : "s", listed(missing),
-                                                         missing.size() == 1 ? "is" : "are")));
+    t.warnings.push_back(file_.warning(
+        last, fmt::format("the table ends here: the header names {} devices, and the row{} of {} {} missing; what is "
+                          "known of them is what the other rows say",
+                          names_.size(), missing.size() == 1 ? "" : "s", listed(missing), missing.size() == 1 ? "is" : "are")));
   }
 
   void check_cell(const Topology& t, const Cell& cell, std::size_t i, std::size_t j, const Word& word, const std::string& row,
                   const std::string& column) const {
     if ((i == j) != cell.self() && !cell.unknown())
-      fault(word, i == j ? fmt::format("{} stands in {}'s own column, where X belongs", word.text, row)
-                         : fmt::format("X stands in {}'s column of {}'s row", column, row),
+      fault(word,
+            i == j ? fmt::format("{} stands in {}'s own column, where X belongs", word.text, row)
+                   : fmt::format("X stands in {}'s column of {}'s row", column, row),
             "the columns have moved or a cell is missing");
     if (cell.kind != Cell::Kind::links) return;
     if (i >= t.gpus.size() || j >= t.gpus.size())
-      fault(word, fmt::format("{} between {} and {}: a NIC has no NVLinks", word.text, row, column), "the columns have moved or a cell is damaged");
+      fault(word, fmt::format("{} between {} and {}: a NIC has no NVLinks", word.text, row, column),
+            "the columns have moved or a cell is damaged");
     if (cell.links < 1 || (cell.links > 18 && cell.links != 36))
       fault(word, fmt::format("{} between {} and {}: no GPU has {} NVLinks", word.text, row, column, cell.links),
             "write NV1 to NV18 (36 behind switches on Rubin)");
@@ -424,7 +435,8 @@ class NvidiaSmi {
       return true;
     };
     const auto damaged = [&](const Word& word, const char* what) {
-      t.warnings.push_back(file_.warning(word.line, fmt::format("{}'s {} \"{}\" is damaged; left out", device.name, what, printable(word.text))));
+      t.warnings.push_back(
+          file_.warning(word.line, fmt::format("{}'s {} \"{}\" is damaged; left out", device.name, what, printable(word.text))));
     };
     if (!labelled && at < rest.size()) {
       std::vector<int> cpus;

@@ -1,5 +1,6 @@
 /// \file rocm_smi.cpp
-/// `rocm-smi --showtopo` (or --showtopoweight, --showtopohops, --showtopotype, --showtoponuma): matrices under headings, then the NUMA node of each GPU.
+/// `rocm-smi --showtopo` (or --showtopoweight, --showtopohops, --showtopotype, --showtoponuma): matrices under headings, then the NUMA node
+/// of each GPU.
 ///
 ///   Weight between two GPUs     sum of the links' NUMA distances: 15 for XGMI in one hop, 40 and more over PCIe
 ///   Hops between two GPUs       2 over PCIe through one processor, 3 when the path crosses to another
@@ -71,7 +72,8 @@ class RocmSmi {
     const bool header = words_.size() > 1 ? gpu(words_[0]) == 0 && gpu(words_[1]) == 1 : columns_ == 0 && gpu(words_[0]) == 0;
     if (header) {
       for (std::size_t k = 0; k < words_.size(); ++k)
-        if (gpu(words_[k]) != static_cast<int>(k)) file_.fault_at(line, words_[k], fmt::format("\"{}\" stands where GPU{} belongs", words_[k], k), "give the whole table");
+        if (gpu(words_[k]) != static_cast<int>(k))
+          file_.fault_at(line, words_[k], fmt::format("\"{}\" stands where GPU{} belongs", words_[k], k), "give the whole table");
       columns_ = words_.size();
       if (columns_ > most_devices) file_.fault(line, 0, fmt::format("{} GPUs in one node", columns_), "give one node's table");
       if (count_ != 0 && count_ != columns_)
@@ -82,9 +84,11 @@ class RocmSmi {
     const int row = gpu(words_[0]);
     if (row < 0) return;
     if (columns_ == 0) file_.fault(line, 0, "a row without a header of GPUs above it", "give the whole table");
-    if (row != static_cast<int>(next_row_)) file_.fault_at(line, words_[0], fmt::format("{} stands where GPU{} belongs", words_[0], next_row_), "give the whole table");
+    if (row != static_cast<int>(next_row_))
+      file_.fault_at(line, words_[0], fmt::format("{} stands where GPU{} belongs", words_[0], next_row_), "give the whole table");
     if (words_.size() != columns_ + 1)
-      file_.fault(line, 0, fmt::format("GPU{}'s row has {} of {} cells", row, words_.size() - 1, columns_), "the row is cut: give the whole table");
+      file_.fault(line, 0, fmt::format("GPU{}'s row has {} of {} cells", row, words_.size() - 1, columns_),
+                  "the row is cut: give the whole table");
     ++next_row_;
     std::vector<std::string> cells;
     for (std::size_t k = 1; k < words_.size(); ++k) {
@@ -95,8 +99,10 @@ class RocmSmi {
     if (matrix.size() != static_cast<std::size_t>(row)) file_.fault(line, 0, "a second table of the same kind", "give one node's tables");
     for (std::size_t k = 0; k < static_cast<std::size_t>(row); ++k)
       if (matrix[k][static_cast<std::size_t>(row)] != cells[k])
-        file_.fault_at(line, words_[k + 1], fmt::format("GPU{}-GPU{} is {} here and {} in GPU{}'s row", row, k, cells[k], matrix[k][static_cast<std::size_t>(row)], k),
-                       "what joins two GPUs is the same both ways; the table was edited or damaged");
+        file_.fault_at(
+            line, words_[k + 1],
+            fmt::format("GPU{}-GPU{} is {} here and {} in GPU{}'s row", row, k, cells[k], matrix[k][static_cast<std::size_t>(row)], k),
+            "what joins two GPUs is the same both ways; the table was edited or damaged");
     matrix.push_back(std::move(cells));
     lines_[static_cast<std::size_t>(row)] = line;
   }
@@ -106,13 +112,15 @@ class RocmSmi {
     const bool absent = is_absent(cell);
     if (absent) return;
     if (self) {
-      if (cell != "0" && cell != "X") file_.fault_at(line, cell, fmt::format("{} in GPU{}'s own column, where 0 belongs", cell, row), "the columns have moved");
+      if (cell != "0" && cell != "X")
+        file_.fault_at(line, cell, fmt::format("{} in GPU{}'s own column, where 0 belongs", cell, row), "the columns have moved");
       return;
     }
     if (section == Section::type) {
       if (cell != "XGMI" && cell != "PCIE") file_.fault_at(line, cell, fmt::format("\"{}\" is no link type", cell), "XGMI or PCIE");
     } else if (!all_digits(cell) || cell.size() > 6) {
-      file_.fault_at(line, cell, fmt::format("\"{}\" is no {}", cell, section == Section::hops ? "number of hops" : "weight"), "a whole number");
+      file_.fault_at(line, cell, fmt::format("\"{}\" is no {}", cell, section == Section::hops ? "number of hops" : "weight"),
+                     "a whole number");
     }
   }
 
@@ -120,7 +128,8 @@ class RocmSmi {
     if (section != Section::weight && section != Section::hops && section != Section::type) return;
     if (next_row_ == columns_) return;
     if (columns_ == 0) return;
-    file_.fault(std::min(line, file_.lines.size()) - 1, 0, fmt::format("the table ends after {} of {} rows", next_row_, columns_), "give the whole table");
+    file_.fault(std::min(line, file_.lines.size()) - 1, 0, fmt::format("the table ends after {} of {} rows", next_row_, columns_),
+                "give the whole table");
   }
 
   void read_numa(std::size_t line) {
@@ -153,12 +162,14 @@ class RocmSmi {
     }
     for (const auto& [index, node] : numa_)
       if (index >= static_cast<int>(count_))
-        file_.fault(file_.lines.size() - 1, 0, fmt::format("GPU[{}] has a NUMA node, but the tables have {} GPUs", index, count_), "give the whole output");
+        file_.fault(file_.lines.size() - 1, 0, fmt::format("GPU[{}] has a NUMA node, but the tables have {} GPUs", index, count_),
+                    "give the whole output");
     size_matrices(t);
     const auto& type = matrices_[Section::type];
     const auto& hops = matrices_[Section::hops];
     t.links_said = !type.empty();
-    if (type.empty()) t.warnings.push_back(file_.warning(file_.lines.size() - 1, "there is no table of link types: what joins the GPUs is not said"));
+    if (type.empty())
+      t.warnings.push_back(file_.warning(file_.lines.size() - 1, "there is no table of link types: what joins the GPUs is not said"));
     for (std::size_t i = 0; i < count_; ++i)
       for (std::size_t j = 0; j < count_; ++j) {
         if (i == j) continue;
@@ -172,8 +183,10 @@ class RocmSmi {
         }
       }
     if (numa_.size() < count_)
-      t.warnings.push_back(file_.warning(file_.lines.size() - 1, fmt::format("the NUMA nodes of {} of {} GPUs are missing: the file is cut, or an old version "
-                                                                             "wrote it", count_ - numa_.size(), count_)));
+      t.warnings.push_back(file_.warning(file_.lines.size() - 1,
+                                         fmt::format("the NUMA nodes of {} of {} GPUs are missing: the file is cut, or an old version "
+                                                     "wrote it",
+                                                     count_ - numa_.size(), count_)));
     if (t.links_per_gpu() > 0) t.doubts.push_back("one XGMI link for each pair: rocm-smi does not print how many");
     check_paths(t, file_);
     settle_sockets(t);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file shape.hpp
-/// The shape of a topology's direct links, and how near its NICs are: what building a system and comparing two have in common. Private to the
-/// sources.
+/// The shape of a topology's direct links, and how near its NICs are: what building a system and comparing two have in common. Private to
+/// the sources.
 
 #include <fabricost/io/topology.hpp>
 

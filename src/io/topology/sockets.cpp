@@ -74,9 +74,7 @@ class Groups {
   }
 
  private:
-  [[nodiscard]] const TopologyDevice& device(std::size_t i) const {
-    return i < t_.gpus.size() ? t_.gpus[i] : t_.nics[i - t_.gpus.size()];
-  }
+  [[nodiscard]] const TopologyDevice& device(std::size_t i) const { return i < t_.gpus.size() ? t_.gpus[i] : t_.nics[i - t_.gpus.size()]; }
   [[nodiscard]] bool parted(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) const {
     for (const std::size_t i : a)
       for (const std::size_t j : b) {
@@ -103,7 +101,8 @@ void settle_sockets(Topology& t) {
     for (const int node : t.gpus[i].numa) highest = std::max(highest, node);
     for (std::size_t j = i + 1; j < gpus; ++j) {
       const bool same_node = !t.gpus[i].numa.empty() && t.gpus[i].numa == t.gpus[j].numa;
-      const bool same_cpus = t.gpus[i].numa.empty() && t.gpus[j].numa.empty() && !t.gpus[i].cpus.empty() && t.gpus[i].cpus == t.gpus[j].cpus;
+      const bool same_cpus =
+          t.gpus[i].numa.empty() && t.gpus[j].numa.empty() && !t.gpus[i].cpus.empty() && t.gpus[i].cpus == t.gpus[j].cpus;
       if (same_node || same_cpus) groups.join(i, j);
     }
   }
@@ -119,8 +118,8 @@ void settle_sockets(Topology& t) {
   if (nodes < 3) return;
   const int cores = t.gpus.empty() ? 0 : nodes * cores_in(t.gpus.front().cpus);
   const int sockets = nodes == 4 && cores > 0 && cores <= 64 ? 1 : 2;
-  t.doubts.push_back(fmt::format("{} socket{}: {} NUMA nodes{}, taken for parts of a processor (NPS, SNC)", sockets, sockets == 1 ? "" : "s", nodes,
-                                 cores > 0 ? fmt::format(" of {} cores together", cores) : ""));
+  t.doubts.push_back(fmt::format("{} socket{}: {} NUMA nodes{}, taken for parts of a processor (NPS, SNC)", sockets,
+                                 sockets == 1 ? "" : "s", nodes, cores > 0 ? fmt::format(" of {} cores together", cores) : ""));
   t.sockets = sockets;
 }
 

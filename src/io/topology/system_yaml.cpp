@@ -89,14 +89,17 @@ class SystemText {
   void sourced(const std::string& reason) { body_ += fmt::format("    source: {}\n    confidence: assumed\n", in_quotes(reason)); }
 
   void head() {
-    body_ += fmt::format("gpu: {}  # {}\ngpus: {}\ncpu: {}\ntiers:\n", out_.gpu, out_.guesses.front().reason, t_.gpus.size(), name(t_.cpu));
+    body_ += fmt::format("gpu: {}  # {}\ngpus: {}\ncpu: {}\ntiers:\n", out_.gpu, out_.guesses.front().reason, t_.gpus.size(),
+                         name(grace() ? Cpu::arm : t_.cpu));
   }
 
   /// PCIe between GPU and host, or between the GPUs themselves.
   void pcie(const char* role) {
+    if (grace() && std::string_view{role} == "host") return c2c();
     std::string link = gpu_.host_link.empty() ? "pcie-5" : gpu_.host_link;
     std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of data/gpus/" + out_.gpu;
-    constexpr std::array<std::pair<double, const char*>, 4> generations{{{60e9, "pcie-6"}, {30e9, "pcie-5"}, {15e9, "pcie-4"}, {7e9, "pcie-3"}}};
+    constexpr std::array<std::pair<double, const char*>, 4> generations{
+        {{60e9, "pcie-6"}, {30e9, "pcie-5"}, {15e9, "pcie-4"}, {7e9, "pcie-3"}}};
     std::string said;
     for (const auto& [rate, known] : generations)
       if (said.empty() && t_.pcie_lane_rate >= rate) said = known;
@@ -118,7 +121,8 @@ class SystemText {
     if (std::string_view{role} == "scale_up") {
       bool below_switches = t_.gpus.size() > 1;
       for (std::size_t i = 0; i < t_.gpus.size(); ++i)
-        for (std::size_t j = i + 1; j < t_.gpus.size(); ++j) below_switches = below_switches && t_.paths[i][j] && *t_.paths[i][j] <= NicPath::pxb;
+        for (std::size_t j = i + 1; j < t_.gpus.size(); ++j)
+          below_switches = below_switches && t_.paths[i][j] && *t_.paths[i][j] <= NicPath::pxb;
       line(fmt::format("peer_to_peer: {}", below_switches ? "true" : "false"));
       why += below_switches ? "; all GPUs meet below PCIe switches, where NCCL lets them write to each other (graph/paths.cc)"
                             : "; some GPUs meet at a processor, where NCCL stages through host memory by default (graph/paths.cc)";
@@ -126,6 +130,21 @@ class SystemText {
     }
     if (t_.pcie_lanes > 0 && t_.pcie_lanes != 16) remark_ += fmt::format("The slots are said to be x{}, x16 is taken. ", t_.pcie_lanes);
     sourced(why);
+  }
+
+  /// A Grace beside each GPU or pair: its memory is the GPU's own NUMA node's neighbour.
+  [[nodiscard]] bool grace() const {
+    return gpu_.c2c_link == "nvlink-c2c" &&
+           std::any_of(t_.gpus.begin(), t_.gpus.end(), [](const TopologyDevice& d) { return d.own_memory_node; });
+  }
+  void c2c() {
+    const int shared = std::max(1, static_cast<int>(t_.gpus.size()) / std::max(1, t_.sockets));
+    body_ += fmt::format(
+        "  - name: c2c\n    role: c2c\n    kind: point_to_point\n    endpoints: {}\n    link: nvlink-c2c\n    links: 10\n    shared_by: "
+        "{}\n",
+        t_.gpus.size(), shared);
+    guess("GPU to processor", "10 nvlink-c2c", "as data/gpus/" + out_.gpu + " has");
+    sourced("the memories of the GPUs are NUMA nodes of the host, so that processor is a Grace");
   }
 
   void scale_up() {
@@ -150,8 +169,8 @@ class SystemText {
       remark_ += fmt::format("Each GPU has {} NVLinks, but the file does not say to whom, so PCIe is taken. ", t_.links_per_gpu());
     if (shape.kind == TierKind::host) return pcie("scale_up");
     const bool xgmi = t_.vendor == "amd";
-    body_ += fmt::format("  - name: {}\n    role: scale_up\n    kind: {}\n    endpoints: {}\n    link: {}\n    links: {}\n", xgmi ? "xgmi" : "nvlink",
-                         name(shape.kind), gpus, link_, shape.links);
+    body_ += fmt::format("  - name: {}\n    role: scale_up\n    kind: {}\n    endpoints: {}\n    link: {}\n    links: {}\n",
+                         xgmi ? "xgmi" : "nvlink", name(shape.kind), gpus, link_, shape.links);
     guess(xgmi ? "XGMI" : "NVLink", link_, "the links of data/gpus/" + out_.gpu);
     if (shape.kind == TierKind::switched) switches(shape.links, gpus, why);
     if (shape.kind == TierKind::mesh_graph) {
@@ -195,11 +214,14 @@ class SystemText {
     NicGuess g;
     const auto named = [&](std::initializer_list<std::string_view> starts) {
       return any_nic(used, [&](const TopologyDevice& d) {
-        return std::any_of(starts.begin(), starts.end(), [&](std::string_view s) { return d.device.starts_with(s) || d.name.starts_with(s); });
+        return std::any_of(starts.begin(), starts.end(),
+                           [&](std::string_view s) { return d.device.starts_with(s) || d.name.starts_with(s); });
       });
     };
     const auto pci = [&](std::string_view id) { return any_nic(used, [&](const TopologyDevice& d) { return d.pci_id == id; }); };
-    const auto class_is = [&](std::string_view kind) { return any_nic(used, [&](const TopologyDevice& d) { return d.pci_class.starts_with(kind); }); };
+    const auto class_is = [&](std::string_view kind) {
+      return any_nic(used, [&](const TopologyDevice& d) { return d.pci_class.starts_with(kind); });
+    };
     const bool aws = t_.instance.ends_with("xlarge");
     const std::string device = t_.nics[used.front()].device.empty() ? t_.nics[used.front()].name : t_.nics[used.front()].device;
     const double guessed = gpu_.generation == Generation::blackwell || gpu_.generation == Generation::hopper ? 400e9
@@ -218,14 +240,18 @@ class SystemText {
     const auto ethernet = [&] { return fmt::format("ethernet-{:g}", nearest({25, 50, 100, 200, 400, 800}, g.rate)); };
     const auto infiniband = [&] {
       const double rate = nearest({100, 200, 400, 800}, g.rate);
-      return std::string{rate == 100 ? "infiniband-edr" : rate == 200 ? "infiniband-hdr" : rate == 400 ? "infiniband-ndr" : "infiniband-xdr"};
+      return std::string{rate == 100   ? "infiniband-edr"
+                         : rate == 200 ? "infiniband-hdr"
+                         : rate == 400 ? "infiniband-ndr"
+                                       : "infiniband-xdr"};
     };
     const bool amd = gpu_.vendor == "amd";
-    if (pci("1d0f:efa0") || pci("1d0f:efa1") || pci("1d0f:efa2") || pci("1d0f:efa3") || named({"efa", "rdmap"}) || (aws && t_.nics.size() > 1)) {
-      const std::string version = pci("1d0f:efa0")   ? "v1"
-                                  : pci("1d0f:efa1") ? "v2"
-                                  : pci("1d0f:efa2") ? "v3"
-                                  : pci("1d0f:efa3") ? "v4"
+    if (pci("1d0f:efa0") || pci("1d0f:efa1") || pci("1d0f:efa2") || pci("1d0f:efa3") || named({"efa", "rdmap"}) ||
+        (aws && t_.nics.size() > 1)) {
+      const std::string version = pci("1d0f:efa0")                           ? "v1"
+                                  : pci("1d0f:efa1")                         ? "v2"
+                                  : pci("1d0f:efa2")                         ? "v3"
+                                  : pci("1d0f:efa3")                         ? "v4"
                                   : gpu_.generation == Generation::blackwell ? "v4"
                                   : gpu_.generation == Generation::hopper    ? "v2"
                                                                              : "v1";
@@ -238,15 +264,20 @@ class SystemText {
       set("omnipath", fmt::format("{} is an Omni-Path adapter", device), "omnipath-100");
       if (!said) g.rate = 100e9, g.link_reason = "Omni-Path 100";
     } else if (class_is("0207") || named({"ib", "mthca"})) {
-      set("infiniband", class_is("0207") ? "PCI class 0x0207 is InfiniBand" : fmt::format("{} is an InfiniBand name", device), infiniband());
+      set("infiniband", class_is("0207") ? "PCI class 0x0207 is InfiniBand" : fmt::format("{} is an InfiniBand name", device),
+          infiniband());
     } else if (named({"eth", "ens", "eno", "enp", "bond"})) {
       set("tcp", fmt::format("{} is an Ethernet interface without RDMA", device), ethernet());
-    } else if (named({"bnxt", "irdma", "ionic", "roce", "qedr"}) || (class_is("0200") && any_nic(used, [](const auto& d) { return d.pci_id.starts_with("15b3"); }))) {
-      set(amd ? "rccl-roce" : "roce", class_is("0200") ? "an RDMA adapter of PCI class 0x0200, Ethernet" : fmt::format("{} is an RDMA Ethernet adapter", device),
+    } else if (named({"bnxt", "irdma", "ionic", "roce", "qedr"}) ||
+               (class_is("0200") && any_nic(used, [](const auto& d) { return d.pci_id.starts_with("15b3"); }))) {
+      set(amd ? "rccl-roce" : "roce",
+          class_is("0200") ? "an RDMA adapter of PCI class 0x0200, Ethernet" : fmt::format("{} is an RDMA Ethernet adapter", device),
           ethernet());
     } else {
       const bool mellanox = named({"mlx4", "mlx5"});
-      set("infiniband", mellanox ? fmt::format("{} runs InfiniBand or RoCE, and the file does not say which", device) : fmt::format("{} is not said to be anything", device),
+      set("infiniband",
+          mellanox ? fmt::format("{} runs InfiniBand or RoCE, and the file does not say which", device)
+                   : fmt::format("{} is not said to be anything", device),
           infiniband());
     }
     return g;
@@ -260,13 +291,16 @@ class SystemText {
 
   void nics() {
     if (t_.nics.empty()) {
-      unknown(t_.format == "rocm-smi --showtopo" ? "NICs: rocm-smi does not list them" : "NICs: the file lists none, so nothing leaves the node");
+      unknown(t_.format == "rocm-smi --showtopo" ? "NICs: rocm-smi does not list them"
+                                                 : "NICs: the file lists none, so nothing leaves the node");
       return;
     }
     const std::vector<std::size_t> used = io::fabric_nics(t_);
     const NicGuess g = nic_guess(used);
     const auto path = io::usual_nearest(t_);
-    const NicPath taken = path.value_or(NicPath::phb);
+    // beside a Grace a NIC hangs on the processor that the GPU reaches over C2C
+    const NicPath seen = path.value_or(NicPath::phb);
+    const NicPath taken = grace() && seen != NicPath::sys ? NicPath::c2c : seen;
     if (!path) unknown("how far the NICs are from the GPUs");
     guess("transport", g.transport, g.transport_reason);
     guess("NIC link", g.link, g.link_reason);
@@ -277,7 +311,7 @@ class SystemText {
     std::optional<bool> said;
     for (const std::size_t n : used)
       if (t_.nics[n].gpu_direct) said = *t_.nics[n].gpu_direct && said.value_or(true);
-    const bool direct = said.value_or(g.transport != "tcp" && taken <= NicPath::pxb);
+    const bool direct = said.value_or(g.transport != "tcp" && (taken <= NicPath::pxb || taken == NicPath::c2c));
     if (!said) unknown("whether GPUDirect RDMA is on (nvidia-peermem, dma-buf)");
     unknown("the network beyond the NICs");
     const bool rails = used.size() == t_.gpus.size();
@@ -287,11 +321,12 @@ class SystemText {
     if (fits)
       line(fmt::format("link: {}", g.link));
     else
-      line(fmt::format("bandwidth: {{value: {:g} Gbit/s per direction, source: {}, confidence: assumed}}", g.rate * 1e-9, in_quotes(g.link_reason)));
+      line(fmt::format("bandwidth: {{value: {:g} Gbit/s per direction, source: {}, confidence: assumed}}", g.rate * 1e-9,
+                       in_quotes(g.link_reason)));
     line(fmt::format("transport: {}", g.transport));
     line(fmt::format("path: {}", name(taken)));
     line(fmt::format("gdr: {}", direct ? "true" : "false"));
-    std::string why = fmt::format("{}; {}; the nearest NIC of most GPUs is {}", g.transport_reason, g.link_reason, path_word(taken));
+    std::string why = fmt::format("{}; {}; the nearest NIC of most GPUs is {}", g.transport_reason, g.link_reason, path_word(seen));
     why += said ? "; gdr as said" : direct ? "; GPUDirect RDMA taken to be on" : "; GPUDirect RDMA taken to be off there";
     if (used.size() < t_.nics.size()) {
       std::vector<std::string> left;

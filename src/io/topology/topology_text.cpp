@@ -19,7 +19,8 @@ TopologyFile::TopologyFile(const std::filesystem::path& file) : name(file.string
   while (reader.next(line)) {
     bytes += line.size() + 1;
     if (bytes > largest_topology)
-      throw fault_of_file(name, fmt::format("is larger than {} MiB", largest_topology >> 20U), "keep the table itself; a real one has some 100 KB");
+      throw fault_of_file(name, fmt::format("is larger than {} MiB", largest_topology >> 20U),
+                          "keep the table itself; a real one has some 100 KB");
     lines.push_back(std::move(line));
     ended = reader.ended();
     undecorate(lines.back());
@@ -30,7 +31,8 @@ TopologyFile::TopologyFile(const std::filesystem::path& file) : name(file.string
 void TopologyFile::fault(std::size_t line, std::size_t column, std::string message, std::string remedy) const {
   const std::string none;
   const std::string& text = line < lines.size() ? lines[line] : none;
-  throw SpecError({fault_in_line(name, static_cast<int>(line) + 1, static_cast<int>(column) + 1, text, std::move(message), std::move(remedy))});
+  throw SpecError(
+      {fault_in_line(name, static_cast<int>(line) + 1, static_cast<int>(column) + 1, text, std::move(message), std::move(remedy))});
 }
 
 void TopologyFile::fault_at(std::size_t line, std::string_view word, std::string message, std::string remedy) const {
@@ -71,7 +73,8 @@ Topology read_topology(const std::filesystem::path& path) {
   };
   std::size_t first = 0;
   while (first < file.lines.size() && file.lines[first].find_first_not_of(" \t") == std::string::npos) ++first;
-  if (first == file.lines.size()) throw io::fault_of_file(file.name, "is empty", "write nvidia-smi topo -m, rocm-smi --showtopo or NCCL_TOPO_DUMP_FILE to it");
+  if (first == file.lines.size())
+    throw io::fault_of_file(file.name, "is empty", "write nvidia-smi topo -m, rocm-smi --showtopo or NCCL_TOPO_DUMP_FILE to it");
   const std::string& opening = file.lines[first];
   if (opening[opening.find_first_not_of(" \t")] == '<' || has("<system ") || has("<graphs")) return io::read_nccl_xml(file);
   if (has("between two GPUs") || has("ROCm System Management Interface")) return io::read_rocm_smi(file);
