@@ -86,6 +86,12 @@ class SystemText {
     if (really) out_.unknown.push_back(std::move(what));
   }
   void line(std::string_view text) { body_ += fmt::format("    {}\n", text); }
+  /// A rate that rests on a guessed link, so that it does not pass for the link's datasheet.
+  void assumed_rate(std::string_view link, int links, const std::string& reason) {
+    const double rate = load_link(link).bandwidth.value.value() * links;
+    line(fmt::format("bandwidth: {{value: {:.6g} GB/s per direction, source: {}, confidence: assumed}}", rate * 1e-9,
+                     in_quotes(fmt::format("{}{}: {}", links > 1 ? fmt::format("{} x ", links) : "", link, reason))));
+  }
   void sourced(const std::string& reason) { body_ += fmt::format("    source: {}\n    confidence: assumed\n", in_quotes(reason)); }
 
   void head() {
@@ -115,6 +121,7 @@ class SystemText {
     guess("PCIe", link, reason);
     const int shared = std::max(1, std::min(io::gpus_per_switch(t_), static_cast<int>(t_.gpus.size())));
     body_ += fmt::format("  - name: pcie\n    role: {}\n    kind: host\n    endpoints: {}\n    link: {}\n", role, t_.gpus.size(), link);
+    assumed_rate(link, 1, reason);
     line(fmt::format("shared_by: {}", shared));
     std::string why = reason;
     if (shared > 1) why += fmt::format("; {} GPUs meet below one PCIe switch", shared);
@@ -172,6 +179,7 @@ class SystemText {
     body_ += fmt::format("  - name: {}\n    role: scale_up\n    kind: {}\n    endpoints: {}\n    link: {}\n    links: {}\n",
                          xgmi ? "xgmi" : "nvlink", name(shape.kind), gpus, link_, shape.links);
     guess(xgmi ? "XGMI" : "NVLink", link_, "the links of data/gpus/" + out_.gpu);
+    assumed_rate(link_, shape.links, why);
     if (shape.kind == TierKind::switched) switches(shape.links, gpus, why);
     if (shape.kind == TierKind::mesh_graph) {
       line("edges:");
@@ -318,9 +326,10 @@ class SystemText {
     body_ += fmt::format("  - name: nic\n    role: nic\n    kind: {}\n    endpoints: {}\n", rails ? "rails" : "fat_tree", used.size());
     const double known = load_link(g.link).bandwidth.value.value() * 8;
     const bool fits = std::fabs(g.rate / known - 1) < 0.15;  // NCCL writes 180 for two ports that share 400, less overhead
-    if (fits)
+    if (fits) {
       line(fmt::format("link: {}", g.link));
-    else
+      assumed_rate(g.link, 1, g.link_reason);
+    } else
       line(fmt::format("bandwidth: {{value: {:g} Gbit/s per direction, source: {}, confidence: assumed}}", g.rate * 1e-9,
                        in_quotes(g.link_reason)));
     line(fmt::format("transport: {}", g.transport));
