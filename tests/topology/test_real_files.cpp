@@ -205,3 +205,27 @@ TEST_CASE("real files with bytes changed are read or refused with a line, and ne
   CHECK(refused > 300);
   UNSCOPED_INFO(refused << " refused, " << read << " read");
 }
+
+TEST_CASE("real tables prefixed by a launcher, or with their blanks retyped, give the same", "[topology]") {
+  const auto folder = measurements();
+  if (folder.empty()) return;
+  for (const auto& [file, want] : stated()) {
+    if (!file.ends_with(".txt")) continue;
+    INFO(file);
+    std::ifstream in(folder / "multinode" / "topo" / file, std::ios::binary);
+    std::string prefixed, squeezed;
+    for (std::string line; std::getline(in, line);) {
+      prefixed += "2024-05-01T10:00:00 node-3 | " + line + "\n";
+      for (const char c : line)
+        if ((c != ' ' && c != '\t') || squeezed.empty() || squeezed.back() != ' ') squeezed += c == '\t' ? ' ' : c;
+      squeezed += '\n';
+    }
+    for (const std::string& text : {prefixed, squeezed}) {
+      const Topology t = topology_in(text);
+      CHECK(static_cast<int>(t.gpus.size()) == want.gpus);
+      CHECK(t.links_per_gpu() == want.links);
+      CHECK(static_cast<int>(t.nics.size()) == want.nics);
+      CHECK(t.sockets == want.sockets);
+    }
+  }
+}

@@ -7,6 +7,7 @@
 #include <fabricost/predict/prediction.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace fabricost {
 

@@ -69,6 +69,10 @@ class RocmSmi {
   }
 
   void read_matrix_line(Section section, std::size_t line) {
+    // what stands before the first GPU is a launcher's or a log's
+    words_.erase(words_.begin(), std::find_if(words_.begin(), words_.end(), [](std::string_view word) { return gpu(word) >= 0; }));
+    std::erase(words_, "|");
+    if (words_.empty()) return;
     const bool header = words_.size() > 1 ? gpu(words_[0]) == 0 && gpu(words_[1]) == 1 : columns_ == 0 && gpu(words_[0]) == 0;
     if (header) {
       for (std::size_t k = 0; k < words_.size(); ++k)

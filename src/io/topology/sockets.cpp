@@ -113,6 +113,8 @@ void settle_sockets(Topology& t) {
   if (everywhere) t.sockets = static_cast<int>(t.gpus.front().numa.size());
   if (everywhere) t.doubts.push_back(fmt::format("{} sockets: every GPU is said to be near all of as many NUMA nodes", t.sockets));
   const bool own_memory = std::any_of(t.gpus.begin(), t.gpus.end(), [](const TopologyDevice& g) { return g.own_memory_node; });
+  if (t.vendor == "amd" && t.sockets > 2)
+    t.doubts.push_back(fmt::format("{} sockets: NUMA nodes are counted, which on one EPYC may be parts of it (NPS4)", t.sockets));
   if (own_memory || t.vendor == "amd") return;
   const int nodes = std::max(t.numa_nodes, t.sockets);
   if (nodes < 3) return;
