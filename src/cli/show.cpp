@@ -2,13 +2,16 @@
 /// fabricost show: one machine, tier by tier, with where every number comes from.
 
 #include "../io/text_table.hpp"
+#include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/io/load.hpp>
+#include <fabricost/io/picture.hpp>
 #include <fabricost/io/quantity_text.hpp>
+#include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -151,14 +154,27 @@ namespace {
   return out;
 }
 
+/// As typed; empty where nothing was. The question of a picture with loads is that of predict.
+struct Options : Question {
+  bool json = false, svg = false;
+};
+
+/// The picture, with the loads of the operation that was asked about, if one was.
+[[nodiscard]] std::string drawn(const Options& options) {
+  Question question = options;
+  const bool asked = !question.operation.empty() || !question.size.empty();
+  if (!asked && (!question.nodes.empty() || !question.ranks.empty()))
+    throw RequestError("--nodes and --ranks are for a picture with loads: add --size, as in --size 256MiB");
+  if (!asked) return picture(load_system(options.system, options.overrides, options.calibration));
+  if (question.operation.empty()) question.operation = "all_reduce";
+  const Asked what = ask(question, true);
+  const Prediction prediction = predict(what.system, what.operation, what.choice);
+  return picture(what.system, &prediction, title(what, prediction.ranks, prediction.nodes, true));
+}
+
 }  // namespace
 
 void add_show(CLI::App& app, Runner& runner) {
-  struct Options {
-    std::string system, calibration;
-    std::vector<std::string> overrides;
-    bool json = false;
-  };
   const auto options = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand("show", "One machine, tier by tier");
   sub.add_option("SYSTEM", options->system, "A name (see fabricost systems) or a YAML file")->option_text(" ");
@@ -167,9 +183,18 @@ void add_show(CLI::App& app, Runner& runner) {
       ->option_text("PATH=VALUE")
       ->allow_extra_args(false);
   sub.add_flag("--json", options->json, "Print JSON");
-  sub.footer("Example: fabricost show gb200-nvl72");
+  sub.add_flag("--svg", options->svg, "Print a picture (SVG)");
+  sub.add_option("--op", options->operation, "With --svg: colour tiers by their load in it; default all_reduce")->option_text("OP");
+  sub.add_option("--nodes", options->nodes, "Of that operation")->option_text("N");
+  sub.add_option("--ranks", options->ranks, "Of that operation")->option_text("R");
+  add_size(sub, *options);
+  sub.footer("Example: fabricost show gb200-nvl72\n         fabricost show dgx-h100 --svg --op all_reduce --size 256MiB > dgx-h100.svg");
   runner.add(sub, [options](const Terminal& terminal) {
     if (options->system.empty()) throw RequestError("which machine? fabricost systems lists the names");
+    if (options->svg && options->json) throw RequestError("--svg or --json, not both");
+    if (options->svg) return drawn(*options);
+    if (!options->operation.empty() || !options->size.empty() || !options->nodes.empty() || !options->ranks.empty())
+      throw RequestError("--op, --size, --nodes and --ranks colour a picture: add --svg");
     const System system = load_system(options->system, options->overrides, options->calibration);
     return options->json ? printed(to_json(system)) : terminal.strong_headings(text(system));
   });

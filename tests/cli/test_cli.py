@@ -421,7 +421,8 @@ class Mistakes(Contract):
             (["predict", "all_reduce", "--system", "/no/such/file.yaml", *size], "/no/such/file.yaml"),
             (["predict", "all_reduce", "--system", "/dev/zero", *size], "/dev/zero"),
             (["explain", "all_reduce", *size], "--system"), (["show"], "which machine"), (["show", "gb200-nvl7"], "gb200-nvl72"),
-            (["show", "dgx-h100", "--svg"], "--svg"), (["systems", "--jsn"], "did you mean --json?"), (["completion"], "bash, zsh, fish"),
+            (["show", "dgx-h100", "--svg", "--json"], "--svg"), (["show", "dgx-h100", "--size", "1MiB"], "--svg"),
+            (["systems", "--jsn"], "did you mean --json?"), (["completion"], "bash, zsh, fish"),
             (["completion", "tcsh"], "bash"),
         ]
         for arguments, says in cases:

@@ -1,0 +1,32 @@
+#pragma once
+/// \file models.hpp
+/// Which GPU of data/gpus a topology file's clues mean: its marketing name, PCI id, compute version, NVLink count, cloud instance. Each
+/// answer says what it rests on. Private to the sources.
+
+#include <fabricost/io/topology.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace fabricost::io {
+
+struct ModelGuess {
+  std::string gpu;     ///< name in data/gpus; empty: no clue
+  std::string reason;  ///< what it rests on
+  std::string link{};  ///< scale-up link, where it is not the GPU's own
+};
+
+/// A cloud instance whose topology file gives addresses alone.
+struct CloudInstance {
+  std::string_view name;
+  int gpus = 0, nics = 0;
+  std::string_view gpu, source;
+};
+/// nullptr: none of that name.
+[[nodiscard]] const CloudInstance* cloud_instance(std::string_view name);
+/// The first name of a known instance in a text, or nullptr.
+[[nodiscard]] const CloudInstance* cloud_instance_in(std::string_view text);
+
+[[nodiscard]] ModelGuess guess_model(const Topology& topology);
+
+}  // namespace fabricost::io

@@ -1,0 +1,47 @@
+#pragma once
+/// \file topologies.hpp
+/// Topology files for tests: written ones, and the real ones beside the source tree.
+
+#include "io_points/files.hpp"
+#include "io_points/measurements.hpp"
+
+#include <fabricost/io/topology.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace fabricost::test {
+
+inline Topology topology_in(const std::string& text, const std::string& name = "topo.txt") {
+  const Folder folder;
+  return read_topology(folder.write(name, text));
+}
+
+/// The first fault a text is refused with; an empty one when it is read.
+inline Issue topology_fault(const std::string& text, const std::string& name = "topo.txt") {
+  const Folder folder;
+  try {
+    (void)read_topology(folder.write(name, text));
+  } catch (const SpecError& error) {
+    return error.issues().front();
+  }
+  return {};
+}
+
+/// `nvidia-smi topo -m` of GPUs only. \param cell of a pair, i < j
+template <class Cell>
+std::string gpu_table(int gpus, Cell&& cell, const std::string& blank = "\t") {
+  std::string out;
+  for (int i = 0; i < gpus; ++i) out += fmt::format("{}GPU{}", blank, i);
+  out += blank + "CPU Affinity" + blank + "NUMA Affinity\n";
+  for (int i = 0; i < gpus; ++i) {
+    out += fmt::format("GPU{}", i);
+    for (int j = 0; j < gpus; ++j) out += blank + (i == j ? std::string(" X ") : std::string(cell(std::min(i, j), std::max(i, j))));
+    out += fmt::format("{}{}{}{}\n", blank, i < gpus / 2 ? "0-31" : "32-63", blank, i < gpus / 2 ? 0 : 1);
+  }
+  return out;
+}
+
+}  // namespace fabricost::test
