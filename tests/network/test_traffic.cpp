@@ -118,3 +118,18 @@ TEST_CASE("a refused collective leaves nothing behind for the next") {
   REQUIRE(after.loads.size() == before.loads.size());
   for (std::size_t i = 0; i < after.loads.size(); ++i) CHECK(after.loads[i].bytes == before.loads[i].bytes);
 }
+
+TEST_CASE("rings and trees of a wired domain keep to its wires, in one node and over several") {
+  for (const char* name : {"dgx-1-v100", "dgx-1-p100", "mi300x-8", "frontier"})
+    for (const int nodes : {1, 3}) {
+      INFO(name << ", " << nodes << " nodes");
+      const Topology t = laid_out(name, nodes);
+      TrafficCounter counter{t};
+      for (const Algorithm a : {Algorithm::ring, Algorithm::tree})
+        for (const LinkLoad& l : counter.count(Collective::all_reduce, a, first(t.gpus())).loads) {
+          const LinkKind kind = t.block_of(l.link).kind;
+          REQUIRE(kind != LinkKind::port_up);  // that would be a hop over the host
+          if (nodes == 1) REQUIRE(kind == LinkKind::wire);
+        }
+    }
+}

@@ -86,6 +86,8 @@ class TrafficCounter {
   void in_switch(std::span<const int> ranks, double bytes);
   void bucket(std::span<const int> ranks, Collective collective);
   [[nodiscard]] const std::vector<std::vector<int>>& rings_among(const Group& members);
+  [[nodiscard]] std::size_t channels_of(const Domains& domains);
+  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t most);
 
   const Topology& t_;
   RouteOptions options_;
@@ -142,30 +144,42 @@ inline void TrafficCounter::inner_ring(const Group& members, double bytes) {
   }
 }
 
+/// Channels between domains: one for each rank of a domain, so that every NIC has its own, times the rings of a wired domain.
+inline std::size_t TrafficCounter::channels_of(const Domains& domains) {
+  std::size_t variants = 1;
+  for (const Group& d : domains.members) variants = std::max(variants, rings_among(d).size());
+  return domains.most * variants;
+}
+
+/// The ranks of a domain in the order in which a channel passes them, its own rank last; along wires where wires join them.
+inline TrafficCounter::Group TrafficCounter::ending_with(const Group& members, std::size_t channel, std::size_t most) {
+  const std::size_t g = members.size(), last = channel % g;
+  const auto& rings = rings_among(members);
+  Group order;
+  order.reserve(g);
+  if (rings.empty()) {
+    for (std::size_t i = 1; i <= g; ++i) order.push_back(members[(last + i) % g]);
+    return order;
+  }
+  const int base = t_.domain_of(members[0]) * t_.domain;
+  const auto& cycle = rings[channel / most % rings.size()];
+  const auto cut = static_cast<std::size_t>(std::find(cycle.begin(), cycle.end(), members[last] - base) - cycle.begin());
+  for (std::size_t i = 1; i <= g; ++i) order.push_back(base + cycle[(cut + i) % g]);
+  return order;
+}
+
 inline void TrafficCounter::ring(std::span<const int> ranks, double bytes) {
   const Domains domains = by_domain(ranks);
   if (domains.members.size() == 1) return inner_ring(domains.members[0], bytes);
-  // channel c starts one after place c of each domain and leaves by it, so that every NIC has its channel
-  std::size_t variants = 1;
-  for (const Group& d : domains.members) variants = std::max(variants, rings_among(d).size());
-  const std::size_t channels = domains.most * variants;
-  const double part = bytes / static_cast<double>(channels);
+  const std::size_t channels = channels_of(domains);
   Group order;
   for (std::size_t c = 0; c < channels; ++c) {
     order.clear();
     for (const Group& d : domains.members) {
-      const auto& rings = rings_among(d);
-      const int base = t_.domain_of(d[0]) * t_.domain;
-      const std::size_t g = d.size(), last = c % g;
-      if (rings.empty()) {
-        for (std::size_t i = 1; i <= g; ++i) order.push_back(d[(last + i) % g]);
-      } else {  // a ring cut open after the GPU it leaves by
-        const auto& cycle = rings[c / domains.most % rings.size()];
-        const auto cut = static_cast<std::size_t>(std::find(cycle.begin(), cycle.end(), d[last] - base) - cycle.begin());
-        for (std::size_t i = 1; i <= g; ++i) order.push_back(base + cycle[(cut + i) % g]);
-      }
+      const Group part = ending_with(d, c, domains.most);
+      order.insert(order.end(), part.begin(), part.end());
     }
-    for (std::size_t i = 0; i < order.size(); ++i) send(order[i], order[(i + 1) % order.size()], part);
+    for (std::size_t i = 0; i < order.size(); ++i) send(order[i], order[(i + 1) % order.size()], bytes / static_cast<double>(channels));
   }
 }
 
@@ -176,14 +190,16 @@ inline void TrafficCounter::tree(const Domains& domains, Collective collective, 
     if (up) send(child, parent, bytes);
     if (down) send(parent, child, bytes);
   };
-  const std::size_t channels = domains.most;
+  const std::size_t channels = channels_of(domains);
   const double part = 1 / static_cast<double>(channels);
   const std::size_t N = domains.members.size();
+  Group heads(N);  // of the chains, which meet in the trees
   for (std::size_t c = 0; c < channels; ++c) {
-    const auto place = [&](std::size_t d, std::size_t i) { return domains.members[d][(c + i) % domains.members[d].size()]; };
-    if (!switched_inside)
-      for (std::size_t d = 0; d < N; ++d)
-        for (std::size_t i = 1; i < domains.members[d].size(); ++i) both(place(d, i), place(d, i - 1), part);
+    for (std::size_t d = 0; d < N; ++d) {
+      const Group chain = ending_with(domains.members[d], c, domains.most);
+      heads[d] = chain.back();
+      for (std::size_t i = 1; i < chain.size() && !switched_inside; ++i) both(chain[i - 1], chain[i], part);
+    }
     for (int which = 0; which < 2 && N > 1; ++which) {
       // the second tree is the first mirrored, or shifted by one where mirroring would leave a domain interior twice
       const auto node = [&](std::size_t r) { return which == 0 ? r : N % 2 == 0 ? N - 1 - r : (r + 1) % N; };
@@ -191,7 +207,7 @@ inline void TrafficCounter::tree(const Domains& domains, Collective collective, 
         const std::size_t low = r & (~r + 1);
         std::size_t parent = (r ^ low) | (low << 1);
         if (parent >= N) parent = r ^ low;
-        both(place(node(r), 0), place(node(parent), 0), part / 2);
+        both(heads[node(r)], heads[node(parent)], part / 2);
       }
     }
   }
