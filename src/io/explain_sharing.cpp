@@ -6,12 +6,14 @@
 #include "text_table.hpp"
 
 #include <fabricost/io/quantity_text.hpp>
+#include <fabricost/network/layout.hpp>
+#include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
 
 namespace fabricost::detail {
 namespace {
@@ -79,10 +81,10 @@ std::string tell_sharing(const Story& story) {
   for (const LinkLoad& l : traffic.loads) {
     const LinkBlock& b = t.block_of(l.link);
     const bool tapered = b.kind == LinkKind::tier_up && t.levels[static_cast<std::size_t>(b.level)].taper > 1;
-    const std::size_t sort = b.kind == LinkKind::nic_out                                          ? 0
+    const std::size_t sort = b.kind == LinkKind::nic_out                                    ? 0
                              : b.kind == LinkKind::port_up || b.kind == LinkKind::port_down ? 1
-                             : tapered                                                         ? 2
-                                                                                               : busiest.size();
+                             : tapered                                                      ? 2
+                                                                                            : busiest.size();
     if (sort == busiest.size()) continue;
     const double seconds = l.bytes * story.bytes() / t.capacity(l.link);
     if (busiest[sort].link < 0 || seconds > busiest[sort].seconds * (1 + 1e-9)) busiest[sort] = {l.link, seconds, l.bytes};
@@ -92,9 +94,10 @@ std::string tell_sharing(const Story& story) {
     if (one.link < 0) continue;
     const std::vector<int> users = users_of(t, one.link, gpus);
     if (users.size() < 2) continue;
-    out += wrapped("  ", fmt::format("Shared: {}, {:.4g} GB/s, by {}. {} puts {:.4g} S = {} on it, {} at that rate.", name_of(t, one.link),
-                                     t.capacity(one.link) / 1e9, gpus_text(users), label(story.prediction.ran), one.bytes,
-                                     size_text(Bytes::from_value(std::round(one.bytes * story.bytes()))), time_text(Time::from_value(one.seconds))));
+    out += wrapped(
+        "  ", fmt::format("Shared: {}, {:.4g} GB/s, by {}. {} puts {:.4g} S = {} on it, {} at that rate.", name_of(t, one.link),
+                          t.capacity(one.link) / 1e9, gpus_text(users), label(story.prediction.ran), one.bytes,
+                          size_text(Bytes::from_value(std::round(one.bytes * story.bytes()))), time_text(Time::from_value(one.seconds))));
   }
   return out;
 }

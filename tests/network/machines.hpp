@@ -3,6 +3,8 @@
 /// Shipped machines laid out link by link, and what tests ask of them.
 
 #include <fabricost/io/load.hpp>
+#include <fabricost/network/layout.hpp>
+#include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
 
 #include <numeric>

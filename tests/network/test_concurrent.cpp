@@ -3,17 +3,19 @@
 
 #include "../catch.hpp"
 #include "../support/message_of.hpp"
+#include "clock.hpp"
 #include "machines.hpp"
 
 #include <fabricost/predict/predict.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <random>
 
 using namespace fabricost;
 using machines::first;
 using machines::laid_out;
+using machines::patience;
+using machines::processor_seconds;
 
 namespace {
 
@@ -65,8 +67,9 @@ TEST_CASE("two GPUs below one x16: alone each has it, together half") {
 
 TEST_CASE("an all-reduce beside an all-to-all halves with it on NVLink, and gives way by weight") {
   const Topology t = laid_out("dgx-h100");
-  std::vector<ConcurrentCollective> both{{.name = "gradients", .ranks = first(8)},
-                                         {.name = "tokens", .collective = Collective::all_to_all, .algorithm = Algorithm::direct, .ranks = first(8)}};
+  std::vector<ConcurrentCollective> both{
+      {.name = "gradients", .ranks = first(8)},
+      {.name = "tokens", .collective = Collective::all_to_all, .algorithm = Algorithm::direct, .ranks = first(8)}};
   Contention c = contention(t, both);
   CHECK(c.outcomes[0].alone == Approx(450e9 / 1.75));
   CHECK(c.outcomes[1].alone == Approx(450e9 / 0.875));
@@ -97,7 +100,8 @@ TEST_CASE("one that is held up elsewhere leaves its part of the shared link to t
 TEST_CASE("8 senders to one NIC: an eighth of the port each") {
   const Topology t = laid_out("superpod-h100", 16);
   std::vector<ConcurrentCollective> senders;
-  for (int node = 1; node <= 8; ++node) senders.push_back({.name = "node " + std::to_string(node), .collective = Collective::send_recv, .ranks = {8 * node, 0}});
+  for (int node = 1; node <= 8; ++node)
+    senders.push_back({.name = "node " + std::to_string(node), .collective = Collective::send_recv, .ranks = {8 * node, 0}});
   const Contention c = contention(t, senders);
   for (std::size_t i = 0; i < senders.size(); ++i) {
     CHECK(c.outcomes[i].shared == Approx(incast_rate(50e9, 8, 50e9)));
@@ -133,7 +137,9 @@ TEST_CASE("concurrency properties on random groups: never faster than alone, ord
         std::sort(pool.begin(), pool.end());
         const bool exchange = random() % 3 == 0;
         all.push_back({.collective = exchange ? Collective::all_to_all : Collective::all_reduce,
-                       .algorithm = exchange ? Algorithm::direct : random() % 2 == 0 ? Algorithm::tree : Algorithm::ring,
+                       .algorithm = exchange            ? Algorithm::direct
+                                    : random() % 2 == 0 ? Algorithm::tree
+                                                        : Algorithm::ring,
                        .ranks = pool});
       }
       const Contention c = contention(t, all);
@@ -163,7 +169,8 @@ TEST_CASE("only the transfer of a prediction is slowed down") {
 
 TEST_CASE("what cannot run at once is refused with the collective's name") {
   const Topology t = laid_out("dgx-h100");
-  const std::vector<ConcurrentCollective> off{{.ranks = first(8)}, {.name = "too far", .ranks = {0, 99}}}, weightless{{.name = "none", .ranks = {0, 1}, .weight = 0}};
+  const std::vector<ConcurrentCollective> off{{.ranks = first(8)}, {.name = "too far", .ranks = {0, 99}}},
+      weightless{{.name = "none", .ranks = {0, 1}, .weight = 0}};
   CHECK(support::contains(support::message_of([&] { return contention(t, off); }), "too far: dgx-h100: GPU 99 of 0 to 7"));
   CHECK(support::contains(support::message_of([&] { return contention(t, weightless); }), "none: a weight"));
   CHECK(support::contains(support::message_of([] { return strided_groups(16, 3, 2); }), "16 GPUs do not divide"));
@@ -172,7 +179,7 @@ TEST_CASE("what cannot run at once is refused with the collective's name") {
   CHECK(sharing_text(contention(t, idle), idle, 0).empty());
 }
 
-TEST_CASE("2,048 rings on 16,384 GPUs below three network levels are shared out in under 50 ms") {
+TEST_CASE("2,048 rings on 16,384 GPUs below three network levels are shared out in under 50 ms of one processor") {
   const Topology t = laid_out("meta-24k-roce", 2048);
   REQUIRE(t.gpus() == 16384);
   for (const int stride : {1, 8, 2048}) {  // inside a node; over 8 nodes; each member in another pod or far off
@@ -181,9 +188,9 @@ TEST_CASE("2,048 rings on 16,384 GPUs below three network levels are shared out 
     double best = 1e9;
     Contention c;
     for (int i = 0; i < 3; ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const double start = processor_seconds();
       c = contention(t, all);
-      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      best = std::min(best, processor_seconds() - start);
     }
     double worst = 1;
     std::size_t which = 0;
@@ -194,6 +201,6 @@ TEST_CASE("2,048 rings on 16,384 GPUs below three network levels are shared out 
       }
     std::printf("2,048 rings of 8 at a stride of %d: %.1f ms, slowed down at most %.2f: %s\n", stride, 1e3 * best, worst,
                 sharing_text(c, all, which).c_str());
-    CHECK(best < 0.050);
+    CHECK(best < 0.050 * patience);
   }
 }

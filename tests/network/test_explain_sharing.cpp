@@ -42,7 +42,8 @@ TEST_CASE("explain names the tapered tier and how many share it") {
 TEST_CASE("explain says nothing of sharing where every GPU has its own way") {
   for (const int nodes : {1, 4}) CHECK_FALSE(support::contains(told("dgx-h100", over(Collective::all_reduce, nodes)), "Shared:"));
   CHECK_FALSE(support::contains(told("meta-24k-roce", over(Collective::all_to_all, 384)), "Shared:"));  // one pod
-  CHECK_FALSE(support::contains(told("dgx-h100", {.collective = Collective::send_recv, .bytes = units::MiB(1), .path = Path::gpu_host}), "Shared:"));
+  CHECK_FALSE(support::contains(told("dgx-h100", {.collective = Collective::send_recv, .bytes = units::MiB(1), .path = Path::gpu_host}),
+                                "Shared:"));
 }
 
 TEST_CASE("explain still answers for machines no link list can be made of") {

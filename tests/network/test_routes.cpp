@@ -23,7 +23,8 @@ TEST_CASE("the hybrid cube mesh uses its wires, and the host where there is none
   CHECK(way(t, 0, 3) == Names{"nvlink from GPU 0 to GPU 3"});
   CHECK(t.capacity(route(t, 0, 3)[0].link) == 50e9);  // a double link
   CHECK(t.capacity(route(t, 0, 1)[0].link) == 25e9);
-  CHECK(way(t, 0, 5) == Names{"pcie of GPU 0 (up)", "pcie port of GPUs 0 and 1 (up)", "pcie of GPU 5 (down)", "pcie port of GPUs 4 and 5 (down)"});
+  CHECK(way(t, 0, 5) ==
+        Names{"pcie of GPU 0 (up)", "pcie port of GPUs 0 and 1 (up)", "pcie of GPU 5 (down)", "pcie port of GPUs 4 and 5 (down)"});
 }
 
 TEST_CASE("a torus goes the shorter way round, dimension by dimension, both ways when it is equally far") {
@@ -135,7 +136,8 @@ TEST_CASE("on every shipped machine every way starts at the sender, ends at the 
     if (system.tier(TierRole::nic) == nullptr && system.domain < 2) continue;
     const Topology t = topology_of(system);
     for (int i = 0; i < 50; ++i) {
-      const int a = static_cast<int>(random() % static_cast<unsigned>(t.gpus())), b = static_cast<int>(random() % static_cast<unsigned>(t.gpus()));
+      const int a = static_cast<int>(random() % static_cast<unsigned>(t.gpus())),
+                b = static_cast<int>(random() % static_cast<unsigned>(t.gpus()));
       if (a == b || (t.domain_of(a) != t.domain_of(b) && t.nic_out < 0)) continue;
       std::map<LinkKind, double> through;
       for (const LinkUse& use : route(t, a, b)) {

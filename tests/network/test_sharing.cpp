@@ -95,7 +95,8 @@ std::vector<double> by_trial(const Case& c) {
 
 TEST_CASE("two flows halve a link, and what one cannot use the other gets") {
   // the textbook line: A-B carries flows 0 and 1, B-C flows 0 and 2; B-C is wider
-  const Case c{{10, 30}, {{{0, 1}, {1, 1}}, {{0, 1}}, {{1, 1}}}, {1, 1, 1}, std::vector<double>(3, std::numeric_limits<double>::infinity())};
+  const Case c{
+      {10, 30}, {{{0, 1}, {1, 1}}, {{0, 1}}, {{1, 1}}}, {1, 1, 1}, std::vector<double>(3, std::numeric_limits<double>::infinity())};
   const Sharing s = c.share();
   CHECK(s.rates == std::vector<double>{5, 5, 25});
   CHECK(s.bottlenecks == std::vector<int>{0, 0, 1});

@@ -32,12 +32,22 @@ TEST_CASE("an exchange counted by groups loads every link as its messages sent o
   std::vector<int> every_third, odd{1, 2, 9, 12, 17, 40, 63}, trays;
   for (int i = 0; i < 64; i += 3) every_third.push_back(i);
   for (int i = 0; i < 160; i += 2) trays.push_back(i);
-  for (const Where& w : {Where{"dgx-h100", 1, first(8)}, {"superpod-h100", 40, {0, 9, 300, 301, 302, 17}}, {"superpod-h100", 8, first(64)},
-                         {"superpod-h100", 8, odd}, {"dgx-1-v100", 2, first(16)}, {"tpu-v5p-cube", 16, every_third}, {"mi300x-8", 4, first(32)},
-                         {"superpod-gb200", 40, trays}, {"aws-p5", 3, first(24)}, {"l40s-pcie", 1, first(8)}, {"frontier", 300, {0, 5, 900, 1100, 2300, 2399}},
-                         {"meta-24k-roce", 800, {0, 1, 8, 16, 17, 3071, 3072, 3073, 6143, 6399}}, {"dgx-a100", 2, first(16)}}) {
+  for (const Where& w : {Where{"dgx-h100", 1, first(8)},
+                         {"superpod-h100", 40, {0, 9, 300, 301, 302, 17}},
+                         {"superpod-h100", 8, first(64)},
+                         {"superpod-h100", 8, odd},
+                         {"dgx-1-v100", 2, first(16)},
+                         {"tpu-v5p-cube", 16, every_third},
+                         {"mi300x-8", 4, first(32)},
+                         {"superpod-gb200", 40, trays},
+                         {"aws-p5", 3, first(24)},
+                         {"l40s-pcie", 1, first(8)},
+                         {"frontier", 300, {0, 5, 900, 1100, 2300, 2399}},
+                         {"meta-24k-roce", 800, {0, 1, 8, 16, 17, 3071, 3072, 3073, 6143, 6399}},
+                         {"dgx-a100", 2, first(16)}}) {
     const Topology t = laid_out(w.name, w.nodes);
-    for (const RouteOptions& options : {RouteOptions{}, RouteOptions{.relay_on_rails = false, .adaptive = false}, RouteOptions{.detoured = 0.5}}) {
+    for (const RouteOptions& options :
+         {RouteOptions{}, RouteOptions{.relay_on_rails = false, .adaptive = false}, RouteOptions{.detoured = 0.5}}) {
       INFO(w.name << " " << w.ranks.size() << " ranks, relayed " << options.relay_on_rails << ", adaptive " << options.adaptive);
       std::map<int, double> wanted = one_by_one(t, w.ranks, options);
       const Traffic traffic = TrafficCounter{t, options}.count(Collective::all_to_all, Algorithm::direct, w.ranks);
@@ -73,7 +83,8 @@ TEST_CASE("what leaves a domain is what the schedules say leaves it") {
     for (int node = 0; node < nodes; ++node) {
       double out = 0;
       for (const LinkLoad& l : counter.count(Collective::all_reduce, Algorithm::tree, ranks).loads)
-        if (t.block_of(l.link).kind == LinkKind::nic_out && (l.link - t.blocks[static_cast<std::size_t>(t.nic_out)].first) / 8 == node) out += l.bytes;
+        if (t.block_of(l.link).kind == LinkKind::nic_out && (l.link - t.blocks[static_cast<std::size_t>(t.nic_out)].first) / 8 == node)
+          out += l.bytes;
       CHECK(out <= tree_schedule(Collective::all_reduce, levels).bytes(1) + 1e-9);
     }
   }
@@ -108,12 +119,17 @@ TEST_CASE("a refused collective leaves nothing behind for the next") {
   TrafficCounter counter{t};
   const std::vector<int> six = first(6);
   const Traffic before = counter.count(Collective::all_reduce, Algorithm::ring, first(8));
-  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::halving_doubling, six); }), "power of two"));
-  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::nvls, six); }), "joined by switches"));
-  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::pat, six); }), "pat has no routes here; take ring"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::halving_doubling, six); }),
+                          "power of two"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::nvls, six); }),
+                          "joined by switches"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::pat, six); }),
+                          "pat has no routes here; take ring"));
   const std::vector<int> twice{0, 1, 1}, off{0, 8};
-  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, twice); }), "GPU 1 is named twice"));
-  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, off); }), "GPU 8 of 0 to 7"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, twice); }),
+                          "GPU 1 is named twice"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, off); }),
+                          "GPU 8 of 0 to 7"));
   const Traffic after = counter.count(Collective::all_reduce, Algorithm::ring, first(8));
   REQUIRE(after.loads.size() == before.loads.size());
   for (std::size_t i = 0; i < after.loads.size(); ++i) CHECK(after.loads[i].bytes == before.loads[i].bytes);

@@ -7,6 +7,8 @@
 
 #include <fabricost/io/load.hpp>
 
+#include <cstdio>
+
 using namespace fabricost;
 
 namespace {
@@ -21,7 +23,8 @@ TEST_CASE("DGX-2: host memory feeds 16 GPUs over four ports, direct storage over
   CHECK(bounce.bottleneck == "port to the host");
   CHECK(direct.bottleneck == "pcie");
   CHECK(direct.rate / bounce.rate == Approx(4));
-  // NVIDIA: "limited to 50 GB/s", "nearly 200 GB/s" (developer.nvidia.com/blog/gpudirect-storage): what moved in practice, 87 % of the links
+  // NVIDIA: "limited to 50 GB/s", "nearly 200 GB/s" (developer.nvidia.com/blog/gpudirect-storage): what moved in practice, 87 % of the
+  // links
   CHECK(50e9 / bounce.rate == Approx(0.87).margin(0.03));
   CHECK(200e9 / direct.rate == Approx(0.87).margin(0.03));
 }
@@ -93,7 +96,7 @@ TEST_CASE("a load goes there and back, a store one way, and a window bounds both
   CHECK(load.rate == Approx(warp_window / load.start));
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(load_store_line(s, {.window = inf}).rate == Approx(450e9));
-  CHECK(load_store_line(load_system("mi300x-8"), {.window = inf}).rate == Approx(64e9));      // one link between two
+  CHECK(load_store_line(load_system("mi300x-8"), {.window = inf}).rate == Approx(64e9));  // one link between two
   CHECK(load_store_line(load_system("tpu-v5p-cube"), {.window = inf}).rate == Approx(100e9));
   const TransferLine far = load_store_line(load_system("tpu-v5p-cube"), {.window = inf, .hops = 6});
   CHECK(far.start == Approx(12e-6));  // the far corner of a 4 x 4 x 4 torus, there and back
@@ -106,6 +109,8 @@ TEST_CASE("64 B to 64 KiB: loads win small, RDMA wins from the crossover on, a w
     const TransferLine rdma = rdma_line(s), warp = load_store_line(s, {.load = false}), all = load_store_line(s, {.window = 1e9});
     const double meet = crossover(warp, rdma);
     INFO(name << ": one warp's stores meet RDMA at " << meet << " B");
+    std::printf("%s: one warp's stores are faster than RDMA up to %.0f B, its loads up to %.0f B\n", name.c_str(), meet,
+                crossover(load_store_line(s), rdma));
     CHECK(meet > 64);
     CHECK(meet < 65536);
     CHECK(warp(meet) == Approx(rdma(meet)));

@@ -74,9 +74,9 @@ inline void check_balls(double flows, double paths) {
 
 }  // namespace detail
 
-/// E[max]: flows on the fullest of `paths` equal links when `flows` are hashed on them. Exact for whole numbers up to f p = 4,096 with f <= 256;
-/// beyond that from independent Poisson links (1 % off at f = p = 64), above a mean of 200 flows a link the bound below.
-/// \throws RequestError for a negative number of flows or less than one path
+/// E[max]: flows on the fullest of `paths` equal links when `flows` are hashed on them. Exact for whole numbers up to f p = 4,096 with f <=
+/// 256; beyond that from independent Poisson links (1 % off at f = p = 64), above a mean of 200 flows a link the bound below. \throws
+/// RequestError for a negative number of flows or less than one path
 [[nodiscard]] inline double expected_max_load(double flows, double paths);
 
 /// What the maximum approaches for many links (Raab & Steger, "Balls into Bins: A Simple and Tight Analysis", RANDOM 1998):
@@ -130,8 +130,8 @@ inline double expected_max_load(double flows, double paths) {
 /// What a generation of InfiniBand switches can aggregate (NVIDIA SHARP Rev 3.13.0, "General Information", device capabilities).
 struct SharpLimits {
   std::string_view switches;
-  int low_latency_trees = 0;  ///< in a subnet
-  int streaming_trees = 0;    ///< in a subnet
+  int low_latency_trees = 0;           ///< in a subnet
+  int streaming_trees = 0;             ///< in a subnet
   bool one_stream_per_switch = false;  ///< else one active streaming tree per port
 };
 inline constexpr std::array<SharpLimits, 2> sharp_limits{{{"quantum", 63, 63, true}, {"quantum-2", 511, 511, false}}};
@@ -146,7 +146,8 @@ inline constexpr int sharp_jobs_per_hca = 1;
 [[nodiscard]] inline int sharp_turns(std::string_view switches, int jobs, int per_port) {
   for (const SharpLimits& s : sharp_limits) {
     if (s.switches != switches) continue;
-    if (jobs < 1 || per_port < 1 || per_port > jobs) throw RequestError("SHARP jobs must be at least 1, those on one port no more than all");
+    if (jobs < 1 || per_port < 1 || per_port > jobs)
+      throw RequestError("SHARP jobs must be at least 1, those on one port no more than all");
     if (jobs > s.streaming_trees)
       throw RequestError(std::to_string(jobs) + " streaming SHARP jobs; a subnet of " + std::string{switches} + " has trees for " +
                          std::to_string(s.streaming_trees));

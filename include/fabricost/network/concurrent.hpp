@@ -17,6 +17,8 @@
 /// frees its links for the others, which is not followed; the slow-down holds while all run.
 
 #include <fabricost/network/balance.hpp>
+#include <fabricost/network/layout.hpp>
+#include <fabricost/network/link_names.hpp>
 #include <fabricost/network/sharing.hpp>
 #include <fabricost/network/traffic.hpp>
 #include <fabricost/predict/prediction.hpp>
@@ -32,11 +34,11 @@ namespace fabricost {
 
 /// One of the collectives that run at once.
 struct ConcurrentCollective {
-  std::string name{};                                ///< for people; "" becomes its place in the list
+  std::string name{};  ///< for people; "" becomes its place in the list
   Collective collective = Collective::all_reduce;
   Algorithm algorithm = Algorithm::ring;
-  std::vector<int> ranks{};                          ///< GPUs, numbered through the machine, in ring order
-  double weight = 1;                                 ///< its part of a link it shares; 2 for twice as many connections
+  std::vector<int> ranks{};  ///< GPUs, numbered through the machine, in ring order
+  double weight = 1;         ///< its part of a link it shares; 2 for twice as many connections
 };
 
 struct ConcurrentOptions {
@@ -48,15 +50,15 @@ struct ConcurrentOptions {
 struct ContendedLink {
   int link = 0;
   std::string name;
-  double capacity = 0;        ///< bytes per second, one way, after collisions
-  double load = 0;            ///< what all of them put on it
-  std::vector<int> sharers;   ///< collectives that cross it, by place in the list
+  double capacity = 0;       ///< bytes per second, one way, after collisions
+  double load = 0;           ///< what all of them put on it
+  std::vector<int> sharers;  ///< collectives that cross it, by place in the list
 };
 
 struct ConcurrentOutcome {
-  double alone = 0;       ///< bytes of its size per second with nobody else: its algorithm bandwidth, latency left out
-  double shared = 0;      ///< the same beside the others
-  int bottleneck = -1;    ///< in Contention::links; -1 for a collective that moves nothing
+  double alone = 0;     ///< bytes of its size per second with nobody else: its algorithm bandwidth, latency left out
+  double shared = 0;    ///< the same beside the others
+  int bottleneck = -1;  ///< in Contention::links; -1 for a collective that moves nothing
   [[nodiscard]] double slow_down() const { return shared > 0 ? alone / shared : 1; }
 };
 
@@ -70,7 +72,8 @@ struct Contention {
 /// \throws RequestError when they do not divide
 [[nodiscard]] inline std::vector<std::vector<int>> strided_groups(int count, int size, int stride) {
   if (count < 1 || size < 1 || stride < 1 || static_cast<long long>(size) * stride > count || count % (size * stride) != 0)
-    throw RequestError(std::to_string(count) + " GPUs do not divide into groups of " + std::to_string(size) + " at a stride of " + std::to_string(stride));
+    throw RequestError(std::to_string(count) + " GPUs do not divide into groups of " + std::to_string(size) + " at a stride of " +
+                       std::to_string(stride));
   std::vector<std::vector<int>> out;
   for (int block = 0; block < count; block += size * stride)
     for (int offset = 0; offset < stride; ++offset) {
@@ -109,9 +112,10 @@ namespace detail {
 }  // namespace detail
 
 /// How fast each of `collectives` runs on `machine` while all of them do.
-/// Linear in the links they load, times the logarithm of their number: 2,048 rings of 8 on 16,384 GPUs take 13 to 30 ms.
+/// Linear in the links they load, times the logarithm of their number: 2,048 rings of 8 on 16,384 GPUs take 6 to 13 ms of one processor.
 /// \throws RequestError as TrafficCounter::count and share_max_min, with the collective's name
-[[nodiscard]] inline Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives, const ConcurrentOptions& options = {}) {
+[[nodiscard]] inline Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
+                                           const ConcurrentOptions& options = {}) {
   TrafficCounter counter{machine, options.routes};
   std::vector<Traffic> traffic;
   traffic.reserve(collectives.size());
@@ -155,7 +159,8 @@ namespace detail {
     const auto [at, fresh] = place.try_emplace(link, static_cast<int>(out.links.size()));
     if (fresh) {
       const auto l = static_cast<std::size_t>(link);
-      out.links.push_back({.link = link, .name = name_of(machine, link), .capacity = capacities[l], .load = sharing.loads[l], .sharers = {}});
+      out.links.push_back(
+          {.link = link, .name = name_of(machine, link), .capacity = capacities[l], .load = sharing.loads[l], .sharers = {}});
     }
     ConcurrentOutcome& one = out.outcomes[whose[f]];
     one.shared = std::min(one.alone, sharing.rates[f] / traffic[whose[f]].sent_by_rank);
@@ -165,13 +170,15 @@ namespace detail {
   for (const auto& [link, at] : place) index[static_cast<std::size_t>(link)] = at;
   for (std::size_t f = 0; f < flows.size(); ++f)
     for (const LinkUse& use : flows[f].uses)
-      if (const int at = index[static_cast<std::size_t>(use.link)]; at >= 0) out.links[static_cast<std::size_t>(at)].sharers.push_back(static_cast<int>(whose[f]));
+      if (const int at = index[static_cast<std::size_t>(use.link)]; at >= 0)
+        out.links[static_cast<std::size_t>(at)].sharers.push_back(static_cast<int>(whose[f]));
   return out;
 }
 
 /// Who shares the link that holds collective `which` up, in words: "nic 0 of node 0 (out), shared by a and b". Up to four names.
 /// \throws nothing; "" for a collective that moves nothing
-[[nodiscard]] inline std::string sharing_text(const Contention& contention, std::span<const ConcurrentCollective> collectives, std::size_t which) {
+[[nodiscard]] inline std::string sharing_text(const Contention& contention, std::span<const ConcurrentCollective> collectives,
+                                              std::size_t which) {
   const int at = contention.outcomes[which].bottleneck;
   if (at < 0) return "";
   const ContendedLink& link = contention.links[static_cast<std::size_t>(at)];

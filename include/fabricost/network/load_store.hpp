@@ -22,7 +22,8 @@
 
 namespace fabricost {
 
-/// 32 lanes of a warp with four 16-byte accesses each under way. Assumed: nobody's figure; what a kernel keeps in flight is its author's choice.
+/// 32 lanes of a warp with four 16-byte accesses each under way. Assumed: nobody's figure; what a kernel keeps in flight is its author's
+/// choice.
 inline constexpr double warp_window = 32 * 16 * 4;
 
 /// A line: seconds of s bytes = start + s / rate.
@@ -33,9 +34,9 @@ struct TransferLine {
 };
 
 struct LoadStore {
-  bool load = true;               ///< a load waits for the data to come back, a store does not
-  double window = warp_window;    ///< bytes in flight; infinity for a DMA engine
-  int hops = 0;                   ///< between the two; 0: as the tier says, for a torus its neighbours
+  bool load = true;             ///< a load waits for the data to come back, a store does not
+  double window = warp_window;  ///< bytes in flight; infinity for a DMA engine
+  int hops = 0;                 ///< between the two; 0: as the tier says, for a torus its neighbours
 };
 
 /// Loads or stores over a machine's scale-up tier: l its latency of a hop, B e its one-way rate after packet headers (to one peer:
@@ -44,14 +45,17 @@ struct LoadStore {
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr) throw RequestError(system.name + ": no scale-up tier to load or store over");
   if (!(tier->latency.value.value() > 0))
-    throw RequestError(system.name + ": tier " + tier->name.c_str() + " has no latency; give it one (--set " + tier->name.c_str() + ".latency=...)");
+    throw RequestError(system.name + ": tier " + tier->name.c_str() + " has no latency; give it one (--set " + tier->name.c_str() +
+                       ".latency=...)");
   if (!(access.window > 0)) throw RequestError("bytes in flight must be above zero");
   if (access.hops < 0) throw RequestError("hops must not be negative");
   const double one_way = tier->latency.value.value() * (access.hops > 0 ? access.hops : 1);  // a switched tier's latency is end to end
   double rate = tier->bandwidth.value.value();
   switch (tier->kind) {
     case TierKind::full_mesh: rate /= std::max(1, tier->endpoints - 1); break;
-    case TierKind::torus: rate = tier->link_bandwidth.value() * tier->links / std::max(2.0, 2.0 * static_cast<double>(tier->dims.size())); break;
+    case TierKind::torus:
+      rate = tier->link_bandwidth.value() * tier->links / std::max(2.0, 2.0 * static_cast<double>(tier->dims.size()));
+      break;
     case TierKind::ring: rate /= 2; break;
     case TierKind::mesh_graph: rate = tier->link_bandwidth.value(); break;
     default: break;
@@ -72,8 +76,8 @@ struct LoadStore {
 
 /// The size from which `second` is faster than `first`: infinity where it never is, 0 where it always is.
 [[nodiscard]] inline double crossover(const TransferLine& first, const TransferLine& second) {
-  const double later = second.start - first.start;         // what the second loses at the start
-  const double gain = 1 / first.rate - 1 / second.rate;    // and wins by the byte
+  const double later = second.start - first.start;       // what the second loses at the start
+  const double gain = 1 / first.rate - 1 / second.rate;  // and wins by the byte
   if (gain <= 0) return later < 0 ? 0 : std::numeric_limits<double>::infinity();
   return std::max(0.0, later / gain);
 }

@@ -14,9 +14,13 @@
 /// balance.hpp. Dragonflies send minimally (one wire between two groups) or adaptively: over all wires of a group, a share
 /// `detoured` of the packets crossing a third group (Valiant; Kim, Dally, Scott, Abts, ISCA 2008: two global hops, not one).
 
+#include <fabricost/error.hpp>
 #include <fabricost/network/topology.hpp>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
 #include <vector>
 
 namespace fabricost {
@@ -158,14 +162,14 @@ void nic_leg(const Topology& t, int gpu, bool out, double part, const Sink& sink
   if (!t.gpu_direct && below_switch && t.port_up >= 0)  // from host memory back down to the NIC, or up from it
     sink(t.link(out ? t.port_down : t.port_up, port_of(t, gpu)), part);
   const int ways = (t.nics + t.nic_group - 1) / t.nic_group;
-  for_nics(t, gpu, [&](int n, double share) {
-    sink(t.link(out ? t.nic_out : t.nic_in, t.node_of(gpu) * ways + n / t.nic_group), part * share);
-  });
+  for_nics(t, gpu,
+           [&](int n, double share) { sink(t.link(out ? t.nic_out : t.nic_in, t.node_of(gpu) * ways + n / t.nic_group), part * share); });
 }
 
 /// From node to node, above the NICs. `gpu`: whose NICs, and so which rails.
 template <class Sink>
-void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, int to_gpu, double part, const RouteOptions& options, const Sink& sink) {
+void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, int to_gpu, double part, const RouteOptions& options,
+                 const Sink& sink) {
   for (const NetworkLevel& level : t.levels) {
     const int a = from_node / level.span, b = to_node / level.span;
     if (a == b) return;

@@ -30,14 +30,14 @@ namespace fabricost {
 /// One flow: the links it crosses and how much of its rate each carries.
 struct Flow {
   std::span<const LinkUse> uses;
-  double weight = 1;                                         ///< its part against others', above 0
-  double limit = std::numeric_limits<double>::infinity();    ///< bytes per second it could use at most
+  double weight = 1;                                       ///< its part against others', above 0
+  double limit = std::numeric_limits<double>::infinity();  ///< bytes per second it could use at most
 };
 
 struct Sharing {
-  std::vector<double> rates;      ///< bytes per second of each flow
-  std::vector<int> bottlenecks;   ///< the link each stopped at; -1: at its own limit
-  std::vector<double> loads;      ///< bytes per second on each link
+  std::vector<double> rates;     ///< bytes per second of each flow
+  std::vector<int> bottlenecks;  ///< the link each stopped at; -1: at its own limit
+  std::vector<double> loads;     ///< bytes per second on each link
 
   /// Flows that cross a link, by index. Linear in the flows' links.
   [[nodiscard]] static std::vector<int> sharers(std::span<const Flow> flows, int link) {
@@ -81,7 +81,9 @@ class Filling {
  public:
   Filling(std::span<const double> capacities, std::span<const Flow> flows) : capacities_(capacities), flows_(flows) {
     const std::size_t links = capacities.size();
-    out_ = {.rates = std::vector<double>(flows.size(), 0), .bottlenecks = std::vector<int>(flows.size(), -1), .loads = std::vector<double>(links, 0)};
+    out_ = {.rates = std::vector<double>(flows.size(), 0),
+            .bottlenecks = std::vector<int>(flows.size(), -1),
+            .loads = std::vector<double>(links, 0)};
     rising_.assign(links, 0);
     first_.assign(links + 1, 0);
     for (const Flow& flow : flows)
@@ -106,7 +108,8 @@ class Filling {
     std::vector<std::pair<double, int>> start;
     for (std::size_t l = 0; l < capacities_.size(); ++l)
       if (rising_[l] > 0) start.emplace_back(level(l), static_cast<int>(l));
-    std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> next(std::greater<>{}, std::move(start));
+    std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> next(std::greater<>{},
+                                                                                                          std::move(start));
     std::size_t limit = 0;
     while (!next.empty()) {
       const auto [t, l] = next.top();
@@ -156,9 +159,9 @@ class Filling {
   std::span<const double> capacities_;
   std::span<const Flow> flows_;
   Sharing out_;
-  std::vector<double> rising_;       // sum of share x weight of the flows still rising
-  std::vector<int> unsettled_;       // uses by flows still rising
-  std::vector<int> first_, users_;   // flows of a link, from first_[l] to first_[l + 1]
+  std::vector<double> rising_;      // sum of share x weight of the flows still rising
+  std::vector<int> unsettled_;      // uses by flows still rising
+  std::vector<int> first_, users_;  // flows of a link, from first_[l] to first_[l + 1]
   std::vector<bool> settled_;
 };
 

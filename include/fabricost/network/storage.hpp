@@ -8,8 +8,8 @@
 ///
 /// Chunks follow one another, so the slowest part sets the rate and a first chunk's way is in `latency`. Where `shared_by` GPUs hang on
 /// one port to the processor, those ports are the difference: on a DGX-2 four x16 ports feed 16 GPUs, so host memory gives about
-/// 50 GB/s while drives and NICs below the switches reach nearly 200 (developer.nvidia.com/blog/gpudirect-storage). A device that is not below
-/// the GPUs' switches passes the ports on the direct way too.
+/// 50 GB/s while drives and NICs below the switches reach nearly 200 (developer.nvidia.com/blog/gpudirect-storage). A device that is not
+/// below the GPUs' switches passes the ports on the direct way too.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/link.hpp>
@@ -25,24 +25,24 @@ namespace fabricost {
 
 /// Reading into the GPUs of one node.
 struct StorageRead {
-  double bytes = 0;           ///< into all of them together
-  double storage_rate = 0;    ///< bytes per second the node's drives, or its client NICs, deliver
-  double latency = 0;         ///< seconds to the first byte
-  int gpus = 0;               ///< of the node that read, evenly; 0: all
-  bool direct = true;         ///< GPUDirect Storage
-  bool below_switch = true;   ///< drives or client NICs hang on the PCIe switches of the GPUs
+  double bytes = 0;             ///< into all of them together
+  double storage_rate = 0;      ///< bytes per second the node's drives, or its client NICs, deliver
+  double latency = 0;           ///< seconds to the first byte
+  int gpus = 0;                 ///< of the node that read, evenly; 0: all
+  bool direct = true;           ///< GPUDirect Storage
+  bool below_switch = true;     ///< drives or client NICs hang on the PCIe switches of the GPUs
   double host_memory_rate = 0;  ///< bytes per second, reads and writes together; 0: not the limit
 };
 
 /// How long a transfer takes and what holds it.
 struct TransferTime {
   double seconds = 0;
-  double rate = 0;     ///< bytes per second of the slowest part
-  Label bottleneck;    ///< "storage", "host memory", the store, or the tier
+  double rate = 0;   ///< bytes per second of the slowest part
+  Label bottleneck;  ///< "storage", "host memory", the store, or the tier
 };
 
-/// Payload bytes per second of `ports` client ports, the 25 to 100 Gb/s Ethernet a node reaches its store by: ports x bandwidth x efficiency of the
-/// link (data/links/ethernet-25.yaml and others). \throws RequestError for less than one port
+/// Payload bytes per second of `ports` client ports, the 25 to 100 Gb/s Ethernet a node reaches its store by: ports x bandwidth x
+/// efficiency of the link (data/links/ethernet-25.yaml and others). \throws RequestError for less than one port
 [[nodiscard]] inline double client_rate(const Link& link, int ports = 1) {
   if (ports < 1) throw RequestError("a client needs at least one port");
   return ports * link.bandwidth.value.value() * link.efficiency();
@@ -51,13 +51,15 @@ struct TransferTime {
 namespace detail {
 
 inline void check_at_least(double value, double least, const char* what) {
-  if (!(value >= least) || std::isinf(value)) throw RequestError(std::string{what} + " must be a number, at least " + (least == 0 ? "0" : "1"));
+  if (!(value >= least) || std::isinf(value))
+    throw RequestError(std::string{what} + " must be a number, at least " + (least == 0 ? "0" : "1"));
 }
 
 }  // namespace detail
 
 /// Seconds a node's GPUs take to read: latency + bytes / min(parts on the way).
-/// \throws RequestError for a storage rate that is not above zero, negative bytes or latency, more GPUs than a node has, or a machine without a host tier
+/// \throws RequestError for a storage rate that is not above zero, negative bytes or latency, more GPUs than a node has, or a machine
+/// without a host tier
 [[nodiscard]] inline TransferTime storage_time(const System& system, const StorageRead& read) {
   detail::check_at_least(read.bytes, 0, "bytes");
   detail::check_at_least(read.latency, 0, "a latency");
@@ -89,11 +91,11 @@ enum class WeightSharing : unsigned char {
 };
 
 struct WeightLoading {
-  double bytes = 0;          ///< of all weights
+  double bytes = 0;  ///< of all weights
   int nodes = 1;
   WeightSharing sharing = WeightSharing::every_node;
-  double store_rate = 0;     ///< bytes per second the store gives all nodes together; 0: as much as they take
-  StorageRead node{};        ///< how one node reads; its `bytes` are worked out
+  double store_rate = 0;  ///< bytes per second the store gives all nodes together; 0: as much as they take
+  StorageRead node{};     ///< how one node reads; its `bytes` are worked out
 };
 
 /// Seconds until all nodes have their weights:
