@@ -95,8 +95,8 @@ std::string tell_sharing(const Story& story) {
     const std::vector<int> users = users_of(t, one.link, gpus);
     if (users.size() < 2) continue;
     out += wrapped(
-        "  ", fmt::format("Shared: {}, {:.4g} GB/s, by {}. {} puts {:.4g} S = {} on it, {} at that rate.", name_of(t, one.link),
-                          t.capacity(one.link) / 1e9, gpus_text(users), label(story.prediction.ran), one.bytes,
+        "  ", fmt::format("Shared: {}, {}, by {}. {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
+                          rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), label(story.prediction.ran), one.bytes,
                           size_text(Bytes::from_value(std::round(one.bytes * story.bytes()))), time_text(Time::from_value(one.seconds))));
   }
   return out;
