@@ -124,6 +124,22 @@ TEST_CASE("hashing slows rings that cross a spine by the expected collisions, sp
   }
 }
 
+TEST_CASE("fewer or more hashed flows than links wait for the fullest link alike") {
+  const Topology t = laid_out("meta-24k-roce", 4);  // 16 links out of a rack
+  const std::vector<ConcurrentCollective> once = rings(strided_groups(32, 2, 16));
+  const std::vector<ConcurrentCollective> few(once.begin(), once.begin() + 8);
+  std::vector<ConcurrentCollective> many = once;
+  many.insert(many.end(), once.begin(), once.end());
+  for (const auto& [all, flows] : {std::pair{few, 8.0}, {many, 32.0}}) {
+    INFO(flows << " flows");
+    const Contention even = contention(t, all), hashed = contention(t, all, {.balancing = Balancing::hashed});
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(hashed.outcomes[i].shared == Approx(50e9 / expected_max_load(flows, 16)));
+      CHECK(even.outcomes[i].shared / hashed.outcomes[i].shared == Approx(collision_slow_down(flows, 16, Balancing::hashed)));
+    }
+  }
+}
+
 TEST_CASE("concurrency properties on random groups: never faster than alone, order does not matter, no link above its capacity") {
   std::mt19937 random{11};
   for (const std::string name : {"superpod-h100", "dgx-1-v100", "mi300x-8", "meta-24k-roce", "frontier"}) {
