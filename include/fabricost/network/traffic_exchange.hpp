@@ -83,7 +83,9 @@ inline void TrafficCounter::exchange_above(std::span<const int> ranks, double ea
       for (const double x : v) out += x;
       return out;
     };
-    for (const auto& [c, counts] : child) {
+    for (const auto& entry : child) {  // no structured binding: a lambda below reads it, which C++20 compilers disagree on
+      const int c = entry.first;
+      const std::vector<double>& counts = entry.second;
       const std::vector<double>& near = group[static_cast<int>(static_cast<long long>(c) * level.span / wide)];
       const double m = sum(counts), far = n - sum(near);
       if (far <= 0) continue;
