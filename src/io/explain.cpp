@@ -128,7 +128,7 @@ std::string explain(const System& system, const Operation& operation, const Choi
   out += fmt::format("\nWhy {}\n", story.host ? "one copy" : label(p.ran)) + tell_choice(story);
   out += "\nThe arithmetic\n" + tell_arithmetic(story);
   out += "\nThe terms, which sum to the time\n" + terms_table(p);
-  out += "\nWhat binds\n" + tell_binding(story);
+  out += "\nWhat binds\n" + tell_binding(story) + tell_sharing(story);
   out += "\nNaive bandwidth arithmetic\n" + tell_naive(story);
   out += "\nWhat would change the answer\n" + tell_changes(story);
   out += "\nWhere the numbers come from\n" + tell_constants(story);

@@ -43,6 +43,8 @@ struct Naive {
 [[nodiscard]] std::string tell_arithmetic(const Story& story);
 [[nodiscard]] std::string tell_constants(const Story& story);
 [[nodiscard]] std::string tell_binding(const Story& story);
+/// Links of the way that several GPUs share, one line for each kind; empty when none is, or the algorithm's routes are not known.
+[[nodiscard]] std::string tell_sharing(const Story& story);
 [[nodiscard]] std::string tell_naive(const Story& story);
 [[nodiscard]] std::string tell_changes(const Story& story);
 

@@ -1,0 +1,85 @@
+#pragma once
+/// \file load_store.hpp
+/// Small transfers, 64 B to 64 KiB: loads and stores of a thread over NVLink, UALink or a torus' wires against an RDMA message,
+/// and the size from which the message is the faster.
+///
+///   store      l h + s / r                 posted, one way; l: one hop, h: hops
+///   load       2 l h + s / r               there and back
+///   r          min(B e, window / (2 l h))  no more than `window` bytes are on their way at once (Little's law)
+///   RDMA       start + L + s / (B' e')     L: end to end, start: what it takes to post the message
+///   crossover  (L' - l') / (1/r - 1/r')    where the two lines meet
+///
+/// A load or store costs less to start, but the threads that issue it keep only so many bytes in flight, where a NIC streams: so a few
+/// threads lose to RDMA beyond some KiB, and a whole GPU's worth of threads never does. Chip-to-chip DMA (ICI) has no window.
+
+#include <fabricost/error.hpp>
+#include <fabricost/hardware/system.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace fabricost {
+
+/// 32 lanes of a warp with four 16-byte accesses each under way. Assumed: nobody's figure; what a kernel keeps in flight is its author's
+/// choice.
+inline constexpr double warp_window = 32 * 16 * 4;
+
+/// A line: seconds of s bytes = start + s / rate.
+struct TransferLine {
+  double start = 0;  ///< seconds
+  double rate = 0;   ///< bytes per second
+  [[nodiscard]] double operator()(double bytes) const { return start + bytes / rate; }
+};
+
+struct LoadStore {
+  bool load = true;             ///< a load waits for the data to come back, a store does not
+  double window = warp_window;  ///< bytes in flight; infinity for a DMA engine
+  int hops = 0;                 ///< between the two; 0: as the tier says, for a torus its neighbours
+};
+
+/// Loads or stores over a machine's scale-up tier: l its latency of a hop, B e its one-way rate after packet headers (to one peer:
+/// of the wires between the two). \throws RequestError without a scale-up tier or its latency, or for a window that is not above zero
+[[nodiscard]] inline TransferLine load_store_line(const System& system, const LoadStore& access = {}) {
+  const Tier* tier = system.tier(TierRole::scale_up);
+  if (tier == nullptr) throw RequestError(system.name + ": no scale-up tier to load or store over");
+  if (!(tier->latency.value.value() > 0))
+    throw RequestError(system.name + ": tier " + tier->name.c_str() + " has no latency; give it one (--set " + tier->name.c_str() +
+                       ".latency=...)");
+  if (!(access.window > 0)) throw RequestError("bytes in flight must be above zero");
+  if (access.hops < 0) throw RequestError("hops must not be negative");
+  const double one_way = tier->latency.value.value() * (access.hops > 0 ? access.hops : 1);  // a switched tier's latency is end to end
+  double rate = tier->bandwidth.value.value();
+  switch (tier->kind) {
+    case TierKind::full_mesh: rate /= std::max(1, tier->endpoints - 1); break;
+    case TierKind::torus:
+      rate = tier->link_bandwidth.value() * tier->links / std::max(2.0, 2.0 * static_cast<double>(tier->dims.size()));
+      break;
+    case TierKind::ring: rate /= 2; break;
+    case TierKind::mesh_graph: rate = tier->link_bandwidth.value(); break;
+    default: break;
+  }
+  return {(access.load ? 2 : 1) * one_way, std::min(rate * tier->efficiency, access.window / (2 * one_way))};
+}
+
+/// One RDMA message by a machine's NIC: L the NIC tier's latency (end to end at 64 B, one switch), `start` what posting adds: nothing for
+/// the CPU-side figures of data/links, a kernel's hand-over to a proxy thread otherwise. Without GPUDirect RDMA nothing here applies.
+/// \throws RequestError without a NIC tier or its latency, or for a negative start
+[[nodiscard]] inline TransferLine rdma_line(const System& system, double start = 0) {
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr) throw RequestError(system.name + ": no NIC tier for RDMA");
+  if (!(nic->latency.value.value() > 0)) throw RequestError(system.name + ": tier " + nic->name.c_str() + " has no latency");
+  if (!(start >= 0) || std::isinf(start)) throw RequestError("what starting a message takes must be zero or more seconds");
+  return {start + nic->latency.value.value(), nic->bandwidth.value.value() * nic->efficiency / std::max(1, nic->shared_by)};
+}
+
+/// The size from which `second` is faster than `first`: infinity where it never is, 0 where it always is.
+[[nodiscard]] inline double crossover(const TransferLine& first, const TransferLine& second) {
+  const double later = second.start - first.start;       // what the second loses at the start
+  const double gain = 1 / first.rate - 1 / second.rate;  // and wins by the byte
+  if (gain <= 0) return later < 0 ? 0 : std::numeric_limits<double>::infinity();
+  return std::max(0.0, later / gain);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,128 @@
+#pragma once
+/// \file storage.hpp
+/// From storage into GPU memory: through a bounce buffer in host memory or directly (GPUDirect Storage), and how long a model's
+/// weights take to load on many nodes.
+///
+///   direct   drive or NIC -> PCIe switch -> GPU             min(storage, GPUs' own links)
+///   bounce   drive or NIC -> host memory -> GPU             min(storage, GPUs' own links, ports to the processor, host memory / 2)
+///
+/// Chunks follow one another, so the slowest part sets the rate and a first chunk's way is in `latency`. Where `shared_by` GPUs hang on
+/// one port to the processor, those ports are the difference: on a DGX-2 four x16 ports feed 16 GPUs, so host memory gives about
+/// 50 GB/s while drives and NICs below the switches reach nearly 200 (developer.nvidia.com/blog/gpudirect-storage). A device that is not
+/// below the GPUs' switches passes the ports on the direct way too.
+
+#include <fabricost/error.hpp>
+#include <fabricost/hardware/link.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/label.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace fabricost {
+
+/// Reading into the GPUs of one node.
+struct StorageRead {
+  double bytes = 0;             ///< into all of them together
+  double storage_rate = 0;      ///< bytes per second the node's drives, or its client NICs, deliver
+  double latency = 0;           ///< seconds to the first byte
+  int gpus = 0;                 ///< of the node that read, evenly; 0: all
+  bool direct = true;           ///< GPUDirect Storage
+  bool below_switch = true;     ///< drives or client NICs hang on the PCIe switches of the GPUs
+  double host_memory_rate = 0;  ///< bytes per second, reads and writes together; 0: not the limit
+};
+
+/// How long a transfer takes and what holds it.
+struct TransferTime {
+  double seconds = 0;
+  double rate = 0;   ///< bytes per second of the slowest part
+  Label bottleneck;  ///< "storage", "host memory", the store, or the tier
+};
+
+/// Payload bytes per second of `ports` client ports, the 25 to 100 Gb/s Ethernet a node reaches its store by: ports x bandwidth x
+/// efficiency of the link (data/links/ethernet-25.yaml and others). \throws RequestError for less than one port
+[[nodiscard]] inline double client_rate(const Link& link, int ports = 1) {
+  if (ports < 1) throw RequestError("a client needs at least one port");
+  return ports * link.bandwidth.value.value() * link.efficiency();
+}
+
+namespace detail {
+
+inline void check_at_least(double value, double least, const char* what) {
+  if (!(value >= least) || std::isinf(value))
+    throw RequestError(std::string{what} + " must be a number, at least " + (least == 0 ? "0" : "1"));
+}
+
+}  // namespace detail
+
+/// Seconds a node's GPUs take to read: latency + bytes / min(parts on the way).
+/// \throws RequestError for a storage rate that is not above zero, negative bytes or latency, more GPUs than a node has, or a machine
+/// without a host tier
+[[nodiscard]] inline TransferTime storage_time(const System& system, const StorageRead& read) {
+  detail::check_at_least(read.bytes, 0, "bytes");
+  detail::check_at_least(read.latency, 0, "a latency");
+  detail::check_at_least(read.host_memory_rate, 0, "the rate of host memory");
+  if (!(read.storage_rate > 0)) throw RequestError("the rate of the storage must be above zero");
+  const int gpus = read.gpus == 0 ? system.gpus_per_node : read.gpus;
+  if (gpus < 1 || gpus > system.gpus_per_node)
+    throw RequestError(system.name + ": " + std::to_string(gpus) + " GPUs are to read, a node has " + std::to_string(system.gpus_per_node));
+  const Tier* host = host_tier(system);
+  if (host == nullptr) throw RequestError(system.name + ": has no tier between GPU and host (role host or c2c)");
+  TransferTime out{.seconds = 0, .rate = read.storage_rate, .bottleneck = "storage"};
+  const auto part = [&out](double rate, const Label& name) {
+    if (rate < out.rate) out = {0, rate, name};
+  };
+  const double link = host->bandwidth.value.value() * host->efficiency;
+  part(gpus * link, host->name);
+  const int port_gpus = std::clamp(host->shared_by, 1, system.gpus_per_node);
+  if (!read.direct || !read.below_switch) part(std::ceil(static_cast<double>(gpus) / port_gpus) * link, "port to the host");
+  if (!read.direct && read.host_memory_rate > 0) part(read.host_memory_rate / 2, "host memory");  // each byte written and read once
+  out.seconds = read.latency + read.bytes / out.rate;
+  return out;
+}
+
+/// How the nodes of a job come by the weights.
+enum class WeightSharing : unsigned char {
+  every_node,  ///< each node reads all of them
+  by_part,     ///< each node needs only its part: pipeline stages, experts
+  gathered,    ///< each reads its part and they gather the rest from each other over the network
+};
+
+struct WeightLoading {
+  double bytes = 0;  ///< of all weights
+  int nodes = 1;
+  WeightSharing sharing = WeightSharing::every_node;
+  double store_rate = 0;  ///< bytes per second the store gives all nodes together; 0: as much as they take
+  StorageRead node{};     ///< how one node reads; its `bytes` are worked out
+};
+
+/// Seconds until all nodes have their weights:
+///   every_node   latency + max(S / node, N S / store)
+///   by_part      latency + max(S/N / node, S / store)
+///   gathered     by_part + an all_gather of S / GPUs of a node over one GPU of each node, all of them at once on NICs of their own
+/// \throws RequestError as storage_time and predict
+[[nodiscard]] inline TransferTime weight_loading_time(const System& system, const WeightLoading& load) {
+  detail::check_at_least(load.bytes, 0, "bytes");
+  detail::check_at_least(load.nodes, 1, "the number of nodes");
+  detail::check_at_least(load.store_rate, 0, "the rate of the store");
+  const bool whole = load.sharing == WeightSharing::every_node;
+  StorageRead node = load.node;
+  node.bytes = whole ? load.bytes : load.bytes / load.nodes;
+  TransferTime out = storage_time(system, node);
+  const double from_store = load.store_rate > 0 ? node.bytes * load.nodes / load.store_rate : 0;
+  if (node.latency + from_store > out.seconds) out = {node.latency + from_store, load.store_rate / load.nodes, "store"};
+  if (load.sharing != WeightSharing::gathered || load.nodes < 2) return out;
+  const Operation gather{.collective = Collective::all_gather,
+                         .bytes = Bytes::from_value(load.bytes / system.gpus_per_node),
+                         .ranks = load.nodes,
+                         .nodes = load.nodes};
+  const Prediction p = predict(system, gather);
+  if (p.seconds > out.seconds) out.bottleneck = p.bottleneck().tier;
+  out.seconds += p.seconds;
+  out.rate = load.bytes / out.seconds;
+  return out;
+}
+
+}  // namespace fabricost

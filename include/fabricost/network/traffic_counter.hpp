@@ -1,0 +1,102 @@
+#pragma once
+/// \file traffic_counter.hpp
+/// Adding up what messages put on links: the class behind traffic.hpp, whose algorithms are in traffic_rings.hpp and traffic_exchange.hpp.
+
+#include <fabricost/algorithm.hpp>
+#include <fabricost/collective.hpp>
+#include <fabricost/error.hpp>
+#include <fabricost/network/routes.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// What a collective puts on one link.
+struct LinkLoad {
+  int link = 0;
+  double bytes = 0;  ///< per byte of the collective's size
+  double flows = 0;  ///< messages at a time; in expectation where ways split
+};
+
+struct Traffic {
+  std::vector<LinkLoad> loads;  ///< links touched, by number
+  double sent_by_rank = 0;      ///< bytes per byte of size that leave one rank
+};
+
+/// Adds up traffic link by link; one for a topology, used for many collectives.
+class TrafficCounter {
+ public:
+  explicit TrafficCounter(const Topology& t, RouteOptions options = {})
+      : t_(t), options_(options), bytes_(static_cast<std::size_t>(t.links()), 0), flows_(static_cast<std::size_t>(t.links()), 0) {}
+
+  /// The links that `collective` run by `algorithm` over the GPUs `ranks` loads.
+  /// \throws RequestError for an algorithm without routes here, a GPU that does not exist or is named twice, or ranks it cannot run on
+  [[nodiscard]] Traffic count(Collective collective, Algorithm algorithm, std::span<const int> ranks);
+
+ private:
+  using Group = std::vector<int>;
+  struct Domains {
+    std::vector<Group> members;  // in the order in which ranks name them
+    std::size_t most = 0;
+  };
+
+  [[nodiscard]] auto add(double bytes) {
+    return [this, bytes](int link, double part) {
+      const auto l = static_cast<std::size_t>(link);
+      if (flows_[l] == 0 && bytes_[l] == 0) touched_.push_back(link);
+      bytes_[l] += part * bytes;
+      flows_[l] += part;
+    };
+  }
+  void send(int from, int to, double bytes) { for_route(t_, from, to, 1, options_, add(bytes)); }
+  [[nodiscard]] Domains by_domain(std::span<const int> ranks) const;
+  void check(std::span<const int> ranks) const;
+  void ring(std::span<const int> ranks, double bytes);
+  void inner_ring(const Group& members, double bytes);
+  void tree(const Domains& domains, Collective collective, bool switched_inside);
+  void exchange(std::span<const int> ranks, double each);
+  void exchange_across(std::span<const int> ranks, const Domains& domains, double each);
+  void exchange_above(std::span<const int> ranks, double each, bool relayed);
+  void hierarchical(const Domains& domains, Collective collective);
+  void halving(std::span<const int> ranks, Collective collective, bool near_first);
+  void in_switch(std::span<const int> ranks, double bytes);
+  void bucket(std::span<const int> ranks, Collective collective);
+  [[nodiscard]] const std::vector<std::vector<int>>& rings_among(const Group& members);
+  [[nodiscard]] std::size_t channels_of(const Domains& domains);
+  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t most);
+
+  const Topology& t_;
+  RouteOptions options_;
+  std::vector<double> bytes_, flows_;
+  std::vector<int> touched_;
+  std::map<Group, std::vector<std::vector<int>>> rings_;  // of a wired domain, by members
+};
+
+inline TrafficCounter::Domains TrafficCounter::by_domain(std::span<const int> ranks) const {
+  Domains out;
+  std::map<int, std::size_t> place;
+  for (const int gpu : ranks) {
+    const auto [at, fresh] = place.try_emplace(t_.domain_of(gpu), out.members.size());
+    if (fresh) out.members.emplace_back();
+    out.members[at->second].push_back(gpu);
+    out.most = std::max(out.most, out.members[at->second].size());
+  }
+  return out;
+}
+
+inline void TrafficCounter::check(std::span<const int> ranks) const {
+  Group sorted(ranks.begin(), ranks.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (!sorted.empty() && (sorted.front() < 0 || sorted.back() >= t_.gpus()))
+    throw RequestError(t_.name + ": GPU " + std::to_string(sorted.front() < 0 ? sorted.front() : sorted.back()) + " of 0 to " +
+                       std::to_string(t_.gpus() - 1) + " does not exist");
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) throw RequestError(t_.name + ": GPU " + std::to_string(*twice) + " is named twice in one collective");
+}
+
+}  // namespace fabricost

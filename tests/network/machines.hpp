@@ -1,0 +1,53 @@
+#pragma once
+/// \file machines.hpp
+/// Shipped machines laid out link by link, and what tests ask of them.
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/network/layout.hpp>
+#include <fabricost/network/link_names.hpp>
+#include <fabricost/network/traffic.hpp>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace machines {
+
+using namespace fabricost;
+
+inline Topology laid_out(const std::string& name, int nodes = 0, std::vector<std::string> set = {}) {
+  return topology_of(load_system(name, set), nodes);
+}
+inline std::vector<int> first(int n) {
+  std::vector<int> out(static_cast<std::size_t>(n));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+/// Names of the links of a route, in order.
+inline std::vector<std::string> way(const Topology& t, int from, int to, const RouteOptions& options = {}) {
+  std::vector<std::string> out;
+  for (const LinkUse& use : route(t, from, to, options)) out.push_back(name_of(t, use.link));
+  return out;
+}
+/// Bytes per byte of size that all links of one kind carry together, those of GPUs or nodes [0, places) only where `places` is given.
+inline double carried(const Topology& t, const Traffic& traffic, LinkKind kind, int places = 0) {
+  double out = 0;
+  for (const LinkLoad& l : traffic.loads) {
+    const LinkBlock& b = t.block_of(l.link);
+    if (b.kind == kind && (places == 0 || l.link - b.first < places)) out += l.bytes;
+  }
+  return out;
+}
+/// Bytes of size per second when nothing else runs, and the link that says so.
+struct Alone {
+  double rate = 0;
+  int link = -1;
+};
+inline Alone alone(const Topology& t, const Traffic& traffic) {
+  Alone out;
+  for (const LinkLoad& l : traffic.loads)
+    if (const double rate = t.capacity(l.link) / l.bytes; out.link < 0 || rate < out.rate) out = {rate, l.link};
+  return out;
+}
+
+}  // namespace machines
