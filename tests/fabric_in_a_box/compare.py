@@ -53,6 +53,10 @@ class Point:
     time_us: float
     algorithm: str
     notes: str
+    cells: tuple = ()  # the line it was
+
+    def line(self):
+        return ",".join((*self.cells[:-1], self.notes))
 
 
 def read_points(text, name="probe"):
@@ -65,13 +69,21 @@ def read_points(text, name="probe"):
         if len(cells) != len(COLUMNS.split(",")):
             raise Fault(f"{name}:{number}: {len(cells)} cells where {len(COLUMNS.split(','))} belong: {line!r}")
         try:
-            point = Point(cells[1], int(cells[2]), cells[4], int(cells[6]), float(cells[7]), cells[11], cells[13])
+            point = Point(cells[1], int(cells[2]), cells[4], int(cells[6]), float(cells[7]), cells[11], cells[13], tuple(cells))
         except ValueError as fault:
             raise Fault(f"{name}:{number}: {fault}") from fault
         if not (point.time_us > 0 and point.bytes > 0 and point.time_us < 1e12):
             raise Fault(f"{name}:{number}: a size and a time are above 0, this is {cells[6]} B in {cells[7]} us")
         points.append(point)
     return points
+
+
+def split_notes(points):
+    """Points by what their notes say first, as `record` wrote it: {"ping_pong": [...], "bcast/pipeline": [...]}."""
+    out = {}
+    for p in points:
+        out.setdefault(p.notes.split(";")[0], []).append(p)
+    return out
 
 
 @dataclasses.dataclass
@@ -138,6 +150,12 @@ class Machine:
             out.write(calibration(name, self.inner, self.outer))
         return self
 
+    def rows(self, points):
+        """Measured beside predicted; what a point stands for is the first of its notes."""
+        name = os.path.splitext(os.path.basename(self.spec))[0]
+        return [Row(name, p.notes.split(";")[0], p.algorithm, p.nodes, p.bytes, p.time_us,
+                    self.predict(p.operation, p.algorithm, p.nodes, p.bytes), "; ".join(p.notes.split("; ")[1:])) for p in points]
+
     def predict(self, operation, algorithm, nodes, size):
         """Seconds x 1e6."""
         words = [self.tool, "predict", operation, "--system", self.spec, "--algorithm", algorithm, "--protocol", "simple", "--nodes", str(nodes),
@@ -165,6 +183,18 @@ class Row:
     @property
     def error(self):
         return 100 * (self.predicted / self.measured - 1)
+
+
+def machine_of(tool, folder, points):
+    """The machine of one file of points: its fabric's spec, and the links its own ping-pongs found.
+
+    `leaf`: between nodes of one switch; `pairs`: between two halves of the nodes, all at once. Without them `ping_pong` is the one link.
+    """
+    kinds = split_notes(points)
+    name = points[0].system
+    inner = fit_link(kinds.get("leaf") or kinds.get("ping_pong") or [])
+    outer = fit_link(kinds["pairs"]) if "pairs" in kinds else None
+    return Machine(tool, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fabrics", f"{name}.yaml"), inner, outer).write(folder)
 
 
 def table(rows):

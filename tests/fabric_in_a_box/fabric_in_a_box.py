@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Open MPI's collectives over networks of namespaces, each algorithm forced, beside what fabricost predicts from a ping-pong.
 
-    fabric_in_a_box.py TOOL [--probe-source FILE] [--full] [--fabric NAME]... [--save DIR]
+    fabric_in_a_box.py TOOL [--full] [--fabric NAME]... [--save FOLDER]
 
 Exit status: 0 the median error is within the limit, 1 it is not or something failed, 77 this machine cannot hold a box (it says why).
 FABRICOST_BOX=full measures every size and fabric (about ten minutes) instead of some.
@@ -38,19 +38,32 @@ LAUNCHES = [
 ]
 
 
-def measure(b, probe, name, launches, sizes, repeats):
-    """Points and the pair of names each stands for."""
+def measured(text, first):
+    """What a probe printed, with `first` put before its notes."""
+    points = compare.read_points(text)
+    for p in points:
+        p.notes = f"{first(p)}; {p.notes.split('; ')[-1]}"
+    return points
+
+
+def links(b, probe, name):
+    """The ping-pongs that say what this fabric's links are."""
+    def ask(kind, ranks=0, called=""):
+        text = b.mpirun([probe, name, "15", f"{kind}=-:{PING_PONG}"], settings=EAGER, ranks=ranks)
+        return measured(text, lambda p: called or kind)
+    if name == "two-level":
+        return ask("ping_pong", 2, "leaf") + ask("pairs")  # the first two nodes share a leaf
+    return ask("ping_pong")
+
+
+def collectives(b, probe, name, launches, sizes, repeats):
     found = []
     for algorithms in launches:
+        theirs = {compare.OPERATIONS[op]: f"{op}/{a}" for op, a in algorithms.items()}
         requests = [f"{compare.OPERATIONS[op]}={compare.SAME[op, a]}:{','.join(map(str, sizes))}" for op, a in algorithms.items()]
         text = b.mpirun([probe, name, str(repeats), *requests], algorithms, {**EAGER, **SEGMENTS})
-        theirs = {compare.OPERATIONS[op]: f"{op}/{a}" for op, a in algorithms.items()}
-        found += [(p, theirs[p.operation]) for p in compare.read_points(text)]
+        found += measured(text, lambda p, theirs=theirs: theirs[p.operation])
     return found
-
-
-def ping_pong(b, probe, kind="ping_pong"):
-    return [p for p in compare.read_points(b.mpirun([probe, "link", "15", f"{kind}=-:{PING_PONG}"], settings=EAGER))]
 
 
 def only(launches, pairs):
@@ -65,7 +78,7 @@ NEIGHBOURS = {("allreduce", "ring"), ("allreduce", "segmented_ring"), ("allgathe
 def experiments(full):
     """(name, plan, spec, launches, sizes, repeats)."""
     mbit = float(os.environ.get("FABRICOST_BOX_MBIT", "40"))
-    sizes = [65536, 262144, 1048576]
+    sizes = [65536, 262144, 1048576] if full else [65536, 524288]
     some = [65536, 262144, 1048576] if full else [262144]
     repeats = 9 if full else 5
     out = [
@@ -81,31 +94,29 @@ def experiments(full):
     return out
 
 
+def describe(machine, nodes):
+    inner, outer = machine.inner, machine.outer
+    text = f"{nodes} nodes: a step {inner.latency_us:.0f} us, {inner.rate / 1e6:.3f} MB/s"
+    return text + (f"; to the other half, all at once, {outer.latency_us:.0f} us, {outer.rate / 1e6:.3f} MB/s" if outer else "")
+
+
 def run(tool, probe, folder, full, wanted, save):
     rows = []
     for name, plan, launches, sizes, repeats in experiments(full):
         if wanted and name not in wanted:
             continue
         with box.Box(plan) as b:
-            pong = ping_pong(b, probe)
-            if name == "two-level":
-                inner, outer = compare.fit_link(ping_pong_of_leaf(b, probe)), compare.fit_link(ping_pong(b, probe, "pairs"))
-            else:
-                inner, outer = compare.fit_link(pong), None
-            machine = compare.Machine(tool, os.path.join(HERE, "fabrics", f"{name}.yaml"), inner, outer).write(folder)
-            print(f"{name}, {plan.nodes} nodes: a step {inner.latency_us:.0f} us, {inner.rate / 1e6:.3f} MB/s"
-                  + (f"; to another leaf, all at once {outer.latency_us:.0f} us, {outer.rate / 1e6:.3f} MB/s" if outer else ""), flush=True)
-            for point, theirs in measure(b, probe, name, launches, sizes, repeats):
-                predicted = machine.predict(point.operation, point.algorithm, point.nodes, point.bytes)
-                rows.append(compare.Row(name, theirs, point.algorithm, point.nodes, point.bytes, point.time_us, predicted, point.notes))
-        here = [r for r in rows if r.fabric == name and r.nodes == plan.nodes]
+            points = links(b, probe, name)
+            machine = compare.machine_of(tool, folder, points)
+            print(f"{name}, {describe(machine, plan.nodes)}", flush=True)
+            found = collectives(b, probe, name, launches, sizes, repeats)
+        if save:
+            with open(os.path.join(save, f"{name}-{plan.nodes}.csv"), "w", encoding="utf-8") as out:
+                out.write("\n".join([compare.COLUMNS, *(p.line() for p in points + found), ""]))
+        here = machine.rows(found)
         print(compare.table(here), flush=True)
+        rows += here
     return rows
-
-
-def ping_pong_of_leaf(b, probe):
-    """Between the first two nodes, which share a leaf."""
-    return compare.read_points(b.mpirun([probe, "link", "15", f"ping_pong=-:{PING_PONG}"], settings=EAGER, ranks=2))
 
 
 def main():
@@ -123,6 +134,8 @@ def main():
         probe = os.path.join(folder, "probe")
         # exported symbols, so that Open MPI finds the probe's sched_yield
         subprocess.run(["mpicxx", "-std=c++20", "-O2", "-rdynamic", os.path.join(HERE, "probe.cpp"), "-o", probe], check=True)
+        if given.save:
+            os.makedirs(given.save, exist_ok=True)
         rows = run(given.tool, probe, folder, given.full, given.fabric, given.save)
     count, median, mean, worst = compare.summary(rows)
     print(f"{count} points of 64 KiB and more: median error {median:.1f} %, mean {mean:.1f} %, worst {worst:.1f} %")

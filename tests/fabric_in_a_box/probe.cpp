@@ -4,7 +4,7 @@
 ///   mpirun ... probe SYSTEM REPEATS OPERATION=LABEL:BYTES,BYTES...  [OPERATION=LABEL:...]...
 ///
 /// OPERATION is all_reduce, all_gather, all_to_all or broadcast, or one of two that take a link's measure: `ping_pong` between the
-/// first and the last rank, `pairs` between the two halves of the ranks, all of them at once. LABEL names the algorithm in the
+/// first and the last rank, `pairs` between the two halves of the ranks, all of them at once, both printed as send_recv. LABEL names the algorithm in the
 /// `algorithm` cell (`-`: empty); which one runs is the library's business (OMPI_MCA_coll_tuned_* in the environment). BYTES are
 /// counted as nccl-tests does: what one rank ends up with (all_gather) or holds for all (all_to_all).
 ///
@@ -100,9 +100,11 @@ class Probe {
       const std::size_t n = times.size();
       const double median = n % 2 == 1 ? times[n / 2] : 0.5 * (times[n / 2 - 1] + times[n / 2]);
       const double spread = (times[n - 1 - n / 4] - times[n / 4]) / median;
-      std::printf("fabric-in-a-box,%s,%d,1,%s,float,%ld,%.3f,0,openmpi,%d.%d.%d,%s,,spread %.3f\n", system.c_str(), ranks_,
-                  request.operation.c_str(), size, 1e6 * median, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION,
-                  request.label == "-" ? "" : request.label.c_str(), spread);
+      const bool link = request.operation == "ping_pong" || request.operation == "pairs";
+      std::printf("fabric-in-a-box,%s,%d,1,%s,float,%ld,%.3f,0,openmpi,%d.%d.%d,%s,,%sspread %.3f\n", system.c_str(), ranks_,
+                  link ? "send_recv" : request.operation.c_str(), size, 1e6 * median, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                  OMPI_RELEASE_VERSION, request.label == "-" ? "" : request.label.c_str(),
+                  link ? (request.operation + "; ").c_str() : "", spread);
       std::fflush(stdout);
     }
   }
