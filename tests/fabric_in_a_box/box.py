@@ -101,7 +101,8 @@ def why_not():
     """None where a box can be built, otherwise why it cannot, with the remedy. Tries it with one cable."""
     if os.name != "posix" or not os.path.exists("/proc/self/ns/net"):
         return "this is no Linux with network namespaces"
-    for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("unshare", "util-linux"), ("mpirun", "openmpi-bin"), ("mpicxx", "libopenmpi-dev")):
+    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin", "mpicxx": "libopenmpi-dev"}
+    for tool, package in needed.items():
         if shutil.which(tool) is None:
             return f"{tool} is not installed; as root: apt-get install {package}"
     if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
@@ -188,7 +189,8 @@ class Box:
         run("ip", "link", "add", a[1], "netns", self.space(a[0]), "type", "veth", "peer", "name", b[1], "netns", self.space(b[0]))
         for (place, interface), mbit in zip(ends, (mbit_a, mbit_b)):
             if mbit:
-                self.within(place, "tc", "qdisc", "add", "dev", interface, "root", "tbf", "rate", f"{mbit:g}mbit", "burst", BURST, "limit", QUEUE)
+                bucket = ("tbf", "rate", f"{mbit:g}mbit", "burst", BURST, "limit", QUEUE)
+                self.within(place, "tc", "qdisc", "add", "dev", interface, "root", *bucket)
             if place.startswith("s") or place == "control":
                 self.within(place, "ip", "link", "set", interface, "master", "br0")
             self.within(place, "ip", "link", "set", interface, "up")
@@ -225,8 +227,9 @@ class Box:
                 self.within(place, "ip", "addr", "add", f"{DATA}.{node + 1}/24", "dev", "eth0")
                 for (start, to), interface in plan.routes.items():
                     if start == node:
-                        self.within(place, "ip", "route", "add", f"{DATA}.{to + 1}/32", "dev", interface, "scope", "link", "src", f"{DATA}.{node + 1}")
-                        # a neighbour answers for every address it passes traffic on to
+                        way = (f"{DATA}.{to + 1}/32", "dev", interface, "scope", "link", "src", f"{DATA}.{node + 1}")
+                        self.within(place, "ip", "route", "add", *way)
+                # a neighbour answers for every address it passes traffic on to
                 for interface in ("left", "right"):
                     self.within(place, "sysctl", "-qw", f"net.ipv4.conf.{interface}.proxy_arp=1")
             else:
@@ -249,7 +252,10 @@ exec ip netns exec {self.tag}-n$node unshare --uts sh -c "hostname n$node; $*"
         os.chmod(self.agent, 0o755)
 
     def mpirun(self, command, algorithms=None, settings=None, ranks=0, timeout=120):
-        """The output of `command` on one rank per node, or on the first `ranks` of them; `algorithms` as Open MPI calls them: {"allreduce": "ring", ...}."""
+        """The output of `command` on one rank per node, or on the first `ranks` of them only.
+
+        `algorithms` as Open MPI calls them: {"allreduce": "ring", ...}; `settings`: further MCA parameters.
+        """
         options = {
             "plm": "rsh", "plm_rsh_agent": self.agent, "plm_rsh_no_tree_spawn": 1, "oob_tcp_if_include": f"{CONTROL}.0/24",
             "pml": "ob1", "btl": "tcp,self", "btl_tcp_if_include": f"{DATA}.0/24", "mpi_yield_when_idle": 1,

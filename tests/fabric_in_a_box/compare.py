@@ -15,6 +15,7 @@ OPERATIONS = {"allreduce": "all_reduce", "allgather": "all_gather", "alltoall": 
 SAME = {
     ("allreduce", "ring"): "ring",  # 2(n-1) steps of S/n
     ("allreduce", "segmented_ring"): "ring",  # the same, S/n cut into segments
+    ("allreduce", "recursive_doubling"): "recursive_doubling",  # log2 n steps of all of S
     ("allreduce", "rabenseifner"): "rabenseifner",  # halving with distances that double, then back
     ("allgather", "ring"): "ring",
     ("allgather", "recursive_doubling"): "halving_doubling",  # of which an all-gather is the doubling half
@@ -28,7 +29,6 @@ SAME = {
 }
 # Those without: what a step moves, for whoever writes the schedule.
 MISSING = {
-    ("allreduce", "recursive_doubling"): "log2 n steps of all of S",
     ("allreduce", "nonoverlapping"): "a reduce, then a broadcast, each chosen by the library",
     ("allreduce", "basic_linear"): "everybody to rank 0 and back: (n-1) S in and out of it",
     ("allgather", "neighbor"): "n/2 steps, the first of S/n, then of 2 S/n; even n",
@@ -158,8 +158,8 @@ class Machine:
 
     def predict(self, operation, algorithm, nodes, size):
         """Seconds x 1e6."""
-        words = [self.tool, "predict", operation, "--system", self.spec, "--algorithm", algorithm, "--protocol", "simple", "--nodes", str(nodes),
-                 "--size", str(size), "--dtype", "float", "--calibration", self.calibration,
+        words = [self.tool, "predict", operation, "--system", self.spec, "--algorithm", algorithm, "--protocol", "simple",
+                 "--nodes", str(nodes), "--size", str(size), "--dtype", "float", "--calibration", self.calibration,
                  "--set", f"tiers.ethernet.bandwidth={self.inner.rate:.9g} B/s per direction"]
         if self.outer:
             words += ["--set", f"tiers.nic.bandwidth={self.outer.rate:.9g} B/s per direction", "--set", "tiers.nic.shared_by=1"]
@@ -198,7 +198,8 @@ def machine_of(tool, folder, points):
 
 
 def table(rows):
-    lines = [f"{'fabric':<10} {'Open MPI':<30} {'here':<18} {'nodes':>5} {'bytes':>9} {'measured us':>12} {'predicted us':>12} {'error %':>8}  notes"]
+    lines = [f"{'fabric':<10} {'Open MPI':<30} {'here':<18} {'nodes':>5} {'bytes':>9} {'measured us':>12} {'predicted us':>12} "
+             f"{'error %':>8}  notes"]
     for r in rows:
         lines.append(f"{r.fabric:<10} {r.theirs:<30} {r.ours:<18} {r.nodes:>5} {r.bytes:>9} {r.measured:>12.0f} {r.predicted:>12.0f} "
                      f"{r.error:>+8.1f}  {r.notes}")

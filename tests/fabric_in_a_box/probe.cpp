@@ -4,9 +4,9 @@
 ///   mpirun ... probe SYSTEM REPEATS OPERATION=LABEL:BYTES,BYTES...  [OPERATION=LABEL:...]...
 ///
 /// OPERATION is all_reduce, all_gather, all_to_all or broadcast, or one of two that take a link's measure: `ping_pong` between the
-/// first and the last rank, `pairs` between the two halves of the ranks, all of them at once, both printed as send_recv. LABEL names the algorithm in the
-/// `algorithm` cell (`-`: empty); which one runs is the library's business (OMPI_MCA_coll_tuned_* in the environment). BYTES are
-/// counted as nccl-tests does: what one rank ends up with (all_gather) or holds for all (all_to_all).
+/// first and the last rank, `pairs` between the two halves of the ranks, all of them at once, both printed as send_recv. LABEL names the
+/// algorithm in the `algorithm` cell (`-`: empty); which one runs is the library's business (OMPI_MCA_coll_tuned_* in the environment).
+/// BYTES are counted as nccl-tests does: what one rank ends up with (all_gather) or holds for all (all_to_all).
 ///
 /// All ranks share one kernel, hence one monotonic clock: rank 0 sets a moment, everybody starts then, and a repeat takes until the last
 /// rank is done. `notes` has the spread, (largest - smallest of the middle half) / median. Arguments that cannot be served: exit 2.
@@ -45,8 +45,7 @@ double now() {
 void sleep_until(double moment) {
   const auto whole = static_cast<time_t>(moment);
   const timespec t{whole, static_cast<long>((moment - static_cast<double>(whole)) * 1e9)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) != 0) {
-  }
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) != 0) {}
 }
 
 struct Request {
@@ -103,8 +102,8 @@ class Probe {
       const bool link = request.operation == "ping_pong" || request.operation == "pairs";
       std::printf("fabric-in-a-box,%s,%d,1,%s,float,%ld,%.3f,0,openmpi,%d.%d.%d,%s,,%sspread %.3f\n", system.c_str(), ranks_,
                   link ? "send_recv" : request.operation.c_str(), size, 1e6 * median, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                  OMPI_RELEASE_VERSION, request.label == "-" ? "" : request.label.c_str(),
-                  link ? (request.operation + "; ").c_str() : "", spread);
+                  OMPI_RELEASE_VERSION, request.label == "-" ? "" : request.label.c_str(), link ? (request.operation + "; ").c_str() : "",
+                  spread);
       std::fflush(stdout);
     }
   }
