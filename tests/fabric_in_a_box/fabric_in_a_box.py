@@ -139,7 +139,8 @@ def main():
             os.makedirs(given.save, exist_ok=True)
         rows = run(given.tool, probe, folder, given.full, given.fabric, given.save, given.mbit)
         if compare.summary(rows)[1] > LIMIT:  # the processor may have been busy with something else: a slower network needs less of it
-            print(f"{verdict(rows)}; with a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores. Once more at half the rate:", flush=True)
+            busy = f"with a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+            print(f"{verdict(rows)}; {busy}. Once more at half the rate:", flush=True)
             rows = run(given.tool, probe, folder, given.full, given.fabric, given.save, given.mbit / 2)
     print(verdict(rows))
     if not rows:

@@ -29,7 +29,7 @@
 /// An idle Open MPI process yields in a loop (mpi_yield_when_idle). Sleeping there instead leaves the processor to those who carry the
 /// packets, so that more ranks than cores do not disturb what is measured. Takes precedence over the C library's.
 extern "C" int sched_yield() noexcept {
-  const timespec nap{0, 20'000};
+  const timespec nap{0, 50'000};
   nanosleep(&nap, nullptr);
   return 0;
 }

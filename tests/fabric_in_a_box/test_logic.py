@@ -88,7 +88,8 @@ class Specs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             predicted = self.machine(folder, name, outer).predict(operation, algorithm, nodes, self.S)
         wanted = steps * self.L + 1e6 * volume
-        self.assertLess(abs(predicted / wanted - 1), 1e-5, f"{name} {operation} {algorithm} on {nodes}: {predicted} us, by hand {wanted} us")
+        said = f"{name} {operation} {algorithm} on {nodes}: {predicted} us, by hand {wanted} us"
+        self.assertLess(abs(predicted / wanted - 1), 1e-5, said)
 
     def test_flat_is_steps_and_bytes(self):
         s = self.S / self.B
@@ -126,11 +127,11 @@ class Specs(unittest.TestCase):
 
 
 class Recorded(unittest.TestCase):
-    """Runs of fabric_in_a_box.py --full --save, predicted anew from their own ping-pongs."""
+    """Runs of fabric_in_a_box.py --mbit 20 --save, predicted anew from their own ping-pongs."""
 
     def test_recorded_runs_are_predicted(self):
         files = sorted(glob.glob(os.path.join(HERE, "recorded", "*.csv")))
-        self.assertGreaterEqual(len(files), 5)
+        self.assertGreaterEqual(len(files), 4)
         rows = []
         for name in files:
             with open(name, encoding="utf-8") as text:
@@ -140,7 +141,7 @@ class Recorded(unittest.TestCase):
                 rows += machine.rows([p for p in points if p.operation != "send_recv"])
         count, median, mean, worst = compare.summary(rows)
         print(f"recorded: {count} points, median error {median:.2f} %, mean {mean:.2f} %, worst {worst:.1f} %")
-        self.assertGreater(count, 100)
+        self.assertGreaterEqual(count, 50)
         self.assertLessEqual(median, fabric_in_a_box.LIMIT)
 
     def test_the_command_reads_recorded_points(self):
