@@ -11,6 +11,7 @@ after a failure; what a killed run left is removed by the next.
 
 import contextlib
 import dataclasses
+import glob
 import os
 import re
 import shutil
@@ -117,12 +118,16 @@ def why_not():
 
 
 def remove_stale():
-    """Boxes whose process is gone (it was killed): their namespaces, and with those all that was in them."""
+    """Boxes whose process is gone (it was killed): their namespaces, with those all that was in them, and their folders."""
     for line in subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout.splitlines():
         name = line.split()[0] if line.split() else ""
         match = re.fullmatch(r"fbx(\d+)-\w+", name)
         if match and not os.path.exists(f"/proc/{match[1]}"):
             remove_namespace(name)
+    for folder in glob.glob("/tmp/fbx*-*"):
+        match = re.match(r"/tmp/fbx(\d+)-", folder)
+        if match and not os.path.exists(f"/proc/{match[1]}"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_namespace(name):

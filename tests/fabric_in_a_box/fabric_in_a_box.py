@@ -131,7 +131,7 @@ def main():
     if reason:
         print(f"skipped: {reason}")
         return 77
-    with tempfile.TemporaryDirectory(prefix="fabric-in-a-box-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"fbx{os.getpid()}-run-", dir="/tmp") as folder:
         probe = os.path.join(folder, "probe")
         # exported symbols, so that Open MPI finds the probe's sched_yield
         subprocess.run(["mpicxx", "-std=c++20", "-O2", "-rdynamic", os.path.join(HERE, "probe.cpp"), "-o", probe], check=True)
