@@ -4,7 +4,7 @@
     fabric_in_a_box.py TOOL [--full] [--fabric NAME]... [--save FOLDER] [--mbit RATE]
 
 Exit status: 0 the median error is within the limit, 1 it is not or something failed, 77 this machine cannot hold a box (it says why).
-FABRICOST_BOX=full measures every size and fabric instead of some: minutes instead of one and a half.
+FABRICOST_BOX=full measures every size and fabric instead of some: twenty minutes instead of two and a half.
 """
 
 import argparse
@@ -125,7 +125,7 @@ def main():
     arguments.add_argument("--fabric", action="append", default=[])
     arguments.add_argument("--save", default="")
     # what a port is held to; slow, so that four ranks on two busy cores keep up
-    arguments.add_argument("--mbit", type=float, default=float(os.environ.get("FABRICOST_BOX_MBIT", "40")))
+    arguments.add_argument("--mbit", type=float, default=float(os.environ.get("FABRICOST_BOX_MBIT", "20")))
     given = arguments.parse_args()
     reason = box.why_not()
     if reason:

@@ -127,7 +127,7 @@ class Specs(unittest.TestCase):
 
 
 class Recorded(unittest.TestCase):
-    """Runs of fabric_in_a_box.py --mbit 20 --save, predicted anew from their own ping-pongs."""
+    """Runs of fabric_in_a_box.py --save, predicted anew from their own ping-pongs."""
 
     def test_recorded_runs_are_predicted(self):
         files = sorted(glob.glob(os.path.join(HERE, "recorded", "*.csv")))
