@@ -12,12 +12,13 @@ namespace fabricost {
 
 enum class Algorithm : unsigned char {
   ring, tree, nvls, nvls_tree, collnet_direct, collnet_chain, pat, halving_doubling, rabenseifner, bruck, pairwise, direct,
-  torus_bucket, one_shot, two_shot, hierarchical
+  torus_bucket, one_shot, two_shot, hierarchical, recursive_doubling
 };
-inline constexpr int algorithm_count = 16;
+inline constexpr int algorithm_count = 17;
 inline constexpr std::array<std::string_view, algorithm_count> algorithm_names{
     "ring", "tree", "nvls", "nvls_tree", "collnet_direct", "collnet_chain", "pat", "halving_doubling",
-    "rabenseifner", "bruck", "pairwise", "direct", "torus_bucket", "one_shot", "two_shot", "hierarchical"};
+    "rabenseifner", "bruck", "pairwise", "direct", "torus_bucket", "one_shot", "two_shot", "hierarchical",
+    "recursive_doubling"};
 [[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
 
 /// Names in any case, with dashes or underscores; `sharp` is collnet_chain.

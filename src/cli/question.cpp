@@ -96,7 +96,7 @@ void add_question(CLI::App& sub, Question& q) {
                  "Force one: ring tree nvls nvls_tree collnet_direct\n"
                  "collnet_chain (= sharp) pat halving_doubling\n"
                  "rabenseifner bruck pairwise direct torus_bucket\n"
-                 "one_shot two_shot hierarchical")
+                 "one_shot two_shot hierarchical recursive_doubling")
       ->option_text("A");
   sub.add_option("--protocol", q.protocol, "Force one: ll ll128 simple")->option_text("P");
   sub.add_option("--choice", q.choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");

@@ -379,6 +379,26 @@ inline World folded_all_reduce(int ranks) {
   return w;
 }
 
+/// All-reduce of any number of ranks: partners give each other everything. Those beyond the power of two fold into one of the others first,
+/// and get the result back.
+inline void recursive_doubling(World& w) {
+  const int p = power_below(w.ranks());
+  std::vector<int> everything;
+  for (int s = 0; s < w.slots(); ++s) everything.push_back(s);
+  Step in, out;
+  for (int r = p; r < w.ranks(); ++r) {
+    in.push_back({r, r - p, everything, true});
+    out.push_back({r - p, r, everything, false});
+  }
+  w.run(in);
+  for (int d = 1; d < p; d *= 2) {
+    Step step;
+    for (int r = 0; r < p; ++r) step.push_back({r, r ^ d, everything, true});
+    w.run(step);
+  }
+  w.run(out);
+}
+
 /// Bruck: the item of relative number i = to - from moves on by every power of two in i.
 inline void bruck_all_to_all(World& w) {
   const int n = w.ranks();

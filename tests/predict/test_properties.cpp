@@ -54,7 +54,7 @@ TEST_CASE("a forced pair runs, its terms sum to the time and the interval holds 
     }
   });
   for (const Report* report : {&positive, &sum_up, &interval, &ran, &labels}) check(*report);
-  CHECK(seen.size() == algorithm_count);  // all sixteen
+  CHECK(seen.size() == algorithm_count);  // every one
   CHECK(positive.checked() > 100000);
 }
 

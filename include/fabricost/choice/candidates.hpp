@@ -86,6 +86,7 @@ struct Candidates {
     case Algorithm::hierarchical:
       if (!ring_like) return "hierarchical exists for all_reduce, all_gather and reduce_scatter";
       return nullptr;
+    case Algorithm::recursive_doubling: return op == Collective::all_reduce ? nullptr : "recursive doubling exists for all_reduce";
   }
   return "unknown algorithm";
 }

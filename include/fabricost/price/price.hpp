@@ -14,6 +14,7 @@
 #include <fabricost/schedule/in_network.hpp>
 #include <fabricost/schedule/pat.hpp>
 #include <fabricost/schedule/point_to_point.hpp>
+#include <fabricost/schedule/recursive_doubling.hpp>
 #include <fabricost/schedule/ring.hpp>
 #include <fabricost/schedule/torus.hpp>
 #include <fabricost/schedule/tree.hpp>
@@ -45,6 +46,7 @@ namespace fabricost {
     case Algorithm::one_shot: return one_shot_schedule(levels);
     case Algorithm::two_shot: return two_shot_schedule(levels);
     case Algorithm::hierarchical: return hierarchical_schedule(op, levels);
+    case Algorithm::recursive_doubling: return recursive_doubling_schedule(levels);
   }
   return ring_schedule(op, levels);
 }
