@@ -13,8 +13,8 @@
 
 namespace flow {
 
-/// 1 byte: latency binds. 1e6: both. 1e13: bandwidth binds.
-inline constexpr double tiny_message = 1e-3, middle_message = 1e6, huge_message = 1e15;
+/// Bytes: latency alone binds; both count; bandwidth alone binds.
+inline constexpr double tiny_message = 1e-6, middle_message = 1e6, huge_message = 1e18;
 
 struct Row {
   int combinations = 0, exact = 0, within = 0;

@@ -51,7 +51,8 @@ class Program {
     if (s.from == s.to || s.slots.empty()) throw std::logic_error("a send to itself or of nothing");
     std::vector<int> data = s.after;
     for (const int slot : s.slots) data.insert(data.end(), writers_[cell(s.from, slot)].begin(), writers_[cell(s.from, slot)].end());
-    if (in_step_) data.insert(data.end(), part_[index(s.from)].begin(), part_[index(s.from)].end());
+    if (in_step_)
+      for (const int r : {s.from, s.to}) data.insert(data.end(), part_[index(r)].begin(), part_[index(r)].end());
     std::sort(data.begin(), data.end());
     data.erase(std::unique(data.begin(), data.end()), data.end());
     const std::vector<Way> ways = s.links.empty() ? net_->ways(s.from, s.to) : std::vector<Way>{{s.links, 1}};
@@ -76,7 +77,8 @@ class Program {
       for (const int r : {s.from, s.to}) now_.push_back({r, size() - 1 - i});
     return size() - 1;
   }
-  /// Sends that happen together: what they read was there before. A rank begins its next step when all it sent and received in its last one has been delivered.
+  /// Sends that happen together: what they read was there before. A rank begins its next step when all it sent and received in its last one
+  /// has been delivered, and a message leaves when both its ends have come to its step (rendezvous).
   void step(const std::vector<Send>& sends) {
     in_step_ = true;
     now_.clear();
