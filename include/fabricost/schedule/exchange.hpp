@@ -16,6 +16,9 @@ namespace detail {
 /// Adds the bytes of a full exchange level by level: an endpoint of level i sends to the other endpoints of its group there.
 inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
   const double n = out.levels.ranks();
+  int furthest = 0;
+  for (int level = 0; level < out.levels.count; ++level)
+    if (out.levels.size(level) > 1) furthest = level;
   for (int level = 0; level < out.levels.count; ++level) {
     const double below = out.levels.below(level);
     const double partners = below * (out.levels.size(level) - 1);
@@ -25,7 +28,7 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
     const bool outer = level > 0;
     out.add({.level = level,
              .stage = staged ? level : 0,
-             .steps = steps_per_partner > 0 ? steps_per_partner * partners : 1,
+             .steps = steps_per_partner > 0 ? steps_per_partner * partners : level == furthest ? 1 : 0,  // all at once: the furthest is waited for
              .bytes = outer ? below * leaving / n : partners / n,
              .message = 1 / n,
              .reduces = out.collective == Collective::reduce_scatter ? partners : 0});
