@@ -1,7 +1,7 @@
 #pragma once
 /// \file compare.hpp
-/// Simulated beside modelled: a price from the phases of a schedule with a hop and a rate for each level, nothing for launch or floor and no
-/// overlap, at a tiny, a middle and a huge message. Counts what agrees exactly (1e-9) and what within 3 %.
+/// Simulated beside modelled: a price from the phases of a schedule with a hop and a rate for each level, nothing for launch or floor and
+/// no overlap, at a tiny, a middle and a huge message. Counts what agrees exactly (1e-9) and what within 3 %.
 
 #include <fabricost/price/generic.hpp>
 
@@ -56,7 +56,8 @@ class Table {
 
  private:
   static void print_row(const std::string& name, const Row& r) {
-    std::printf("%-46s %6d %6d %6d  %9.2g  %s\n", name.c_str(), r.combinations, r.exact, r.within, r.worst, r.worst > 1e-9 ? r.worst_case.c_str() : "");
+    std::printf("%-46s %6d %6d %6d  %9.2g  %s\n", name.c_str(), r.combinations, r.exact, r.within, r.worst,
+                r.worst > 1e-9 ? r.worst_case.c_str() : "");
   }
   std::map<std::string, Row> rows_;
 };

@@ -2,8 +2,8 @@
 /// \file engine.hpp
 /// Messages as fluid over links, event by event. A flow uses links with weights; all flows under way share them max-min fairly (progressive
 /// filling: the link that leaves its flows least is filled first; Bertsekas & Gallager, Data Networks, 6.5.2). Rates are worked out anew
-/// whenever a flow starts or has left its sender. A flow is delivered one latency after its last byte was sent, and may wait for others to be
-/// sent (the order of one sender's queue) or delivered (data). Shares no code with the model.
+/// whenever a flow starts or has left its sender. A flow is delivered one latency after its last byte was sent, and may wait for others to
+/// be sent (the order of one sender's queue) or delivered (data). Shares no code with the model.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ struct Use {
 
 struct Flow {
   double bytes = 0;
-  double latency = 0;            ///< seconds from the last byte sent to delivery
+  double latency = 0;  ///< seconds from the last byte sent to delivery
   std::vector<Use> uses;
   std::vector<int> after_delivered, after_sent;  ///< flows with smaller numbers
 };
@@ -30,7 +30,8 @@ struct Flow {
 /// Max-min fair rates of the flows named in `active`, into `rate` (indexed by flow).
 class Sharing {
  public:
-  explicit Sharing(std::vector<double> capacity) : capacity_(std::move(capacity)), left_(capacity_.size()), weight_(capacity_.size()), on_(capacity_.size()) {}
+  explicit Sharing(std::vector<double> capacity)
+      : capacity_(std::move(capacity)), left_(capacity_.size()), weight_(capacity_.size()), on_(capacity_.size()) {}
 
   void operator()(const std::vector<Flow>& flows, const std::vector<int>& active, std::vector<double>& rate) {
     std::vector<std::size_t> links;
@@ -102,15 +103,17 @@ inline double run(const std::vector<Flow>& flows, const std::vector<double>& cap
   Sharing share(capacity);
   double now = 0;
   std::size_t done = 0;
+  bool stale = false;  // a flow has left its sender
   while (done < n) {
-    bool changed = false;
-    for (const int f : ready) {
-      started(f);
-      active.push_back(f);
-      changed = true;
+    if (stale || !ready.empty()) {
+      for (const int f : ready) {
+        started(f);
+        active.push_back(f);
+      }
+      ready.clear();
+      if (!active.empty()) share(flows, active, rate);
+      stale = false;
     }
-    ready.clear();
-    if (changed || rate.empty()) share(flows, active, rate);
     double next = arrivals.empty() ? std::numeric_limits<double>::infinity() : arrivals.top().first;
     for (const int f : active) next = std::min(next, now + remaining[static_cast<std::size_t>(f)] / rate[static_cast<std::size_t>(f)]);
     if (!std::isfinite(next)) throw std::logic_error("flows wait for each other in a circle");
@@ -118,7 +121,6 @@ inline double run(const std::vector<Flow>& flows, const std::vector<double>& cap
     now = next;
     // what is due within rounding of now happens now
     const double close = 1e-12 * now;
-    bool left = false;
     std::vector<int> still;
     for (const int f : active) {
       const auto i = static_cast<std::size_t>(f);
@@ -127,7 +129,7 @@ inline double run(const std::vector<Flow>& flows, const std::vector<double>& cap
         still.push_back(f);
         continue;
       }
-      left = true;
+      stale = true;
       arrivals.push({now + flows[i].latency, f});
       wake(wakes_sent[i]);
     }
@@ -139,7 +141,6 @@ inline double run(const std::vector<Flow>& flows, const std::vector<double>& cap
       ++done;
       wake(wakes_delivered[static_cast<std::size_t>(f)]);
     }
-    if (left && ready.empty() && !active.empty()) share(flows, active, rate);
   }
   return now;
 }

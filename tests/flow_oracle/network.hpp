@@ -1,7 +1,7 @@
 #pragma once
 /// \file network.hpp
-/// The wires ranks are joined by: directed links with a capacity (bytes per second), and for every pair of ranks the ways a message takes and
-/// its latency (seconds). Shares no code with the model.
+/// The wires ranks are joined by: directed links with a capacity (bytes per second), and for every pair of ranks the ways a message takes
+/// and its latency (seconds). Shares no code with the model.
 
 #include "engine.hpp"
 
@@ -44,7 +44,7 @@ struct TwoLevels {
   int group = 8, groups = 2;
   double inner_rate = 1, inner_latency = 0;
   double outer_rate = 1, outer_latency = 0;  ///< of a whole group
-  bool rails = false;          ///< every rank has its own part of the group's outer rate, and messages leave by the sender's
+  bool rails = false;                        ///< every rank has its own part of the group's outer rate, and messages leave by the sender's
   bool through_ports = false;  ///< what leaves the group also passes the rank's inner port (PCIe); otherwise it has its own way to the NIC
   int leaf = 0;                ///< groups below one leaf switch; 0: no leaves
   double taper = 1;            ///< a leaf's uplink has 1/taper of what its groups can send
@@ -122,7 +122,9 @@ struct Grid {
   }
   [[nodiscard]] int at(int chip, int axis) const { return chip / stride(axis) % length(axis); }
   [[nodiscard]] int placed(int chip, int axis, int position) const { return chip + (position - at(chip, axis)) * stride(axis); }
-  [[nodiscard]] int next(int chip, int axis, int sign) const { return placed(chip, axis, (at(chip, axis) + sign + length(axis)) % length(axis)); }
+  [[nodiscard]] int next(int chip, int axis, int sign) const {
+    return placed(chip, axis, (at(chip, axis) + sign + length(axis)) % length(axis));
+  }
   /// The link that leaves a chip along an axis, forwards (+1) or backwards (-1).
   [[nodiscard]] int link(int chip, int axis, int sign) const { return (chip * axes() + axis) * 2 + (sign > 0 ? 0 : 1); }
 };

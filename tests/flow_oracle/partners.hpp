@@ -13,12 +13,14 @@ inline int power_of_two_below(int n) {
   return p;
 }
 
-/// Halving and doubling over levels (inside out {g, N}). The ranks of a level are paired at distances of a power of two; those beyond fold into
-/// the rank p below first and sit out until the end. `near_first` settles the inner level before the outer and small distances before large.
+/// Halving and doubling over levels (inside out {g, N}). The ranks of a level are paired at distances of a power of two; those beyond fold
+/// into the rank p below first and sit out until the end. `near_first` settles the inner level before the outer and small distances before
+/// large.
 class HalvingDoubling {
  public:
   HalvingDoubling(Program& p, std::vector<int> sizes, bool near_first, Op op) : p_(p), sizes_(std::move(sizes)), op_(op) {
-    for (int level = 0; level < static_cast<int>(sizes_.size()); ++level) order_.push_back(near_first ? level : static_cast<int>(sizes_.size()) - 1 - level);
+    for (int level = 0; level < static_cast<int>(sizes_.size()); ++level)
+      order_.push_back(near_first ? level : static_cast<int>(sizes_.size()) - 1 - level);
     near_ = near_first;
     for (int r = 0; r < p_.ranks(); ++r) {
       live_.push_back(true);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file program.hpp
-/// An algorithm as the sends it makes, in program order, on real data. A rank holds slots; a slot holds the set of ranks whose contribution is
-/// in it (a mask, 64 ranks at most). A send waits for every delivery that wrote the slots it reads; what the receiver adds or stores is
+/// An algorithm as the sends it makes, in program order, on real data. A rank holds slots; a slot holds the set of ranks whose contribution
+/// is in it (a mask, 64 ranks at most). A send waits for every delivery that wrote the slots it reads; what the receiver adds or stores is
 /// checked when it happens in simulated time, so that an algorithm ends with the right data or not at all. Shares no code with the model.
 
 #include "network.hpp"
@@ -28,9 +28,9 @@ struct Move {
   bool adds = false;  ///< the receiver combines; otherwise it stores
 };
 struct Send : Move {
-  int stream = 0;              ///< sends of one stream between the same two ranks leave in order
-  std::vector<int> links;      ///< instead of the network's way, when the algorithm chooses (a direction of a torus)
-  std::vector<int> after;      ///< also wait for these to be delivered
+  int stream = 0;          ///< sends of one stream between the same two ranks leave in order
+  std::vector<int> links;  ///< instead of the network's way, when the algorithm chooses (a direction of a torus)
+  std::vector<int> after;  ///< also wait for these to be delivered
 };
 
 class Program {
@@ -38,7 +38,13 @@ class Program {
   /// `home` of a slot: whose it is before (all_gather, broadcast, all_to_all) or after (reduce_scatter, reduce); `goal` for all_to_all.
   /// `share`: bytes of a slot as a share of the operation's size S.
   Program(const Network& net, Op op, std::vector<int> home, double share, std::vector<int> goal = {})
-      : net_(&net), op_(op), home_(std::move(home)), goal_(std::move(goal)), share_(share), held_(cells()), writers_(cells()),
+      : net_(&net),
+        op_(op),
+        home_(std::move(home)),
+        goal_(std::move(goal)),
+        share_(share),
+        held_(cells()),
+        writers_(cells()),
         part_(static_cast<std::size_t>(net.ranks)) {}
 
   [[nodiscard]] int ranks() const { return net_->ranks; }
@@ -61,8 +67,11 @@ class Program {
     std::vector<int> sent;
     if (queue != last_.end()) sent.push_back(queue->second);
     for (const Way& way : ways) {
-      Flow f{.bytes = way.share * share_ * static_cast<double>(s.slots.size()), .latency = net_->latency(s.from, s.to), .uses = {},
-             .after_delivered = data, .after_sent = sent};
+      Flow f{.bytes = way.share * share_ * static_cast<double>(s.slots.size()),
+             .latency = net_->latency(s.from, s.to),
+             .uses = {},
+             .after_delivered = data,
+             .after_sent = sent};
       for (const int l : way.links) f.uses.push_back({l, 1});
       push(std::move(f), {{s.from, s.to, s.slots, s.adds}});
     }

@@ -82,8 +82,8 @@ inline void hierarchical(Program& p, Op op, int g) {
   }
 }
 
-/// The bucket algorithm (Sack & Gropp 2015): 2 d equal parts, part q begins along axis q mod d, forwards or backwards; slot q n + chip. Each
-/// part goes on at its own pace.
+/// The bucket algorithm (Sack & Gropp 2015): 2 d equal parts, part q begins along axis q mod d, forwards or backwards; slot q n + chip.
+/// Each part goes on at its own pace.
 inline void bucket(Program& p, Op op, const Grid& grid) {
   const int n = grid.chips(), d = grid.axes();
   const auto run_axis = [&](int part, int phase, bool reducing) {

@@ -1,18 +1,5 @@
 // The model's schedules, priced by price_phases, against the simulator: every (algorithm, fabric) pair that makes sense for 2 to 64 ranks.
-#include "compare.hpp"
-#include "partners.hpp"
-#include "trees.hpp"
-
-#include <fabricost/schedule/direct_reduce.hpp>
-#include <fabricost/schedule/exchange.hpp>
-#include <fabricost/schedule/halving_doubling.hpp>
-#include <fabricost/schedule/hierarchical.hpp>
-#include <fabricost/schedule/in_network.hpp>
-#include <fabricost/schedule/pat.hpp>
-#include <fabricost/schedule/point_to_point.hpp>
-#include <fabricost/schedule/ring.hpp>
-#include <fabricost/schedule/torus.hpp>
-#include <fabricost/schedule/tree.hpp>
+#include "cases.hpp"
 
 #include <fabricost/predict/fabric_of.hpp>
 
@@ -20,248 +7,42 @@
 #include "../support/systems.hpp"
 
 using namespace flow;
-using fabricost::Algorithm;
-using fabricost::Collective;
-using fabricost::Levels;
-using fabricost::Schedule;
 
 namespace {
 
-Table& table() {
-  static Table all;
-  return all;
-}
-
-constexpr double B = 100e9, W = 70e9, near_hop = 1e-6, far_hop = 7e-6;
-constexpr double exactly = 1e-9, with_contention = 0.03;
-
-const std::vector<double> everywhere{tiny_message, middle_message, huge_message};
-const std::vector<double> in_the_limits{tiny_message, huge_message};
-const std::vector<double> latency_only{tiny_message};
-
-const std::vector<Op> ring_like{Op::all_reduce, Op::all_gather, Op::reduce_scatter};
-Collective collective(Op op) {
-  switch (op) {
-    case Op::all_reduce: return Collective::all_reduce;
-    case Op::all_gather: return Collective::all_gather;
-    case Op::reduce_scatter: return Collective::reduce_scatter;
-    case Op::broadcast: return Collective::broadcast;
-    case Op::reduce: return Collective::reduce;
-    case Op::all_to_all: return Collective::all_to_all;
-  }
-  throw std::logic_error("no such collective");
-}
-
-/// One (algorithm, collective, fabric, ranks): the worst of the sizes must be within `bound`.
-void agree(const std::string& row, const std::string& what, const std::function<double(double)>& simulated, const Schedule& schedule,
-           const Costs& costs, const std::vector<double>& sizes, double bound) {
-  double worst = 0;
-  std::string at;
-  for (const double bytes : sizes) {
-    const double model = modelled(schedule, costs, bytes), real = simulated(bytes);
-    if (off(model, real) >= worst) {
-      worst = off(model, real);
-      char text[128];
-      std::snprintf(text, sizeof text, ", %g bytes: model %.6g s, simulated %.6g s", bytes, model, real);
-      at = text;
-    }
-  }
-  table().add(row, what + (worst > exactly ? at : ""), worst);
-  INFO(row << ": " << what << at);
-  CHECK(worst <= bound);
-}
-void agree(const std::string& row, const std::string& what, Program& program, const Schedule& schedule, const Costs& costs,
-           const std::vector<double>& sizes, double bound) {
-  agree(row, what, [&](double bytes) { return program.seconds(bytes); }, schedule, costs, sizes, bound);
-}
-/// A pipeline's time with ever smaller chunks: it is a + b / chunks, so two numbers of chunks give a.
-std::function<double(double)> endless_chunks(const std::function<double(int, double)>& seconds, int chunks) {
-  return [seconds, chunks](double bytes) {
-    return bytes == tiny_message ? seconds(1, bytes) : 2 * seconds(2 * chunks, bytes) - seconds(chunks, bytes);
-  };
-}
-
-std::vector<int> from_to(int n) {
-  std::vector<int> home;
-  for (int from = 0; from < n; ++from)
-    for (int to = 0; to < n; ++to) home.push_back(from);
-  return home;
-}
-std::vector<int> to_of(int n) {
-  std::vector<int> goal;
-  for (int from = 0; from < n; ++from)
-    for (int to = 0; to < n; ++to) goal.push_back(to);
-  return goal;
-}
-std::vector<int> counted(int n, int first = 0) {
-  std::vector<int> out(static_cast<std::size_t>(n));
-  std::iota(out.begin(), out.end(), first);
-  return out;
-}
-std::string shape(int g, int N) { return N == 1 ? std::to_string(g) + " ranks" : std::to_string(g) + " x " + std::to_string(N); }
-bool power_of_two(int n) { return (n & (n - 1)) == 0; }
-
-const std::vector<int> counts{2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 32, 48, 64};
-const std::vector<std::array<int, 2>> splits{{1, 2}, {1, 3}, {1, 4}, {1, 8}, {1, 16}, {2, 2}, {2, 3}, {2, 4}, {3, 2}, {3, 3},
-                                              {4, 2}, {4, 3}, {4, 4}, {4, 8}, {5, 3}, {6, 4}, {8, 2}, {8, 3}, {8, 4}, {8, 8}, {16, 4}};
-
-/// How exact a family is on a fabric.
-struct Expected {
-  std::vector<double> sizes;
-  double bound;
-};
-
-struct Fabric {
-  std::string name;
-  Network net;
-  Levels levels;
-  Costs costs;
-  int g, N;
-  bool rails = false;
-};
-Fabric flat(int n) { return {"flat switch", flat_switch(n, B, near_hop), Levels{n}, {{near_hop, B}, {near_hop, B}}, n, 1}; }
-Fabric slow_port(int n) { return {"one slow port", flat_switch(n, B, near_hop, n / 2, 0.4), Levels{n}, {{near_hop, 0.4 * B}, {near_hop, B}}, n, 1}; }
-Fabric domains(int g, int N, bool rails) {
-  TwoLevels t{.group = g, .groups = N, .inner_rate = B, .inner_latency = near_hop, .outer_rate = W, .outer_latency = far_hop, .rails = rails};
-  return {rails ? "domains, rails" : "domains, shared NICs", two_levels(t), Levels{g, N}, {{near_hop, B}, {far_hop, W}}, g, N, rails};
-}
-/// Where the inside binds.
-Fabric fast_nics(int g, int N) {
-  TwoLevels t{.group = g, .groups = N, .inner_rate = B, .inner_latency = near_hop, .outer_rate = 3 * g * B, .outer_latency = far_hop};
-  return {"domains, fast NICs", two_levels(t), Levels{g, N}, {{near_hop, B}, {far_hop, 3 * g * B}}, g, N};
-}
-/// Pairs of GPUs below a PCIe switch whose uplink is as fast as a GPU's.
-Fabric pcie_pairs(int N) {
-  TwoLevels t{.group = 2, .groups = N, .inner_rate = B, .inner_latency = near_hop, .outer_rate = B, .outer_latency = far_hop, .through_ports = true};
-  return {"PCIe pairs", two_levels(t), Levels{2, N}, {{near_hop, B}, {far_hop, B}}, 2, N};
-}
-
-std::vector<Ring> rings_of(const Fabric& f) {
-  if (!f.rails || f.g == 1) return {ring_through(counted(f.g * f.N), 0)};
-  std::vector<Ring> rings;  // ring j enters a domain at rank j and leaves it by the rank before
-  for (int j = 0; j < f.g; ++j) {
-    std::vector<int> members;
-    for (int d = 0; d < f.N; ++d)
-      for (int i = 0; i < f.g; ++i) members.push_back(d * f.g + (j + i) % f.g);
-    rings.push_back(ring_through(members, j));
-    // blocks by place in the ring, so that slot homes are ranks
-  }
-  return rings;
-}
-void ring(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
+/// Rings over all links of a mesh: link-disjoint circles, each an equal part of the message.
+void mesh_rings(const Fabric& f, const std::vector<std::vector<int>>& circles) {
   for (const Op op : ring_like) {
-    const std::vector<Ring> rings = rings_of(f);
-    const int copies = static_cast<int>(rings.size());
+    const int n = f.net.ranks, copies = static_cast<int>(circles.size());
+    std::vector<Ring> rings;
+    for (int c = 0; c < copies; ++c) rings.push_back(ring_through(circles[static_cast<std::size_t>(c)], c));
     Program p(f.net, op, one_each(n, copies), 1.0 / n / copies);
     ring_collective(p, op, rings);
-    agree("ring | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, ring_schedule(collective(op), f.levels), f.costs, e.sizes, e.bound);
+    agree("ring | " + f.name, text(op) + std::string(", ") + shape(n, 1), p, ring_schedule(collective(op), f.levels), f.costs, everywhere,
+          exactly);
   }
 }
-void chains(const Fabric& f, const Expected& e) {
-  for (const Op op : {Op::broadcast, Op::reduce}) {
-    const int n = f.net.ranks;
-    const auto seconds = [&](int chunks, double bytes) {
-      Program p(f.net, op, std::vector<int>(static_cast<std::size_t>(chunks), op == Op::broadcast ? 0 : n - 1), 1.0 / chunks);
-      chain(p, counted(n), op == Op::reduce);
-      return p.seconds(bytes);
-    };
-    agree("ring, pipelined | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), endless_chunks(seconds, 64), ring_schedule(collective(op), f.levels),
-          f.costs, e.sizes, e.bound);
+
+/// A circle through all chips: along the last axis, on by one along the circle of the others, and so on. Needs their number to be a
+/// multiple of the last axis.
+std::vector<int> circle_of(const Grid& grid, int axes) {
+  if (axes == 1) {
+    std::vector<int> out;
+    for (int i = 0; i < grid.length(0); ++i) out.push_back(i);
+    return out;
   }
+  const std::vector<int> inner = circle_of(grid, axes - 1);
+  const int c = grid.length(axes - 1), stride = grid.stride(axes - 1);
+  std::vector<int> out;
+  for (std::size_t row = 0; row < inner.size(); ++row)
+    for (int i = 0; i < c; ++i) out.push_back(inner[row] + around(i - static_cast<int>(row), c) * stride);
+  return out;
 }
-void tree(const Fabric& f, const Expected& e) {
-  if (!power_of_two(f.N)) return;
-  for (const Op op : {Op::all_reduce, Op::broadcast, Op::reduce}) {
-    if (op != Op::all_reduce && f.N > 1) continue;  // the second tree has another root
-    const int depth = 2 * (f.g + static_cast<int>(std::log2(f.N)));
-    const auto seconds = [&](int chunks, double bytes) {
-      Program p(f.net, op, std::vector<int>(static_cast<std::size_t>(2 * chunks), 0), 0.5 / chunks);
-      double_tree(p, op, f.g, chunks, op == Op::all_reduce ? depth + 4 : chunks);
-      return p.seconds(bytes);
-    };
-    agree("tree, pipelined | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), endless_chunks(seconds, 32), tree_schedule(collective(op), f.levels),
-          f.costs, e.sizes, e.bound);
-  }
-}
-void halving(const Fabric& f, const Expected& e) {
-  for (const bool near_first : {true, false})
-    for (const Op op : ring_like) {
-      const int n = f.net.ranks;
-      // an all-reduce divides its data among those that are not folded
-      std::vector<int> home;
-      for (int r = 0; r < n; ++r)
-        if (op != Op::all_reduce || (r % f.g < power_of_two_below(f.g) && r / f.g < power_of_two_below(f.N))) home.push_back(r);
-      Program p(f.net, op, home, 1.0 / static_cast<double>(home.size()));
-      HalvingDoubling run(p, {f.g, f.N}, near_first, op);
-      run();
-      agree(std::string(near_first ? "rabenseifner" : "halving_doubling") + " | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p,
-            halving_doubling_schedule(collective(op), f.levels, near_first), f.costs, e.sizes, e.bound);
-    }
-}
-void bruck(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
-  Program exchange(f.net, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
-  bruck_exchange(exchange);
-  agree("bruck | " + f.name, "all_to_all, " + shape(f.g, f.N), exchange, bruck_schedule(Collective::all_to_all, f.levels), f.costs, e.sizes, e.bound);
-  Program gather(f.net, Op::all_gather, one_each(n), 1.0 / n);
-  bruck_gather(gather);
-  agree("bruck | " + f.name, "all_gather, " + shape(f.g, f.N), gather, bruck_schedule(Collective::all_gather, f.levels), f.costs, e.sizes, e.bound);
-}
-void one_partner_at_a_time(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
-  Program p(f.net, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
-  pairwise(p, f.g);
-  agree("pairwise | " + f.name, "all_to_all, " + shape(f.g, f.N), p, pairwise_schedule(Collective::all_to_all, f.levels), f.costs, e.sizes, e.bound);
-}
-void at_once(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
-  for (const Op op : {Op::all_to_all, Op::all_gather, Op::reduce_scatter}) {
-    Program p(f.net, op, op == Op::all_to_all ? from_to(n) : one_each(n), 1.0 / n, to_of(n));
-    direct(p, op);
-    agree("direct | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, direct_schedule(collective(op), f.levels), f.costs, e.sizes, e.bound);
-  }
-}
-void inference_kernels(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
-  Program one(f.net, Op::all_gather, one_each(n), 1);  // everybody's whole vector to everybody
-  direct(one, Op::all_gather);
-  agree("one_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), one, one_shot_schedule(f.levels), f.costs, e.sizes, e.bound);
-  Program two(f.net, Op::all_reduce, one_each(n), 1.0 / n);
-  direct(two, Op::reduce_scatter);
-  direct(two, Op::all_gather);
-  agree("two_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), two, two_shot_schedule(f.levels), f.costs, e.sizes, e.bound);
-}
-void level_by_level(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
-  for (const Op op : ring_like) {
-    Program p(f.net, op, one_each(n), 1.0 / n);
-    hierarchical(p, op, f.g);
-    agree("hierarchical | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, hierarchical_schedule(collective(op), f.levels), f.costs, e.sizes,
-          e.bound);
-  }
-}
-void aggregated_trees(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;
-  for (const Op op : {Op::all_gather, Op::reduce_scatter}) {
-    Program p(f.net, op, one_each(n), 1.0 / n);
-    pat(p, op);
-    agree("pat | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, pat_schedule(collective(op), f.levels), f.costs, e.sizes, e.bound);
-  }
-}
-void send_recv(const Fabric& f, const Expected& e) {
-  const int n = f.net.ranks;  // every rank to the one a group further, or to its neighbour
-  Program p(f.net, Op::all_to_all, counted(n), 1, [&] {
-    std::vector<int> goal;
-    for (int r = 0; r < n; ++r) goal.push_back((r + (f.N > 1 ? f.g : 1)) % n);
-    return goal;
-  }());
-  std::vector<Send> step;
-  for (int r = 0; r < n; ++r) step.push_back({{r, (r + (f.N > 1 ? f.g : 1)) % n, {r}, false}, 0, {}, {}});
-  p.step(step);
-  Costs each = f.costs;
-  each.outer.rate /= f.g;  // a rank's part of its group's way out
-  agree("send_recv | " + f.name, shape(f.g, f.N), p, send_recv_schedule(f.levels, f.N > 1 ? 1 : 0), each, e.sizes, e.bound);
+int link_between(const Grid& grid, int a, int b, int sign_of_two) {
+  for (int axis = 0; axis < grid.axes(); ++axis)
+    for (const int sign : {sign_of_two, -sign_of_two})
+      if (grid.next(a, axis, sign) == b) return grid.link(a, axis, sign);
+  throw std::logic_error("these chips are no neighbours");
 }
 
 }  // namespace
@@ -295,8 +76,8 @@ TEST_CASE("trees and in-switch collectives below one switch", "[flow]") {
         in_switch(p, op, chunks, near_hop, 1.0 / n / chunks);
         return p.seconds(bytes);
       };
-      agree("nvls, pipelined | " + f.name, text(op) + std::string(", ") + shape(n, 1), endless_chunks(seconds, 8), nvls_schedule(collective(op), f.levels), f.costs,
-            in_the_limits, with_contention);
+      agree("nvls, pipelined | " + f.name, text(op) + std::string(", ") + shape(n, 1), endless_chunks(seconds, 8),
+            nvls_schedule(collective(op), f.levels), f.costs, in_the_limits, with_contention);
     }
   }
 }
@@ -364,14 +145,22 @@ TEST_CASE("in-switch inside and trees between domains stream through each other"
 }
 
 TEST_CASE("a tapered network leaves rings and exchanges the share the fabric says", "[flow]") {
-  for (const auto& [g, N, leaf] : std::vector<std::array<int, 3>>{{1, 4, 2}, {1, 8, 2}, {1, 8, 4}, {1, 16, 4}, {2, 4, 2}, {2, 8, 4}, {4, 4, 2}, {4, 8, 2}, {4, 16, 4}, {8, 4, 2}, {8, 8, 4}})
+  for (const auto& [g, N, leaf] : std::vector<std::array<int, 3>>{
+           {1, 4, 2}, {1, 8, 2}, {1, 8, 4}, {1, 16, 4}, {2, 4, 2}, {2, 8, 4}, {4, 4, 2}, {4, 8, 2}, {4, 16, 4}, {8, 4, 2}, {8, 8, 4}})
     for (const double taper : {1.5, 3.0, 7.0}) {
       const fabricost::System system = systems::machine("tapered", fabricost::Generation::hopper, g, g,
                                                         {systems::scale_up(fabricost::TierKind::switched, g, 1, B / 1e9, B / 1e9),
-                                                         systems::nics(g, W / g / 1e9, fabricost::Transport::infiniband), systems::network("leaf", leaf),
-                                                         systems::network("spine", 1024, taper)});
+                                                         systems::nics(g, W / g / 1e9, fabricost::Transport::infiniband),
+                                                         systems::network("leaf", leaf), systems::network("spine", 1024, taper)});
       const fabricost::Fabric priced = fabricost::fabric_of(system, {.collective = Collective::all_reduce, .ranks = g * N, .nodes = N});
-      TwoLevels t{.group = g, .groups = N, .inner_rate = B, .inner_latency = near_hop, .outer_rate = W, .outer_latency = far_hop, .leaf = leaf, .taper = taper};
+      TwoLevels t{.group = g,
+                  .groups = N,
+                  .inner_rate = B,
+                  .inner_latency = near_hop,
+                  .outer_rate = W,
+                  .outer_latency = far_hop,
+                  .leaf = leaf,
+                  .taper = taper};
       char name[32];
       std::snprintf(name, sizeof name, "leaves, %g:1", taper);
       Fabric f{"tapered leaves", two_levels(t), Levels{g, N}, {{near_hop, B}, {far_hop, W}}, g, N};
@@ -399,18 +188,6 @@ TEST_CASE("pairs of GPUs share an uplink to the root complex", "[flow]") {
     halving(f, {everywhere, exactly});
     bruck(f, {in_the_limits, exactly});
     send_recv(f, {everywhere, exactly});
-  }
-}
-
-/// Rings over all links of a mesh: link-disjoint circles, each an equal part of the message.
-void mesh_rings(const Fabric& f, const std::vector<std::vector<int>>& circles) {
-  for (const Op op : ring_like) {
-    const int n = f.net.ranks, copies = static_cast<int>(circles.size());
-    std::vector<Ring> rings;
-    for (int c = 0; c < copies; ++c) rings.push_back(ring_through(circles[static_cast<std::size_t>(c)], c));
-    Program p(f.net, op, one_each(n, copies), 1.0 / n / copies);
-    ring_collective(p, op, rings);
-    agree("ring | " + f.name, text(op) + std::string(", ") + shape(n, 1), p, ring_schedule(collective(op), f.levels), f.costs, everywhere, exactly);
   }
 }
 
@@ -450,38 +227,23 @@ TEST_CASE("the hybrid cube mesh carries six rings, one for each link of a GPU", 
   mesh_rings(f, circles);
 }
 
-/// A circle through all chips: along the last axis, on by one along the circle of the others, and so on. Needs their number to be a multiple
-/// of the last axis.
-std::vector<int> circle_of(const Grid& grid, int axes) {
-  if (axes == 1) {
-    std::vector<int> out;
-    for (int i = 0; i < grid.length(0); ++i) out.push_back(i);
-    return out;
-  }
-  const std::vector<int> inner = circle_of(grid, axes - 1);
-  const int c = grid.length(axes - 1), stride = grid.stride(axes - 1);
-  std::vector<int> out;
-  for (std::size_t row = 0; row < inner.size(); ++row)
-    for (int i = 0; i < c; ++i) out.push_back(inner[row] + around(i - static_cast<int>(row), c) * stride);
-  return out;
-}
-int link_between(const Grid& grid, int a, int b, int sign_of_two) {
-  for (int axis = 0; axis < grid.axes(); ++axis)
-    for (const int sign : {sign_of_two, -sign_of_two})
-      if (grid.next(a, axis, sign) == b) return grid.link(a, axis, sign);
-  throw std::logic_error("these chips are no neighbours");
-}
-
 TEST_CASE("on rings and tori neighbours send both ways at once", "[flow]") {
-  std::vector<std::vector<int>> shapes{{4, 4}, {8, 4}, {4, 2}, {3, 3}, {6, 3}, {2, 2}, {8, 8}, {4, 4, 4}, {2, 2, 2}, {4, 2, 2}, {4, 4, 2}, {8, 4, 2}, {3, 3, 3}};
+  std::vector<std::vector<int>> shapes{{4, 4},    {8, 4},    {4, 2},    {3, 3},    {6, 3},    {2, 2},   {8, 8},
+                                       {4, 4, 4}, {2, 2, 2}, {4, 2, 2}, {4, 4, 2}, {8, 4, 2}, {3, 3, 3}};
   for (const int n : counts)
     if (n > 2) shapes.push_back({n});
   for (const auto& dims : shapes) {
     const Grid grid{dims, true};
     const int n = grid.chips();
     const double link = B / 6;
-    Fabric f{dims.size() == 1 ? "ring of chips" : dims.size() == 2 ? "2-D torus" : "3-D torus", grid_network(grid, link, near_hop), Levels{n},
-             {{near_hop, 2 * link}, {far_hop, W}}, n, 1};
+    Fabric f{dims.size() == 1   ? "ring of chips"
+             : dims.size() == 2 ? "2-D torus"
+                                : "3-D torus",
+             grid_network(grid, link, near_hop),
+             Levels{n},
+             {{near_hop, 2 * link}, {far_hop, W}},
+             n,
+             1};
     std::string name;
     for (const int d : dims) name += (name.empty() ? "" : "x") + std::to_string(d);
     const std::vector<int> forwards = circle_of(grid, grid.axes());
@@ -491,19 +253,22 @@ TEST_CASE("on rings and tori neighbours send both ways at once", "[flow]") {
         std::vector<int> members = forwards;
         if (sign < 0) std::reverse(members.begin(), members.end());
         Ring r = ring_through(members, sign > 0 ? 0 : 1);
-        for (std::size_t i = 0; i < members.size(); ++i) r.links.push_back({link_between(grid, members[i], members[(i + 1) % members.size()], sign)});
+        for (std::size_t i = 0; i < members.size(); ++i)
+          r.links.push_back({link_between(grid, members[i], members[(i + 1) % members.size()], sign)});
         rings.push_back(r);
       }
       Program p(f.net, op, one_each(n, 2), 0.5 / n);
       ring_collective(p, op, rings);
-      agree("ring | " + f.name, text(op) + std::string(", ") + name, p, ring_schedule(collective(op), f.levels), f.costs, everywhere, exactly);
+      agree("ring | " + f.name, text(op) + std::string(", ") + name, p, ring_schedule(collective(op), f.levels), f.costs, everywhere,
+            exactly);
     }
   }
 }
 
 TEST_CASE("the bucket algorithm and the exchange on a torus take what its busiest axis takes", "[flow]") {
-  for (const auto& dims : std::vector<std::vector<int>>{{2, 2}, {3, 3}, {4, 4}, {5, 5}, {8, 8}, {2, 4}, {3, 5}, {4, 8}, {8, 4}, {2, 8}, {4, 16}, {2, 16}, {6, 3}, {7, 5},
-                                                        {2, 2, 2}, {3, 3, 3}, {4, 4, 4}, {2, 4, 4}, {2, 2, 4}, {4, 2, 8}, {2, 3, 4}, {4, 4, 2}}) {
+  for (const auto& dims : std::vector<std::vector<int>>{
+           {2, 2},  {3, 3}, {4, 4}, {5, 5},    {8, 8},    {2, 4},    {3, 5},    {4, 8},    {8, 4},    {2, 8},    {4, 16},
+           {2, 16}, {6, 3}, {7, 5}, {2, 2, 2}, {3, 3, 3}, {4, 4, 4}, {2, 4, 4}, {2, 2, 4}, {4, 2, 8}, {2, 3, 4}, {4, 4, 2}}) {
     const Grid grid{dims, true};
     const int n = grid.chips();
     const double link = B / 6;
@@ -526,8 +291,8 @@ TEST_CASE("the bucket algorithm and the exchange on a torus take what its busies
       const Network lines = grid_network({dims, wrap}, link, near_hop);
       Program p(lines, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
       direct(p, Op::all_to_all);
-      agree("torus exchange | " + torus + (wrap ? "" : ", no wrap"), "all_to_all, " + name, p, torus_exchange_schedule(Levels{n}, dims, wrap), costs, in_the_limits,
-            with_contention);
+      agree("torus exchange | " + torus + (wrap ? "" : ", no wrap"), "all_to_all, " + name, p,
+            torus_exchange_schedule(Levels{n}, dims, wrap), costs, in_the_limits, with_contention);
     }
   }
 }
@@ -542,7 +307,7 @@ TEST_CASE("what phases do not see is known and bounded", "[flow]") {
     if (g == 1) continue;
     bruck(domains(g, N, true), {in_the_limits, apart});  // few ranks of a domain cross its border at a time, each through its own NIC
     bruck(fast_nics(g, N), {in_the_limits, apart});      // steps bound inside and steps bound across add, they do not stream
-    if (!power_of_two(g))  // folded ranks leave their rail idle, and the others run ahead of them
+    if (!power_of_two(g))                                // folded ranks leave their rail idle, and the others run ahead of them
       for (const Fabric& f : {domains(g, N, true), domains(g, N, false), fast_nics(g, N)}) halving(f, {everywhere, apart});
     // latency and volume of two levels overlap in a ring when neither binds
     Fabric f = domains(g, N, false);
@@ -550,7 +315,14 @@ TEST_CASE("what phases do not see is known and bounded", "[flow]") {
     ring(f, {{middle_message}, apart});
   }
   for (const double taper : {1.5, 3.0}) {  // all of a leaf's domains cross at once, or none
-    TwoLevels t{.group = 2, .groups = 8, .inner_rate = B, .inner_latency = near_hop, .outer_rate = W, .outer_latency = far_hop, .leaf = 4, .taper = taper};
+    TwoLevels t{.group = 2,
+                .groups = 8,
+                .inner_rate = B,
+                .inner_latency = near_hop,
+                .outer_rate = W,
+                .outer_latency = far_hop,
+                .leaf = 4,
+                .taper = taper};
     const Fabric f{"tapered leaves", two_levels(t), Levels{2, 8}, {{near_hop, B}, {far_hop, W * std::min(1.0, 4 / taper)}}, 2, 8};
     one_partner_at_a_time(f, {in_the_limits, apart});
     bruck(f, {in_the_limits, apart});

@@ -12,7 +12,8 @@ Flow flow_over(double bytes, std::vector<int> links, double latency = 0, std::ve
   return f;
 }
 double seconds(const std::vector<Flow>& flows, const std::vector<double>& capacity) {
-  return run(flows, capacity, [](int) {}, [](int) {});
+  return run(
+      flows, capacity, [](int) {}, [](int) {});
 }
 }  // namespace
 

@@ -6,8 +6,8 @@
 
 namespace flow {
 
-/// Parents in a binary tree over a power of two of nodes whose leaves are the odd ones (NCCL's): node 0 has one child. The second tree counts
-/// from the other end, so that its leaves are the first one's inner nodes.
+/// Parents in a binary tree over a power of two of nodes whose leaves are the odd ones (NCCL's): node 0 has one child. The second tree
+/// counts from the other end, so that its leaves are the first one's inner nodes.
 inline std::vector<int> tree_parents(int nodes, bool from_other_end) {
   std::vector<int> parent(static_cast<std::size_t>(nodes), -1);
   const auto name = [&](int i) { return from_other_end ? nodes - 1 - i : i; };
@@ -45,11 +45,16 @@ inline void double_tree(Program& p, Op op, int g, int chunks, int window) {
       const std::vector<int> parent = tree_parents(N, t == 1);
       const std::vector<int> order = leaves_first(parent);
       const int slot = t * chunks + c;
-      const auto ends = [&](int group, int chunk) -> int& { return last[static_cast<std::size_t>(t)][static_cast<std::size_t>(group * chunks + chunk)]; };
-      const auto credit = [&](int group) { return c >= window && ends(group, c - window) >= 0 ? std::vector<int>{ends(group, c - window)} : std::vector<int>{}; };
+      const auto ends = [&](int group, int chunk) -> int& {
+        return last[static_cast<std::size_t>(t)][static_cast<std::size_t>(group * chunks + chunk)];
+      };
+      const auto credit = [&](int group) {
+        return c >= window && ends(group, c - window) >= 0 ? std::vector<int>{ends(group, c - window)} : std::vector<int>{};
+      };
       if (op != Op::broadcast) {
         for (const int group : order) {
-          for (int i = g - 1; i > 0; --i) p.send({{group * g + i, group * g + i - 1, {slot}, true}, 2 * t, {}, i == g - 1 ? credit(group) : std::vector<int>{}});
+          for (int i = g - 1; i > 0; --i)
+            p.send({{group * g + i, group * g + i - 1, {slot}, true}, 2 * t, {}, i == g - 1 ? credit(group) : std::vector<int>{}});
           const int up = parent[static_cast<std::size_t>(group)];
           if (up >= 0) p.send({{group * g, up * g, {slot}, true}, 2 * t, {}, g == 1 ? credit(group) : std::vector<int>{}});
         }
@@ -103,9 +108,11 @@ inline void in_switch(Program& p, Op op, int chunks, double latency, double shar
   const auto queue = [](int id) { return id < 0 ? std::vector<int>{} : std::vector<int>{id}; };
   for (int c = 0; c < chunks; ++c) {
     if (op != Op::all_gather)
-      for (int r = 0; r < n; ++r) gathered[static_cast<std::size_t>(r)] = switches.gather(0, n, r, c * n + r, queue(gathered[static_cast<std::size_t>(r)]));
+      for (int r = 0; r < n; ++r)
+        gathered[static_cast<std::size_t>(r)] = switches.gather(0, n, r, c * n + r, queue(gathered[static_cast<std::size_t>(r)]));
     if (op != Op::reduce_scatter)
-      for (int r = 0; r < n; ++r) cast[static_cast<std::size_t>(r)] = switches.multicast(0, n, r, c * n + r, queue(cast[static_cast<std::size_t>(r)]));
+      for (int r = 0; r < n; ++r)
+        cast[static_cast<std::size_t>(r)] = switches.multicast(0, n, r, c * n + r, queue(cast[static_cast<std::size_t>(r)]));
   }
 }
 

@@ -26,9 +26,10 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
     // at the outer levels what leaves a group includes traffic bound further out
     const double leaving = n - below;
     const bool outer = level > 0;
+    const double at_once = level == furthest ? 1 : 0;  // the furthest is waited for
     out.add({.level = level,
              .stage = staged ? level : 0,
-             .steps = steps_per_partner > 0 ? steps_per_partner * partners : level == furthest ? 1 : 0,  // all at once: the furthest is waited for
+             .steps = steps_per_partner > 0 ? steps_per_partner * partners : at_once,
              .bytes = outer ? below * leaving / n : partners / n,
              .message = 1 / n,
              .reduces = out.collective == Collective::reduce_scatter ? partners : 0});
