@@ -36,28 +36,19 @@ TEST_CASE("the bucket algorithm moves what chips that only reach neighbours move
       REQUIRE(done);
       const Schedule schedule = bucket_schedule(collective, t, dims);
       CHECK(schedule.steps() == steps);
-      CHECK(close(schedule.bytes(0), w.bytes(0)));
+      if (t.axes() < 3) CHECK(close(schedule.bytes(0), t.busiest_link() * 2 * t.axes()));
+      CHECK(schedule.bytes(0) >= t.busiest_link() * 2 * t.axes() - 1e-12);
       bool cube = true;
       for (const int a : dims) cube = cube && a == dims.front();
-      if (cube) CHECK(close(schedule.bytes(0), t.busiest_link() * 2 * t.axes()));  // every link carries the same
+      if (cube) CHECK(close(schedule.bytes(0), w.bytes(0)));  // every link carries the same
     }
 }
 
-TEST_CASE("on a torus with axes of different length the busiest link is not carried by the others", "[schedule][oracle]") {
-  for (const auto& dims : std::vector<std::vector<int>>{{2, 4}, {3, 5}, {4, 8}, {2, 4, 4}}) {
-    INFO(support::text(dims));
-    oracle::Torus t{dims};
-    const int parts = 2 * t.axes(), n = t.chips();
-    oracle::World w({n}, parts * n, 1.0 / (parts * n));
-    for (int r = 0; r < n; ++r)
-      for (int s = 0; s < parts * n; ++s) w.at(r, s) = oracle::only(r);
-    oracle::bucket(w, t, true, true);
-    const double price = bucket_schedule(Collective::all_reduce, t, dims).bytes(0);
-    CHECK(price >= 2.0 * (n - 1) / n - 1e-12);
-    // parts of equal size leave the longer axes up to a seventh busier; a better split may even that out
-    CHECK(price <= t.busiest_link() * 2 * t.axes() + 1e-12);
-    CHECK(t.busiest_link() * 2 * t.axes() < 1.35 * price);
-  }
+TEST_CASE("on a torus with axes of different length the busiest axis binds", "[schedule]") {
+  // 4 x 8: the long axis carries 7/8 (1 + 1/4) of each half, where 31/32 would be an even share
+  const std::vector<int> dims{4, 8};
+  CHECK(close(torus_schedule(Collective::all_gather, Levels{32}, dims, true).bytes(0), 35.0 / 32));
+  CHECK(close(torus_schedule(Collective::all_reduce, Levels{32}, dims, true).bytes(0), 70.0 / 32));
 }
 
 TEST_CASE("all_to_all on a torus is bound by its busiest link", "[schedule][oracle]") {

@@ -148,13 +148,13 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
-/// `fastest` has no straight lines: sample eight times an octave, bisect where the pick changes.
+/// `fastest` has no straight lines: sample sixteen times an octave, bisect where the pick changes.
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
   double at = 1;
   int now = table.pick(at);
   while (at < largest_size) {
-    const double next = at * std::exp2(0.125);
+    const double next = at * std::exp2(0.0625);
     const int then = table.pick(next);
     if (then != now) {
       double low = at, high = next;

@@ -74,8 +74,24 @@ struct LevelCost {
   return line;
 }
 
+/// Share of an endpoint's links inside the domain that a schedule uses at a time. Where every pair has its own links (a full mesh, a mesh
+/// graph) and a step has one partner, that is one peer's of g - 1; rings, direct sends and switches use them all.
+[[nodiscard]] inline double link_share(Algorithm algorithm, const Fabric& fabric) {
+  const bool one_partner = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::rabenseifner ||
+                           algorithm == Algorithm::bruck || algorithm == Algorithm::pairwise;
+  const bool own_links = !fabric.switched && !fabric.over_pcie && !fabric.neighbours_only;
+  return one_partner && own_links && fabric.local() > 2 ? 1 / (fabric.local() - 1) : 1;
+}
+
+/// Share of the NICs' rate that a tapered network leaves: for everybody to everybody at once that of an exchange, otherwise a stream's.
+[[nodiscard]] inline double taper_share(Algorithm algorithm, const Fabric& fabric) {
+  return algorithm == Algorithm::direct ? fabric.exchanges : fabric.streams;
+}
+
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   auto cost = level_costs(fabric, c, protocol, schedule.collective);
+  cost[0].rate *= link_share(schedule.algorithm, fabric);
+  cost[1].rate *= taper_share(schedule.algorithm, fabric) / fabric.streams;
   if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
   const bool simple = protocol == Protocol::simple;
   const double floor = simple                        ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)

@@ -16,6 +16,9 @@ namespace detail {
 /// Adds the bytes of a full exchange level by level: an endpoint of level i sends to the other endpoints of its group there.
 inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
   const double n = out.levels.ranks();
+  int furthest = 0;
+  for (int level = 0; level < out.levels.count; ++level)
+    if (out.levels.size(level) > 1) furthest = level;
   for (int level = 0; level < out.levels.count; ++level) {
     const double below = out.levels.below(level);
     const double partners = below * (out.levels.size(level) - 1);
@@ -23,9 +26,10 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
     // at the outer levels what leaves a group includes traffic bound further out
     const double leaving = n - below;
     const bool outer = level > 0;
+    const double at_once = level == furthest ? 1 : 0;  // the furthest is waited for
     out.add({.level = level,
              .stage = staged ? level : 0,
-             .steps = steps_per_partner > 0 ? steps_per_partner * partners : 1,
+             .steps = steps_per_partner > 0 ? steps_per_partner * partners : at_once,
              .bytes = outer ? below * leaving / n : partners / n,
              .message = 1 / n,
              .reduces = out.collective == Collective::reduce_scatter ? partners : 0});

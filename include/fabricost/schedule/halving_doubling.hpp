@@ -7,41 +7,75 @@
 ///   all_reduce = both                                   2 log2 n steps, 2(n-1)/n S
 ///
 /// Order matters on several levels. `halving_doubling` meets far partners first with the largest messages: a domain of g
-/// ranks sends g (N-1)/N S out per half. `rabenseifner` meets near partners first: (N-1)/N S. When n is no power of two the
-/// ranks too many fold their buffer into a neighbour and get the result back: two more steps, S more per half.
+/// ranks sends g (N-1)/N S out per half. `rabenseifner` meets near partners first: (N-1)/N S.
+///
+/// When a level joins m groups and p = 2^floor(log2 m) < m, the e = m - p beyond fold their buffer into a neighbour and get theirs back:
+/// two more steps and
+///
+///   all_reduce                    2 S more; the p that are left divide S evenly
+///   reduce_scatter, all_gather    S more on one side, the folded rank's own block on the other; in between that block stays with its
+///                                 host: the larger side of a halving to x hosts has x + min(e, x) blocks of S/m (far first),
+///                                 x + ceil(e x / p) (near first)
 
 #include <fabricost/schedule/schedule.hpp>
 
 namespace fabricost {
 
+namespace detail {
+/// Halving among `m` groups of one level, as shares of what a rank holds before it.
+struct Halving {
+  double steps = 0;
+  double bytes = 0;  ///< sent in these steps
+  double held = 1;   ///< left to a rank at the end
+  bool folds = false;
+};
+[[nodiscard]] inline Halving halving_of(double m, bool all_reduce, bool near_first) {
+  Halving out;
+  out.steps = std::floor(std::log2(m) + 1e-12);
+  const double p = std::exp2(out.steps);
+  const double extra = m - p;
+  out.folds = extra > 0;
+  if (all_reduce || extra == 0) {
+    out.bytes = (p - 1) / p;
+    out.held = 1 / p;
+    return out;
+  }
+  for (double hosts = p / 2; hosts >= 1; hosts /= 2)
+    out.bytes += (hosts + (near_first ? std::ceil(extra * hosts / p - 1e-12) : std::fmin(extra, hosts))) / m;
+  out.held = 2 / m;
+  return out;
+}
+}  // namespace detail
+
 /// `near_first`: rabenseifner; otherwise halving_doubling.
 [[nodiscard]] inline Schedule halving_doubling_schedule(Collective collective, const Levels& levels, bool near_first) {
   Schedule out{.algorithm = near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, .collective = collective, .levels = levels};
-  const double n = levels.ranks();
-  if (n <= 1) return out;
-  const double halves = collective == Collective::all_reduce ? 2 : 1;
+  if (levels.ranks() <= 1) return out;
+  const bool all_reduce = collective == Collective::all_reduce;
+  const double halves = all_reduce ? 2 : 1;
   const double reducing = reduces(collective) ? 1 : 0;
-  double outer = n;  // ranks in groups of this level and above
+  std::array<detail::Halving, max_levels> half{};
+  for (int level = 0; level < levels.count; ++level)
+    half[static_cast<std::size_t>(level)] = detail::halving_of(levels.size(level), all_reduce, near_first);
   for (int level = 0; level < levels.count; ++level) {
-    const double size = levels.size(level);
-    if (size <= 1) continue;
-    outer /= size;
-    const double steps = std::floor(std::log2(size) + 1e-12);
-    const double partners = std::exp2(steps);
-    // near first: S is already divided by all ranks below; far first: by all ranks above
-    const double share = near_first ? 1 : levels.below(level) / outer;
+    if (levels.size(level) <= 1) continue;
+    const detail::Halving& h = half[static_cast<std::size_t>(level)];
+    // near first: the ranks of a group have divided S among themselves; far first: each has what the levels above left it
+    double held_above = 1;
+    for (int above = level + 1; above < levels.count; ++above) held_above *= half[static_cast<std::size_t>(above)].held;
+    const double share = near_first ? 1 : levels.below(level) * held_above;
     out.add({.level = level,
              .stage = level,
-             .steps = halves * steps,
-             .bytes = halves * share * (partners - 1) / partners,
-             .message = 1 / n,
-             .forwards = steps,
-             .reduces = reducing * steps});
-    if (partners < size)  // ranks beyond the power of two fold in before and get the result after
+             .steps = halves * h.steps,
+             .bytes = halves * share * h.bytes,
+             .message = 1 / levels.ranks(),
+             .forwards = h.steps,
+             .reduces = reducing * h.steps});
+    if (h.folds)  // ranks beyond the power of two fold in before and get the result after
       out.add({.level = level,
                .stage = levels.count + level,
                .steps = 2,
-               .bytes = (near_first ? 1 : share) * halves,
+               .bytes = share + (all_reduce ? share : held_above / levels.size(level)),
                .message = 1,
                .reduces = reducing});
   }

@@ -6,8 +6,10 @@
 ///   all_gather, rs   k = n-1,    bytes = (n-1)/n S
 ///   broadcast, reduce  k = n-1,  bytes = S, passed on chunk by chunk
 ///
-/// On several levels the same circle crosses a level once per group: of k steps, sweeps (G_i - G_i+1) cross level i, where
-/// G_i counts the groups there; what passes a group's border is what passes any rank.
+/// On several levels the same circle crosses a level once per group; what passes a group's border is what passes any rank. The
+/// steps are those of the block with the longest way: of G_i groups of b_i ranks below level i it crosses sweeps G_i borders, less
+/// those among the `sweeps` neighbouring links it leaves out (none when groups have more ranks). A broadcast that begins at the
+/// first rank, or a reduction that ends at the last, crosses G_i - 1.
 
 #include <fabricost/schedule/schedule.hpp>
 
@@ -21,17 +23,17 @@ namespace fabricost {
   const bool whole = collective == Collective::broadcast || collective == Collective::reduce;
   const double sweeps = collective == Collective::all_reduce ? 2 : 1;
   const double bytes = whole ? 1 : sweeps * (n - 1) / n;
-  double groups = n;
+  // steps that cross the borders of groups of `below` ranks, at this level or further out
+  const auto crossings = [&](double below) {
+    if (below >= n) return 0.0;
+    return whole ? n / below - 1 : sweeps * n / below - std::fmax(0, sweeps - (below - 1));
+  };
   for (int level = 0; level < levels.count; ++level) {
-    const double above = groups / levels.size(level);
-    const bool top = level + 1 == levels.count;
-    const double steps = sweeps * (groups - (top ? 1 : above));
-    if (levels.size(level) > 1) {
-      const double forwards = collective == Collective::reduce_scatter || collective == Collective::reduce ? 0 : steps / sweeps;
-      const double reducing = reduces(collective) ? steps / sweeps : 0;
-      out.add({.level = level, .steps = steps, .bytes = bytes, .message = 1 / n, .forwards = forwards, .reduces = reducing});
-    }
-    groups = above;
+    if (levels.size(level) <= 1) continue;
+    const double steps = crossings(levels.below(level)) - crossings(levels.below(level + 1));
+    const double forwards = collective == Collective::reduce_scatter || collective == Collective::reduce ? 0 : steps / sweeps;
+    const double reducing = reduces(collective) ? steps / sweeps : 0;
+    out.add({.level = level, .steps = steps, .bytes = bytes, .message = 1 / n, .forwards = forwards, .reduces = reducing});
   }
   return out;
 }

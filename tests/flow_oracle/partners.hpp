@@ -1,0 +1,219 @@
+#pragma once
+/// \file partners.hpp
+/// Step algorithms: in each step a rank talks to one partner and waits for both messages before the next. Halving and doubling (with ranks
+/// beyond a power of two folded into a neighbour), Bruck, PAT, pairwise; and those that post everything at once.
+
+#include "rings.hpp"
+
+namespace flow {
+
+inline int power_of_two_below(int n) {
+  int p = 1;
+  while (2 * p <= n) p *= 2;
+  return p;
+}
+
+/// Halving and doubling over levels (inside out {g, N}). The ranks of a level are paired at distances of a power of two; those beyond fold
+/// into the rank p below first and sit out until the end. `near_first` settles the inner level before the outer and small distances before
+/// large.
+class HalvingDoubling {
+ public:
+  HalvingDoubling(Program& p, std::vector<int> sizes, bool near_first, Op op) : p_(p), sizes_(std::move(sizes)), op_(op) {
+    for (int level = 0; level < static_cast<int>(sizes_.size()); ++level)
+      order_.push_back(near_first ? level : static_cast<int>(sizes_.size()) - 1 - level);
+    near_ = near_first;
+    for (int r = 0; r < p_.ranks(); ++r) {
+      live_.push_back(true);
+      std::vector<int> all(static_cast<std::size_t>(p_.slots()));
+      std::iota(all.begin(), all.end(), 0);
+      mine_.push_back(all);
+    }
+  }
+  void operator()() {
+    std::vector<std::vector<Send>> log;  // of the reducing half, for its way back
+    for (const int level : order_) half(level, log);
+    if (op_ == Op::reduce_scatter) {
+      for (auto step = log.begin(); step != log.end(); ++step) p_.step(*step);
+      // what belongs to folded ranks goes back to them, outer fold last in, first out
+      for (auto fold = folds_.rbegin(); fold != folds_.rend(); ++fold) {
+        std::vector<Send> back;
+        for (const auto& [extra, host, slots] : *fold) back.push_back({{host, extra, slots, false}, 0, {}, {}});
+        p_.step(back);
+      }
+      return;
+    }
+    if (op_ == Op::all_reduce)
+      for (const auto& step : log) p_.step(step);
+    else
+      for (const auto& fold : folds_) {  // all_gather: the extra ranks' own parts first
+        std::vector<Send> in;
+        for (const auto& [extra, host, slots] : fold) in.push_back({{extra, host, slots, false}, 0, {}, {}});
+        p_.step(in);
+      }
+    for (auto step = log.rbegin(); step != log.rend(); ++step) {
+      std::vector<Send> back;
+      for (const Send& s : *step) back.push_back({{s.to, s.from, s.slots, false}, 0, {}, {}});
+      p_.step(back);
+    }
+  }
+
+ private:
+  struct Folded {
+    int extra = 0, host = 0;
+    std::vector<int> slots;  ///< it gets back reduced, or brings along to gather
+  };
+  [[nodiscard]] int below(int level) const {
+    int b = 1;
+    for (int i = 0; i < level; ++i) b *= sizes_[static_cast<std::size_t>(i)];
+    return b;
+  }
+  [[nodiscard]] int place(int rank, int level) const { return rank / below(level) % sizes_[static_cast<std::size_t>(level)]; }
+  /// The place that does the work for a place of a level.
+  [[nodiscard]] int host_place(int place, int level) const {
+    const int p = power_of_two_below(sizes_[static_cast<std::size_t>(level)]);
+    return place < p ? place : place - p;
+  }
+  /// Slots that a rank folded at this level has when the levels settled later are unfolded again: its own, and those of the ranks that
+  /// folded into it before.
+  [[nodiscard]] std::vector<int> left_to(int extra, int level) const {
+    std::vector<int> out;
+    for (int s = 0; s < p_.slots(); ++s) {
+      bool mine = true, before = true;
+      for (const int other : order_) {
+        if (other == level) before = false;
+        const int there = place(p_.home(s), other);
+        mine = mine && (before ? host_place(there, other) : there) == place(extra, other);
+      }
+      if (mine) out.push_back(s);
+    }
+    return out;
+  }
+  void half(int level, std::vector<std::vector<Send>>& log) {
+    const int m = sizes_[static_cast<std::size_t>(level)], p = power_of_two_below(m), stride = below(level);
+    if (m == 1) return;
+    if (p < m) {
+      std::vector<Send> fold;
+      std::vector<Folded> folded;
+      for (int r = 0; r < p_.ranks(); ++r) {
+        if (!live_[at(r)] || place(r, level) < p) continue;
+        const int host = r - p * stride;
+        fold.push_back({{r, host, mine_[at(r)], true}, 0, {}, {}});
+        folded.push_back({r, host, left_to(r, level)});
+      }
+      for (const Folded& f : folded) live_[at(f.extra)] = false;
+      log.push_back(fold);
+      if (op_ != Op::all_reduce) folds_.push_back(folded);
+    }
+    std::vector<int> distances;
+    for (int d = 1; d < p; d *= 2) distances.push_back(d);
+    if (!near_) std::reverse(distances.begin(), distances.end());
+    for (const int d : distances) {
+      std::vector<Send> step;
+      std::vector<std::vector<int>> kept = mine_;
+      for (int r = 0; r < p_.ranks(); ++r) {
+        if (!live_[at(r)]) continue;
+        const int partner = r + ((place(r, level) ^ d) - place(r, level)) * stride;
+        std::vector<int> gives, keeps;
+        for (const int s : mine_[at(r)]) {
+          const bool far = (host_place(place(p_.home(s), level), level) & d) != (place(r, level) & d);
+          (far ? gives : keeps).push_back(s);
+        }
+        kept[at(r)] = keeps;
+        if (!gives.empty()) step.push_back({{r, partner, gives, true}, 0, {}, {}});
+      }
+      mine_ = kept;
+      log.push_back(step);
+    }
+  }
+  [[nodiscard]] static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  Program& p_;
+  std::vector<int> sizes_, order_;
+  Op op_;
+  bool near_ = false;
+  std::vector<bool> live_;
+  std::vector<std::vector<int>> mine_;  ///< slots a rank still works on
+  std::vector<std::vector<Folded>> folds_;
+};
+
+/// Bruck: an item that has to go i ranks on moves by every power of two in i.
+inline void bruck_exchange(Program& p) {
+  const int n = p.ranks();
+  for (int d = 1; d < n; d *= 2) {
+    std::vector<Send> step;
+    for (int r = 0; r < n; ++r) {
+      Send send{{r, around(r + d, n), {}, false}, 0, {}, {}};
+      for (int i = 0; i < n; ++i)
+        if ((i & d) != 0) {
+          const int from = around(r - (i & (d - 1)), n);
+          send.slots.push_back(from * n + around(from + i, n));
+        }
+      step.push_back(send);
+    }
+    p.step(step);
+  }
+}
+inline void bruck_gather(Program& p) {
+  const int n = p.ranks();
+  for (int d = 1; d < n; d *= 2) {
+    std::vector<Send> step;
+    for (int r = 0; r < n; ++r) {
+      Send send{{r, around(r - d, n), {}, false}, 0, {}, {}};
+      for (int i = 0; i < std::min(d, n - d); ++i) send.slots.push_back(around(r + i, n));
+      step.push_back(send);
+    }
+    p.step(step);
+  }
+}
+/// PAT: binomial trees of all ranks at once, far distances first when gathering, the way back when reducing.
+inline void pat(Program& p, Op op) {
+  const int n = p.ranks();
+  std::vector<std::vector<Send>> steps;
+  int far = 1;
+  while (far * 2 < n) far *= 2;
+  for (int d = far; d >= 1; d /= 2) {
+    std::vector<Send> step;
+    for (int r = 0; r < n; ++r) {
+      Send send{{r, around(r + d, n), {}, false}, 0, {}, {}};
+      for (int offset = 0; offset + d < n; offset += 2 * d) send.slots.push_back(around(r - offset, n));
+      step.push_back(send);
+    }
+    steps.push_back(step);
+  }
+  if (op == Op::all_gather) {
+    for (const auto& step : steps) p.step(step);
+    return;
+  }
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    std::vector<Send> back;
+    for (const Send& s : *step) back.push_back({{s.to, s.from, s.slots, true}, 0, {}, {}});
+    p.step(back);
+  }
+}
+/// One partner at a time: `a` places further in the group, `b` groups further; the own group first. Slot from x n + to.
+inline void pairwise(Program& p, int g) {
+  const int n = p.ranks(), N = n / g;
+  for (int b = 0; b < N; ++b)
+    for (int a = 0; a < g; ++a) {
+      if (a == 0 && b == 0) continue;
+      std::vector<Send> step;
+      for (int r = 0; r < n; ++r) {
+        const int to = around(r / g + b, N) * g + around(r % g + a, g);
+        step.push_back({{r, to, {r * n + to}, false}, 0, {}, {}});
+      }
+      p.step(step);
+    }
+}
+/// Everything to everybody at once; slots as the collective has them.
+inline void direct(Program& p, Op op) {
+  const int n = p.ranks();
+  std::vector<Send> step;
+  for (int r = 0; r < n; ++r)
+    for (int k = 1; k < n; ++k) {
+      const int to = around(r + k, n);
+      step.push_back({{r, to, {op == Op::all_to_all ? r * n + to : op == Op::all_gather ? r : to}, op == Op::reduce_scatter}, 0, {}, {}});
+    }
+  p.step(step);
+}
+
+}  // namespace flow
