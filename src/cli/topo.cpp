@@ -21,9 +21,9 @@ namespace fabricost::cli {
 namespace {
 
 /// Direct links of one GPU that are NVLinks; AMD's are XGMI.
-[[nodiscard]] int nvlinks(const Topology& t) { return t.vendor == "amd" ? 0 : t.links_per_gpu(); }
+[[nodiscard]] int nvlinks(const DescribedTopology& t) { return t.vendor == "amd" ? 0 : t.links_per_gpu(); }
 
-[[nodiscard]] nlohmann::ordered_json to_json(const Topology& t, const GuessedSystem& guessed, const std::string& stock,
+[[nodiscard]] nlohmann::ordered_json to_json(const DescribedTopology& t, const GuessedSystem& guessed, const std::string& stock,
                                              const std::vector<std::string>& different) {
   nlohmann::ordered_json out;
   out["gpus"] = t.gpus.size();
@@ -52,7 +52,7 @@ namespace {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-[[nodiscard]] std::string to_text(const Topology& t, const GuessedSystem& guessed, const std::string& stock,
+[[nodiscard]] std::string to_text(const DescribedTopology& t, const GuessedSystem& guessed, const std::string& stock,
                                   const std::vector<std::string>& different, const std::string& written) {
   const bool amd = t.vendor == "amd";
   const std::string links =
@@ -106,7 +106,7 @@ void add_topo(CLI::App& app, Runner& runner) {
   runner.add(sub, [options](const Terminal& terminal) {
     if (options->file.empty())
       throw RequestError("which file? What nvidia-smi topo -m or rocm-smi --showtopo printed, or NCCL's topology XML");
-    const Topology topology = read_topology(options->file);
+    const DescribedTopology topology = read_topology(options->file);
     const std::string stem = options->output.empty() ? "" : std::filesystem::path(options->output).stem().string();
     const GuessedSystem guessed = system_from(topology, stem);
     std::vector<std::string> different;

@@ -13,7 +13,7 @@ using namespace fabricost::test;
 namespace {
 
 std::vector<std::string> against(const std::string& text, const char* stock) {
-  const Topology t = topology_in(text);
+  const DescribedTopology t = topology_in(text);
   return differences(t, system_from(t), load_system(stock));
 }
 /// nvidia-smi topo -m of a stock mesh under another numbering; one pair may be left out.

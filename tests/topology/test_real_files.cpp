@@ -68,7 +68,7 @@ TEST_CASE("real topology files give the counts stated for them", "[topology]") {
   if (folder.empty()) return;
   for (const auto& [file, want] : stated()) {
     INFO(file);
-    const Topology t = read_topology(folder / "multinode" / "topo" / file);
+    const DescribedTopology t = read_topology(folder / "multinode" / "topo" / file);
     CHECK(static_cast<int>(t.gpus.size()) == want.gpus);
     CHECK(t.links_per_gpu() == want.links);
     CHECK(static_cast<int>(t.nics.size()) == want.nics);
@@ -88,7 +88,7 @@ TEST_CASE("a system made of a real topology file loads and predicts", "[topology
   const Folder made;
   for (const auto& [file, want] : stated()) {
     INFO(file);
-    const Topology t = read_topology(folder / "multinode" / "topo" / file);
+    const DescribedTopology t = read_topology(folder / "multinode" / "topo" / file);
     const GuessedSystem guessed = system_from(t);
     const System system = load_system(made.write(guessed.name + ".yaml", guessed.yaml).string());
     CHECK(system.name == guessed.name);
@@ -109,7 +109,7 @@ TEST_CASE("a system made of a real topology file loads and predicts", "[topology
 TEST_CASE("the NIC beside each GPU is the one the table says", "[topology]") {
   const auto folder = measurements();
   if (folder.empty()) return;
-  const Topology t = read_topology(folder / "multinode" / "topo" / "028_epyc9534_8gpu_nv18_8nic_permuted.txt");
+  const DescribedTopology t = read_topology(folder / "multinode" / "topo" / "028_epyc9534_8gpu_nv18_8nic_permuted.txt");
   const std::vector<std::size_t> nic{4, 1, 0, 3, 6, 7, 5, 2};  // the index of the collection
   for (std::size_t g = 0; g < 8; ++g)
     for (std::size_t n = 0; n < 8; ++n) CHECK((t.nic_path(g, n) == NicPath::pix) == (n == nic[g]));
@@ -119,7 +119,7 @@ TEST_CASE("the NIC beside each GPU is the one the table says", "[topology]") {
 TEST_CASE("AMD's model of 16 dies is the mesh of the shipped system", "[topology]") {
   const auto folder = measurements();
   if (folder.empty()) return;
-  const Topology t = read_topology(folder / "multinode" / "topo" / "xml" / "rccl_16p1h.xml");
+  const DescribedTopology t = read_topology(folder / "multinode" / "topo" / "xml" / "rccl_16p1h.xml");
   const System stock = load_system("mi250x-16gcd");
   int links = 0;
   for (const Edge& e : stock.tier(TierRole::scale_up)->edges) {
@@ -152,7 +152,7 @@ TEST_CASE("real tables cut anywhere are refused, or read with a warning, and nev
       const std::size_t size = table * static_cast<std::size_t>(part) / 12;
       INFO(file << " cut to " << size << " of " << text.size() << " bytes");
       try {
-        const Topology t = read_topology(cut.write("cut", text.substr(0, size)));
+        const DescribedTopology t = read_topology(cut.write("cut", text.substr(0, size)));
         const bool same = static_cast<int>(t.gpus.size()) == want.gpus && static_cast<int>(t.nics.size()) == want.nics;
         (t.warnings.empty() ? whole : warned) += 1;
         CHECK((!t.warnings.empty() || same));
@@ -190,7 +190,7 @@ TEST_CASE("real files with bytes changed are read or refused with a line, and ne
       }
       const auto path = changed.write("mutated", mutated);
       try {
-        const Topology t = read_topology(path);
+        const DescribedTopology t = read_topology(path);
         const GuessedSystem guessed = system_from(t, "mutated");
         INFO(file << " round " << round << "\n" << guessed.yaml);
         CHECK_NOTHROW(load_system(changed.write("mutated.yaml", guessed.yaml).string()));
@@ -221,7 +221,7 @@ TEST_CASE("real tables prefixed by a launcher, or with their blanks retyped, giv
       squeezed += '\n';
     }
     for (const std::string& text : {prefixed, squeezed}) {
-      const Topology t = topology_in(text);
+      const DescribedTopology t = topology_in(text);
       CHECK(static_cast<int>(t.gpus.size()) == want.gpus);
       CHECK(t.links_per_gpu() == want.links);
       CHECK(static_cast<int>(t.nics.size()) == want.nics);

@@ -37,7 +37,7 @@ TEST_CASE("blanks, pipes, prefixes and colours of a table mean nothing", "[topol
     coloured += "\x1b[4m" + line + "\x1b[0m\n";
   }
   for (const std::string& text : {table, spaces, piped, prefixed, coloured}) {
-    const Topology t = topology_in(text);
+    const DescribedTopology t = topology_in(text);
     CHECK(t.gpus.size() == 8);
     CHECK(t.links_per_gpu() == 18);
     CHECK(t.switched);
@@ -53,7 +53,7 @@ TEST_CASE("a row that a terminal broke at a blank goes on in the next line", "[t
     const std::size_t at = line.find('\t', line.size() / 2);
     text += line.substr(0, at) + "\n" + line.substr(at) + "\n";
   }
-  const Topology t = topology_in(text);
+  const DescribedTopology t = topology_in(text);
   CHECK(t.gpus.size() == 8);
   CHECK(t.links_per_gpu() == 18);
 }
@@ -71,7 +71,7 @@ TEST_CASE("three GPUs that cannot be placed are named", "[topology]") {
 TEST_CASE("any tree of switches, bridges and sockets is read", "[topology]") {
   // two sockets x two host bridges x two switches x two GPUs; where two meet follows from their numbers' highest differing bit
   const auto meet = [](int i, int j) { return (i ^ j) >= 8 ? "SYS" : (i ^ j) >= 4 ? "NODE" : (i ^ j) >= 2 ? "PHB" : "PIX"; };
-  const Topology t = topology_in(gpu_table(16, meet));
+  const DescribedTopology t = topology_in(gpu_table(16, meet));
   CHECK(t.gpus.size() == 16);
   CHECK(t.sockets == 2);
   CHECK(t.links_per_gpu() == 0);
@@ -89,7 +89,7 @@ TEST_CASE("NVLinks are those of one GPU: added up on direct links, not behind sw
 }
 
 TEST_CASE("a GPU with a link down behind switches is read and named", "[topology]") {
-  const Topology t = topology_in(gpu_table(8, [](int i, int j) { return i == 3 || j == 3 ? "NV17" : "NV18"; }));
+  const DescribedTopology t = topology_in(gpu_table(8, [](int i, int j) { return i == 3 || j == 3 ? "NV17" : "NV18"; }));
   CHECK(t.links_per_gpu() == 18);
   CHECK(t.links_of[3] == 17);
   REQUIRE(t.warnings.size() == 1);
@@ -125,7 +125,7 @@ TEST_CASE("a damaged cell is refused with its line, column and value", "[topolog
 
 TEST_CASE("rows missing at the end are a warning that names the line", "[topology]") {
   const std::string text = hopper();
-  const Topology t = topology_in(text.substr(0, text.find("GPU4\tNV18")));
+  const DescribedTopology t = topology_in(text.substr(0, text.find("GPU4\tNV18")));
   CHECK(t.gpus.size() == 8);
   CHECK(t.links_per_gpu() == 18);
   REQUIRE(!t.warnings.empty());
@@ -135,7 +135,7 @@ TEST_CASE("rows missing at the end are a warning that names the line", "[topolog
 
 TEST_CASE("an affinity cut off with the file's end makes no socket", "[topology]") {
   const std::string text = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPHB\t0-31\nGPU1\tPHB\t X \t0-3";
-  const Topology t = topology_in(text);
+  const DescribedTopology t = topology_in(text);
   CHECK(t.sockets == 1);
   REQUIRE(t.warnings.size() == 1);
   CHECK(contains(t.warnings[0], ":3:"));
@@ -143,7 +143,7 @@ TEST_CASE("an affinity cut off with the file's end makes no socket", "[topology]
 }
 
 TEST_CASE("names, partitions and legends in the same file are used", "[topology]") {
-  const Topology t = topology_in(
+  const DescribedTopology t = topology_in(
       "GPU 0: NVIDIA H200 (UUID: GPU-1)\n  MIG 1g.18gb Device 0: (UUID: MIG-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n\n"
       "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tNV18\tPIX\t0-55\t0\tN/A\nGPU1\tNV18\t X "
       "\tNODE\t0-55\t0\tN/A\n"
@@ -169,7 +169,7 @@ TEST_CASE("NUMA nodes that are parts of a processor are no sockets", "[topology]
     return out;
   };
   // DGX A100: two EPYC 7742, 4 nodes each
-  const Topology dgx = topology_in(table({{"48-63,176-191", 3},
+  const DescribedTopology dgx = topology_in(table({{"48-63,176-191", 3},
                                           {"48-63,176-191", 3},
                                           {"16-31,144-159", 1},
                                           {"16-31,144-159", 1},
@@ -191,7 +191,7 @@ TEST_CASE("rocm-smi's tables are held to each other", "[topology]") {
   };
   const std::string good = head + matrix("Weight", "15") + matrix("Hops", "1") + matrix("Link Type", "XGMI") +
                            "===== Numa Nodes =====\nGPU[0]\t: (Topology) Numa Node: 0\nGPU[1]\t: (Topology) Numa Node: 1\n";
-  const Topology t = topology_in(good);
+  const DescribedTopology t = topology_in(good);
   CHECK(t.gpus.size() == 2);
   CHECK(t.links_per_gpu() == 1);
   CHECK(t.sockets == 2);

@@ -39,7 +39,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }  // namespace
 
 TEST_CASE("links, places and rates are read from the XML", "[topology]") {
-  const Topology t = topology_in(two());
+  const DescribedTopology t = topology_in(two());
   CHECK(t.gpus.size() == 2);
   CHECK(t.links[0][1] == 2);
   CHECK(t.links_per_gpu() == 2);
@@ -88,7 +88,7 @@ TEST_CASE("addresses alone are read only when the instance is known", "[topology
   for (int i = 0; i < 9; ++i) text += "<pci busid=\"0000:00:1" + std::to_string(i) + ".0\"/>\n";
   text += "</cpu></system>\n";
   CHECK(contains(topology_fault(text).message, "which are GPUs cannot be told"));
-  const Topology t = topology_in("<!-- for `g5.48xlarge` -->\n" + text);
+  const DescribedTopology t = topology_in("<!-- for `g5.48xlarge` -->\n" + text);
   CHECK(t.gpus.size() == 8);
   CHECK(t.nics.size() == 1);
   CHECK(!t.warnings.empty());

@@ -1,6 +1,6 @@
 #pragma once
 /// \file topologies.hpp
-/// Topology files for tests: written ones, and the real ones beside the source tree.
+/// DescribedTopology files for tests: written ones, and the real ones beside the source tree.
 
 #include "io_points/files.hpp"
 #include "io_points/measurements.hpp"
@@ -14,7 +14,7 @@
 
 namespace fabricost::test {
 
-inline Topology topology_in(const std::string& text, const std::string& name = "topo.txt") {
+inline DescribedTopology topology_in(const std::string& text, const std::string& name = "topo.txt") {
   const Folder folder;
   return read_topology(folder.write(name, text));
 }

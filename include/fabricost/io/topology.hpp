@@ -39,7 +39,7 @@ struct TopologyDevice {
   int line = 0;  ///< of the file
 };
 
-struct Topology {
+struct DescribedTopology {
   std::string file;
   std::string format;  ///< "nvidia-smi topo -m", "rocm-smi --showtopo", "NCCL topology XML"
   std::string vendor;  ///< nvidia or amd; empty: unknown
@@ -71,7 +71,7 @@ struct Topology {
 /// \throws SpecError with file, line, column, value and remedy: a cell that is none, a matrix that is not symmetric, NVLinks no GPU has,
 /// three
 ///         devices that cannot be placed, a row cut in its middle, a graph XML, a file that is no topology, not text or too large
-[[nodiscard]] Topology read_topology(const std::filesystem::path& file);
+[[nodiscard]] DescribedTopology read_topology(const std::filesystem::path& file);
 
 /// One thing the file did not say and what was taken.
 struct TopologyGuess {
@@ -90,10 +90,10 @@ struct GuessedSystem {
 
 /// A system file of one such node. \param name empty: from the file's name, in the letters a system's name may have
 /// \throws RequestError when there is no GPU to build it on
-[[nodiscard]] GuessedSystem system_from(const Topology& topology, std::string_view name = {});
+[[nodiscard]] GuessedSystem system_from(const DescribedTopology& topology, std::string_view name = {});
 
 /// How a machine differs from a stock one, each a sentence: GPUs, direct links and their shape (numbered differently is no difference),
 /// NICs, how far each GPU's nearest NIC is, rails, sockets, PCIe. Empty: nothing this file could show.
-[[nodiscard]] std::vector<std::string> differences(const Topology& topology, const GuessedSystem& guessed, const System& stock);
+[[nodiscard]] std::vector<std::string> differences(const DescribedTopology& topology, const GuessedSystem& guessed, const System& stock);
 
 }  // namespace fabricost

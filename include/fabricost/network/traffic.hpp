@@ -125,6 +125,7 @@ inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm,
       case Algorithm::collnet_chain:
       case Algorithm::pat:
       case Algorithm::bruck:
+      case Algorithm::recursive_doubling:
         throw RequestError(std::string{name(algorithm)} +
                            " has no routes here; take ring, tree, nvls, nvls_tree, direct, pairwise, one_shot, two_shot, hierarchical, "
                            "halving_doubling, rabenseifner or torus_bucket");

@@ -21,10 +21,10 @@ constexpr int most_links = 18;  ///< NVLinks of one GPU: Hopper, Blackwell
 }
 
 /// The table says what joins the two; rows cut off at its end leave pairs unsaid.
-[[nodiscard]] bool said(const Topology& t, std::size_t i, std::size_t j) { return t.links[i][j] > 0 || t.paths[i][j].has_value(); }
+[[nodiscard]] bool said(const DescribedTopology& t, std::size_t i, std::size_t j) { return t.links[i][j] > 0 || t.paths[i][j].has_value(); }
 
 /// GPUs that reach each other over direct links, in order.
-[[nodiscard]] std::vector<std::vector<std::size_t>> islands_of(const Topology& t) {
+[[nodiscard]] std::vector<std::vector<std::size_t>> islands_of(const DescribedTopology& t) {
   std::vector<std::vector<std::size_t>> out;
   std::vector<bool> seen(t.gpus.size(), false);
   for (std::size_t start = 0; start < t.gpus.size(); ++start) {
@@ -44,7 +44,8 @@ constexpr int most_links = 18;  ///< NVLinks of one GPU: Hopper, Blackwell
 }
 
 /// A pair whose count is not the smaller of its GPUs' largest; nothing when all are: then a switch may stand between them.
-[[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> against_switch(const Topology& t, const std::vector<std::size_t>& island) {
+[[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> against_switch(const DescribedTopology& t,
+                                                                                const std::vector<std::size_t>& island) {
   const auto largest = [&](std::size_t i) { return *std::max_element(t.links[i].begin(), t.links[i].end()); };
   for (const std::size_t i : island)
     for (const std::size_t j : island)
@@ -54,7 +55,7 @@ constexpr int most_links = 18;  ///< NVLinks of one GPU: Hopper, Blackwell
 
 }  // namespace
 
-void check_paths(Topology& t, const TopologyFile& file, const CellColumns& columns) {
+void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColumns& columns) {
   const std::size_t gpus = t.gpus.size();
   const auto device = [&](std::size_t i) -> const TopologyDevice& { return i < gpus ? t.gpus[i] : t.nics[i - gpus]; };
   bool warned = false;
@@ -80,7 +81,7 @@ void check_paths(Topology& t, const TopologyFile& file, const CellColumns& colum
       }
 }
 
-void settle_nvlinks(Topology& t, const TopologyFile& file) {
+void settle_nvlinks(DescribedTopology& t, const TopologyFile& file) {
   const auto line_of = [&](std::size_t i) { return static_cast<std::size_t>(std::max(0, t.gpus[i].line - 1)); };
   for (const std::vector<std::size_t>& island : islands_of(t)) {
     if (island.size() < 2) continue;

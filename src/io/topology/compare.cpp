@@ -65,7 +65,7 @@ using Matrix = std::vector<std::vector<int>>;
 
 class Comparison {
  public:
-  Comparison(const Topology& t, const GuessedSystem& guessed, const System& stock) : t_(t), guessed_(guessed), stock_(stock) {}
+  Comparison(const DescribedTopology& t, const GuessedSystem& guessed, const System& stock) : t_(t), guessed_(guessed), stock_(stock) {}
 
   std::vector<std::string> run() {
     gpus();
@@ -205,7 +205,7 @@ class Comparison {
     if (t_.pcie_lanes > 0 && t_.pcie_lanes < link.lanes) say(fmt::format("PCIe x{}; {} has x{}", t_.pcie_lanes, stock_.name, link.lanes));
   }
 
-  const Topology& t_;
+  const DescribedTopology& t_;
   const GuessedSystem& guessed_;
   const System& stock_;
   std::vector<std::string> out_;
@@ -213,7 +213,7 @@ class Comparison {
 
 }  // namespace
 
-std::vector<std::string> differences(const Topology& topology, const GuessedSystem& guessed, const System& stock) {
+std::vector<std::string> differences(const DescribedTopology& topology, const GuessedSystem& guessed, const System& stock) {
   return Comparison(topology, guessed, stock).run();
 }
 

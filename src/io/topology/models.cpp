@@ -112,7 +112,7 @@ constexpr std::array instances{
   return found.stands_for.empty() ? "" : fmt::format("; stands in for {}, which data/gpus does not have", found.stands_for);
 }
 
-[[nodiscard]] ModelGuess by_compute(const Topology& t, int version) {
+[[nodiscard]] ModelGuess by_compute(const DescribedTopology& t, int version) {
   const int links = t.links_per_gpu();
   const bool none = t.links_said && links == 0;
   const std::string reason = t.vendor == "amd" ? fmt::format("gfx version {}", version == 910 ? "90a" : std::to_string(version))
@@ -137,7 +137,7 @@ constexpr std::array instances{
   return {"p100-sxm", reason};
 }
 
-[[nodiscard]] ModelGuess by_xgmi(const Topology& t) {
+[[nodiscard]] ModelGuess by_xgmi(const DescribedTopology& t) {
   const int links = t.links_per_gpu();
   const auto gpus = static_cast<int>(t.gpus.size());
   if (links > 0 && links == gpus - 1) {
@@ -148,7 +148,7 @@ constexpr std::array instances{
   return {"mi250x-gcd", "no XGMI: MI50 to MI210 on PCIe; an MI210 is one such die"};
 }
 
-[[nodiscard]] ModelGuess by_nvlinks(const Topology& t) {
+[[nodiscard]] ModelGuess by_nvlinks(const DescribedTopology& t) {
   const int links = t.links_per_gpu();
   const auto gpus = static_cast<int>(t.gpus.size());
   const std::string reason = fmt::format("{} NVLink{} per GPU", links, links == 1 ? "" : "s");
@@ -189,7 +189,7 @@ const CloudInstance* cloud_instance_in(std::string_view text) {
   return nullptr;
 }
 
-ModelGuess guess_model(const Topology& t) {
+ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : names)
       if (!gpu.model.empty() && gpu.model.find(known.clue) != std::string::npos) {

@@ -27,6 +27,6 @@ struct CloudInstance {
 /// The first name of a known instance in a text, or nullptr.
 [[nodiscard]] const CloudInstance* cloud_instance_in(std::string_view text);
 
-[[nodiscard]] ModelGuess guess_model(const Topology& topology);
+[[nodiscard]] ModelGuess guess_model(const DescribedTopology& topology);
 
 }  // namespace fabricost::io

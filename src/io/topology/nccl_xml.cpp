@@ -45,7 +45,7 @@ class NcclXml {
     }
   }
 
-  Topology read() {
+  DescribedTopology read() {
     const pugi::xml_parse_result parsed = document_.load_buffer(text_.data(), text_.size(), pugi::parse_default | pugi::parse_comments);
     if (!parsed) {
       const auto [line, column] = place(parsed.offset);
@@ -381,7 +381,7 @@ class NcclXml {
   std::string text_;
   std::vector<std::size_t> starts_;  ///< offset of each line
   pugi::xml_document document_;
-  Topology t_;
+  DescribedTopology t_;
   std::vector<std::pair<std::string, int>> cpus_;  ///< host and NUMA number
   std::set<std::string> buses_, cards_;
   std::set<int> devs_;
@@ -390,6 +390,6 @@ class NcclXml {
 
 }  // namespace
 
-Topology read_nccl_xml(const TopologyFile& file) { return NcclXml(file).read(); }
+DescribedTopology read_nccl_xml(const TopologyFile& file) { return NcclXml(file).read(); }
 
 }  // namespace fabricost::io

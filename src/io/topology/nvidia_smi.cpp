@@ -84,9 +84,9 @@ class NvidiaSmi {
  public:
   explicit NvidiaSmi(const TopologyFile& file) : file_(file) {}
 
-  Topology read() {
+  DescribedTopology read() {
     clean();
-    std::vector<Topology> found;
+    std::vector<DescribedTopology> found;
     for (std::size_t line = 0; line < words_.size();) {
       if (!is_header(line)) {
         note_free_row(line++);
@@ -95,7 +95,7 @@ class NvidiaSmi {
       found.push_back(read_table(line));
     }
     if (found.empty()) refuse_without_table();
-    Topology& t = found.front();
+    DescribedTopology& t = found.front();
     for (std::size_t k = 1; k < found.size(); ++k)
       if (found[k].links != t.links || found[k].paths != t.paths)
         file_.fault(static_cast<std::size_t>(header_lines_[k]), 0,
@@ -168,10 +168,10 @@ class NvidiaSmi {
                         "give the output of nvidia-smi topo -m or rocm-smi --showtopo, or the XML that NCCL_TOPO_DUMP_FILE names");
   }
 
-  Topology read_table(std::size_t& line) {
+  DescribedTopology read_table(std::size_t& line) {
     names_.clear();
     columns_.clear();
-    Topology t;
+    DescribedTopology t;
     t.file = file_.name;
     t.format = "nvidia-smi topo -m";
     t.vendor = "nvidia";
@@ -330,7 +330,7 @@ class NvidiaSmi {
     return out;
   }
 
-  void fill(Topology& t, const std::map<std::string, std::vector<Word>>& rows, std::size_t last) {
+  void fill(DescribedTopology& t, const std::map<std::string, std::vector<Word>>& rows, std::size_t last) {
     const std::size_t all = t.paths.size();
     const auto device = [&](std::size_t i) -> TopologyDevice& { return i < t.gpus.size() ? t.gpus[i] : t.nics[i - t.gpus.size()]; };
     std::map<std::string, std::size_t> index;
@@ -394,7 +394,7 @@ class NvidiaSmi {
                           names_.size(), missing.size() == 1 ? "" : "s", listed(missing), missing.size() == 1 ? "is" : "are")));
   }
 
-  void check_cell(const Topology& t, const Cell& cell, std::size_t i, std::size_t j, const Word& word, const std::string& row,
+  void check_cell(const DescribedTopology& t, const Cell& cell, std::size_t i, std::size_t j, const Word& word, const std::string& row,
                   const std::string& column) const {
     if ((i == j) != cell.self() && !cell.unknown())
       fault(word,
@@ -411,7 +411,7 @@ class NvidiaSmi {
   }
 
   /// 0-23,48-71  0  N/A, or NUMA 0. \return what of a list of numbers and ranges is no such list
-  void read_affinity(Topology& t, TopologyDevice& device, const std::vector<Word>& words) {
+  void read_affinity(DescribedTopology& t, TopologyDevice& device, const std::vector<Word>& words) {
     std::vector<Word> rest;
     for (const Word& word : words)
       if (!is_affinity_heading(word.text)) rest.push_back(word);
@@ -460,7 +460,7 @@ class NvidiaSmi {
   }
 
   /// Names of NICs from their legend, of GPUs from nvidia-smi -L or the table of nvidia-smi in the same file.
-  void read_names(Topology& t) const {
+  void read_names(DescribedTopology& t) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       const Tokens& words = words_[i];
       if (words.size() == 2 && words[0].ends_with(':'))
@@ -480,7 +480,7 @@ class NvidiaSmi {
     for (TopologyDevice& nic : t.nics)
       if (nic.device.empty() && !nic.name.starts_with("NIC")) nic.device = nic.name;
   }
-  static void model(Topology& t, std::string_view index, const std::string& name) {
+  static void model(DescribedTopology& t, std::string_view index, const std::string& name) {
     std::size_t gpu = 0;
     std::from_chars(index.data(), index.data() + index.size(), gpu);
     const std::size_t from = name.find_first_not_of(' ');
@@ -498,6 +498,6 @@ class NvidiaSmi {
 
 }  // namespace
 
-Topology read_nvidia_smi(const TopologyFile& file) { return NvidiaSmi(file).read(); }
+DescribedTopology read_nvidia_smi(const TopologyFile& file) { return NvidiaSmi(file).read(); }
 
 }  // namespace fabricost::io

@@ -28,8 +28,8 @@ class RocmSmi {
  public:
   explicit RocmSmi(const TopologyFile& file) : file_(file) {}
 
-  Topology read() {
-    Topology t;
+  DescribedTopology read() {
+    DescribedTopology t;
     t.file = file_.name;
     t.format = "rocm-smi --showtopo";
     t.vendor = "amd";
@@ -155,7 +155,7 @@ class RocmSmi {
     numa_[gpu_number] = node;
   }
 
-  void build(Topology& t) {
+  void build(DescribedTopology& t) {
     if (count_ == 0) throw fault_of_file(file_.name, "holds no table of two GPUs", "give the output of rocm-smi --showtopo");
     for (std::size_t i = 0; i < count_; ++i) {
       TopologyDevice d;
@@ -215,6 +215,6 @@ class RocmSmi {
 
 }  // namespace
 
-Topology read_rocm_smi(const TopologyFile& file) { return RocmSmi(file).read(); }
+DescribedTopology read_rocm_smi(const TopologyFile& file) { return RocmSmi(file).read(); }
 
 }  // namespace fabricost::io

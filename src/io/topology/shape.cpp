@@ -10,7 +10,7 @@
 
 namespace fabricost::io {
 
-LinkShape link_shape(const Topology& t) {
+LinkShape link_shape(const DescribedTopology& t) {
   LinkShape out;
   const std::size_t n = t.gpus.size();
   for (std::size_t i = 0; i < n; ++i)
@@ -52,7 +52,7 @@ LinkShape link_shape(const Topology& t) {
   return out;
 }
 
-std::vector<std::optional<NicPath>> nearest_nics(const Topology& t) {
+std::vector<std::optional<NicPath>> nearest_nics(const DescribedTopology& t) {
   std::vector<std::optional<NicPath>> out(t.gpus.size());
   for (std::size_t g = 0; g < t.gpus.size(); ++g)
     for (std::size_t n = 0; n < t.nics.size(); ++n)
@@ -60,7 +60,7 @@ std::vector<std::optional<NicPath>> nearest_nics(const Topology& t) {
   return out;
 }
 
-std::optional<NicPath> usual_nearest(const Topology& t) {
+std::optional<NicPath> usual_nearest(const DescribedTopology& t) {
   std::map<NicPath, int> count;
   for (const auto& path : nearest_nics(t))
     if (path) ++count[*path];
@@ -74,7 +74,7 @@ std::optional<NicPath> usual_nearest(const Topology& t) {
   return best;
 }
 
-std::vector<std::size_t> fabric_nics(const Topology& t) {
+std::vector<std::size_t> fabric_nics(const DescribedTopology& t) {
   std::vector<std::size_t> beside, all;
   for (std::size_t n = 0; n < t.nics.size(); ++n) {
     all.push_back(n);
@@ -88,7 +88,7 @@ std::vector<std::size_t> fabric_nics(const Topology& t) {
   return usual && *usual <= NicPath::pxb && !beside.empty() ? beside : all;
 }
 
-int gpus_per_switch(const Topology& t) {
+int gpus_per_switch(const DescribedTopology& t) {
   const std::size_t n = t.gpus.size();
   const auto near = [&](std::size_t a, std::size_t b) { return t.paths[a][b] && *t.paths[a][b] <= NicPath::pxb; };
   int most = 1;

@@ -17,16 +17,16 @@ struct LinkShape {
   std::vector<Edge> edges;         ///< all pairs with direct links, unless switched
   std::string remark;              ///< what the kind cannot show; may be empty
 };
-[[nodiscard]] LinkShape link_shape(const Topology& topology);
+[[nodiscard]] LinkShape link_shape(const DescribedTopology& topology);
 
 /// The nearest NIC of each GPU; nothing where no path is known.
-[[nodiscard]] std::vector<std::optional<NicPath>> nearest_nics(const Topology& topology);
+[[nodiscard]] std::vector<std::optional<NicPath>> nearest_nics(const DescribedTopology& topology);
 /// The commonest of them, the farther of two as common.
-[[nodiscard]] std::optional<NicPath> usual_nearest(const Topology& topology);
+[[nodiscard]] std::optional<NicPath> usual_nearest(const DescribedTopology& topology);
 /// NICs that a GPU would use: all but those beside no GPU where the others are beside one.
-[[nodiscard]] std::vector<std::size_t> fabric_nics(const Topology& topology);
+[[nodiscard]] std::vector<std::size_t> fabric_nics(const DescribedTopology& topology);
 /// How many GPUs share one PCIe switch, as far as paths between GPUs, or from several GPUs to one NIC, show.
-[[nodiscard]] int gpus_per_switch(const Topology& topology);
+[[nodiscard]] int gpus_per_switch(const DescribedTopology& topology);
 
 /// "GPU0, GPU3 and GPU5"
 [[nodiscard]] std::string listed(const std::vector<std::string>& names);

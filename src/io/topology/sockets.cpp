@@ -50,7 +50,7 @@ namespace {
 /// Groups of devices that no processors' link parts.
 class Groups {
  public:
-  explicit Groups(const Topology& t) : t_(t), group_(t.paths.size()) { std::iota(group_.begin(), group_.end(), std::size_t{0}); }
+  explicit Groups(const DescribedTopology& t) : t_(t), group_(t.paths.size()) { std::iota(group_.begin(), group_.end(), std::size_t{0}); }
 
   void join(std::size_t a, std::size_t b) {
     const std::size_t from = group_[a], to = group_[b];
@@ -84,13 +84,13 @@ class Groups {
       }
     return false;
   }
-  const Topology& t_;
+  const DescribedTopology& t_;
   std::vector<std::size_t> group_;
 };
 
 }  // namespace
 
-void settle_sockets(Topology& t) {
+void settle_sockets(DescribedTopology& t) {
   Groups groups(t);
   int highest = -1;
   for (std::size_t i = 0; i < t.paths.size(); ++i)

@@ -50,7 +50,7 @@ struct NicGuess {
 
 class SystemText {
  public:
-  SystemText(const Topology& t, std::string_view name) : t_(t) {
+  SystemText(const DescribedTopology& t, std::string_view name) : t_(t) {
     out_.name = name_from(name.empty() ? std::filesystem::path(t.file).stem().string() : std::string{name});
   }
 
@@ -347,7 +347,7 @@ class SystemText {
     sourced(why);
   }
 
-  const Topology& t_;
+  const DescribedTopology& t_;
   GuessedSystem out_;
   Gpu gpu_;
   std::string link_;    ///< scale-up link
@@ -357,6 +357,6 @@ class SystemText {
 
 }  // namespace
 
-GuessedSystem system_from(const Topology& topology, std::string_view name) { return SystemText(topology, name).build(); }
+GuessedSystem system_from(const DescribedTopology& topology, std::string_view name) { return SystemText(topology, name).build(); }
 
 }  // namespace fabricost

@@ -41,7 +41,7 @@ void TopologyFile::fault_at(std::size_t line, std::string_view word, std::string
 
 std::string TopologyFile::warning(std::size_t line, std::string_view what) const { return fmt::format("{}:{}: {}", name, line + 1, what); }
 
-void size_matrices(Topology& t) {
+void size_matrices(DescribedTopology& t) {
   const std::size_t gpus = t.gpus.size();
   const std::size_t all = gpus + t.nics.size();
   t.links.assign(gpus, std::vector<int>(gpus, 0));
@@ -53,7 +53,7 @@ void size_matrices(Topology& t) {
 
 namespace fabricost {
 
-int Topology::links_per_gpu() const {
+int DescribedTopology::links_per_gpu() const {
   std::map<int, int> count;
   for (const int one : links_of) ++count[one];
   int best = 0;
@@ -66,7 +66,7 @@ int Topology::links_per_gpu() const {
   return best;
 }
 
-Topology read_topology(const std::filesystem::path& path) {
+DescribedTopology read_topology(const std::filesystem::path& path) {
   const io::TopologyFile file(path);
   const auto has = [&](std::string_view text) {
     return std::any_of(file.lines.begin(), file.lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; });

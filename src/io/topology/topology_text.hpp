@@ -33,25 +33,25 @@ struct TopologyFile {
 };
 
 /// Matrices of the right size with nothing known.
-void size_matrices(Topology& t);
+void size_matrices(DescribedTopology& t);
 
 /// Where in its line each cell of a table stands, from 0; empty: unknown.
 using CellColumns = std::vector<std::vector<std::size_t>>;
 
 /// Checks that the paths of any three devices can be (see topology.hpp): three GPUs are refused, a NIC among them is a warning, since its
 /// paths come from other calls than the GPUs'. \throws SpecError
-void check_paths(Topology& t, const TopologyFile& file, const CellColumns& columns = {});
+void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColumns& columns = {});
 
 /// Tells links to switches from links to peers and counts them per GPU. A pair behind switches has the smaller of its two GPUs' counts; a
 /// pair on direct links has its own, and those of a GPU add up to no more than a GPU has (18; 36 on Rubin, behind switches only).
 /// \throws SpecError naming the GPU and the pairs
-void settle_nvlinks(Topology& t, const TopologyFile& file);
+void settle_nvlinks(DescribedTopology& t, const TopologyFile& file);
 
 /// Sockets from what crosses between processors, NUMA nodes and CPU lists.
-void settle_sockets(Topology& t);
+void settle_sockets(DescribedTopology& t);
 
-[[nodiscard]] Topology read_nvidia_smi(const TopologyFile& file);
-[[nodiscard]] Topology read_rocm_smi(const TopologyFile& file);
-[[nodiscard]] Topology read_nccl_xml(const TopologyFile& file);
+[[nodiscard]] DescribedTopology read_nvidia_smi(const TopologyFile& file);
+[[nodiscard]] DescribedTopology read_rocm_smi(const TopologyFile& file);
+[[nodiscard]] DescribedTopology read_nccl_xml(const TopologyFile& file);
 
 }  // namespace fabricost::io
