@@ -174,4 +174,40 @@ std::string clusters(const Measurements& data) {
   return out;
 }
 
+std::string more_nodes(const Measurements& data) {
+  std::map<std::string, std::set<int>> counts;
+  for (const Point& p : data.clusters.points) counts[p.system.str()].insert(p.nodes);
+  std::string out =
+      "\n## A cluster's larger node counts\n\nThe transport's constants fitted without the cluster (blind), then its own sweep on the fewest nodes "
+      "added; the larger node counts predicted.\n\n| cluster | nodes | points | blind | calibrated on the fewest nodes | in the interval |\n"
+      "|---|---|---|---|---|---|\n";
+  double sums[4] = {};
+  int counted = 0;
+  for (const auto& [left, nodes] : counts) {
+    if (nodes.size() < 2) continue;
+    const Split parts = split(data.clusters, [&left = left](const Point& p) { return p.system == left; });
+    const Split own = split(parts.left, [fewest = *nodes.begin()](const Point& p) { return p.nodes > fewest; });
+    const Calibration others = calibrate(parts.fitted, {.starts = 1});
+    const auto blind = [&](System& system) {
+      forget_transport(system);
+      apply_calibration(others, system);
+    };
+    const ErrorSummary before = validate(own.left, {.adjust = blind}).total;
+    const Calibration small = calibrate(own.fitted, {.system = left, .adjust = blind});
+    const ErrorSummary after = validate(own.left, {.adjust = [&](System& system) {
+                                                     blind(system);
+                                                     apply_calibration(small, system);
+                                                   }}).total;
+    out += fmt::format("| {} | {} -> {} | {} | {} | {} | {:.0f} % |\n", left, *nodes.begin(), *nodes.rbegin(), after.points, pair(before), pair(after),
+                       100 * after.interval_coverage);
+    const double figures[4] = {before.median_ape, before.mape, after.median_ape, after.mape};
+    for (int i = 0; i < 4; ++i) sums[i] += figures[i];
+    ++counted;
+  }
+  if (counted > 0)
+    out += fmt::format("| **average over clusters** | | | {:.1f} / {:.1f} | {:.1f} / {:.1f} | |\n", sums[0] / counted, sums[1] / counted,
+                       sums[2] / counted, sums[3] / counted);
+  return out;
+}
+
 }  // namespace accuracy

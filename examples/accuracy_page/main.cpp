@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     page += accuracy::generations_left_out(data);
     page += accuracy::parts_left_out(data);
     page += accuracy::clusters(data);
+    page += accuracy::more_nodes(data);
     std::fputs(page.c_str(), stdout);
     return 0;
   } catch (const fabricost::Error& error) {

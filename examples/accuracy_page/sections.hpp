@@ -30,5 +30,7 @@ struct Measurements {
 [[nodiscard]] std::string parts_left_out(const Measurements& data);
 /// Public clusters: in sample, left out, after one point of each.
 [[nodiscard]] std::string clusters(const Measurements& data);
+/// A cluster calibrated on its fewest nodes, its larger node counts predicted.
+[[nodiscard]] std::string more_nodes(const Measurements& data);
 
 }  // namespace accuracy
