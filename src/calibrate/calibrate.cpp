@@ -282,7 +282,8 @@ class Preparation {
     const System& system = *systems_[machine];
     try {
       const Fabric fabric = fabric_of(system, question);
-      for (double bytes = 1024; bytes <= 1024 * mebibyte; bytes *= 16) {
+      for (int power = 10; power <= 30; power += 4) {
+        const double bytes = std::exp2(power);
         question.bytes = Bytes::from_value(bytes);
         const Candidate ran = predict(system, question).ran;
         if (!has_fitted_form(ran.algorithm, question.collective, fabric)) continue;

@@ -76,7 +76,7 @@ struct CalibrateQuestion {
       std::string names;
       for (const FittedConstant& c : set.fitted)
         if (!c.determined) names += fmt::format("{}{}", names.empty() ? "" : ", ", c.key);
-      out += fmt::format("  not determined by these points, kept near what was known before: {}\n", names);
+      out += "  not determined by these points, kept near what was known before:\n" + wrapped("    ", names, 100);
     }
     TextTable classes{{{"ran as"}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
     for (const ClassResidual& c : set.classes)

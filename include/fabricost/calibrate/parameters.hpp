@@ -42,7 +42,7 @@ namespace detail {
 inline constexpr double shortest = 1e-9, longest = 1e-2;
 }  // namespace detail
 
-#define FABRICOST_OF(member) [](Constants& c) -> double& { return c.member; }
+#define FABRICOST_OF(member) [](Constants& c) -> double& { return c.member; }  // NOLINT(bugprone-macro-parentheses): a member's name
 
 inline constexpr std::array scale_up_parameters{
     Parameter{"launch", Measure::time, FABRICOST_OF(scale_up.launch), detail::shortest, detail::longest, Fitted::own, 0.05, 1},

@@ -40,8 +40,10 @@ struct Halving {
     out.held = 1 / p;
     return out;
   }
-  for (double hosts = p / 2; hosts >= 1; hosts /= 2)
+  for (int step = static_cast<int>(out.steps) - 1; step >= 0; --step) {
+    const double hosts = std::exp2(step);
     out.bytes += (hosts + (near_first ? std::ceil(extra * hosts / p - 1e-12) : std::fmin(extra, hosts))) / m;
+  }
   out.held = 2 / m;
   return out;
 }
