@@ -9,42 +9,21 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command, written  # noqa: E402
+
 TOOL, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2]
+tool = Command(TOOL).run
+COMMAND = Command(TOOL, "calibrate")
+works, refused = COMMAND.works, COMMAND.refused
 LOG = os.path.join(SOURCE, "data", "measurements", "dgx-h100-all-reduce.txt")
 MEASUREMENTS = os.environ.get("FABRICOST_MEASUREMENTS", os.path.join(SOURCE, "..", "shared", "measurements"))
 HEADER = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
 SIZES = [2 ** e for e in range(9, 30)]
-
-
-def tool(*arguments, cwd=None):
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd)
-
-
-def works(*arguments, cwd=None):
-    done = tool("calibrate", *arguments, cwd=cwd)
-    assert done.returncode == 0, (arguments, done.returncode, done.stderr)
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def refused(*arguments, saying, cwd=None):
-    done = tool("calibrate", *arguments, cwd=cwd)
-    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
-    assert done.stdout == "", done.stdout
-    for part in saying:
-        assert part in done.stderr, (part, done.stderr)
-
-
-def written(folder, name, text):
-    path = os.path.join(folder, name)
-    with open(path, "w") as file:
-        file.write(text)
-    return path
 
 
 def predicted(system, op, size, *more):

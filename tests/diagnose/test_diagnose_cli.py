@@ -4,11 +4,15 @@
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command, written  # noqa: E402
+
 TOOL = sys.argv[1]
+COMMAND = Command(TOOL, "diagnose")
+works, refused = COMMAND.works, COMMAND.refused
 CAUSES = ("acs_enabled algorithm_choice bug_in_version container_vm_topology cpu_launch_bound debug_env expected_value_wrong "
           "few_channels gdr_off half_rate_link iommu ll128_off nic_wrong_numa no_p2p_shm nvlink_not_used nvls_off oversubscription "
           "pcie_downgraded rail_missing roce_untuned small_message stragglers tcp_fallback other").split()
@@ -20,32 +24,6 @@ FINE = "".join(f"# Rank {r} Group 0 Pid 1 on n device {r} [0x0{r}] NVIDIA H100 8
     "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
     "  268435456      67108864     float     sum      -1   1157.3  231.95  405.92      0   1157.9  231.83  405.70      0\n"
     " 1073741824     268435456     float     sum      -1   4030.7  266.39  466.18      0   4031.0  266.37  466.15      0\n")
-
-
-def run(*arguments):
-    return subprocess.run([TOOL, "diagnose", *arguments], capture_output=True, text=True, timeout=60)
-
-
-def works(*arguments):
-    done = run(*arguments)
-    assert done.returncode == 0, (arguments, done.stderr)
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def refused(*arguments, saying):
-    done = run(*arguments)
-    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
-    assert done.stdout == "", done.stdout
-    for part in saying:
-        assert part in done.stderr, (part, done.stderr)
-
-
-def written(folder, name, text):
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
 
 
 def contract(folder):

@@ -5,33 +5,18 @@
 import csv
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command  # noqa: E402
+
 TOOL, SOURCE = sys.argv[1], sys.argv[2]
+COMMAND = Command(TOOL, "validate")
+works, refused = COMMAND.works, COMMAND.refused
 LOG = os.path.join(SOURCE, "data", "measurements", "dgx-h100-all-reduce.txt")
 ERRORS = ["median_ape", "mape", "p90_abs_log2", "within_10pct", "within_25pct", "interval_coverage"]
 HEADER = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
-
-
-def run(*arguments):
-    return subprocess.run([TOOL, "validate", *arguments], capture_output=True, text=True, timeout=60)
-
-
-def works(*arguments):
-    done = run(*arguments)
-    assert done.returncode == 0, (arguments, done.stderr)
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def refused(*arguments, saying):
-    done = run(*arguments)
-    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
-    assert done.stdout == "", done.stdout
-    for part in saying:
-        assert part in done.stderr, (part, done.stderr)
 
 
 def for_people():

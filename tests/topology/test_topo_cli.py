@@ -4,31 +4,16 @@
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command  # noqa: E402
+
 TOOL = sys.argv[1]
-
-
-def run(*arguments):
-    return subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=60)
-
-
-def works(*arguments):
-    done = run(*arguments)
-    assert done.returncode == 0, (arguments, done.stderr)
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def refused(*arguments, saying):
-    done = run(*arguments)
-    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
-    assert done.stdout == "", done.stdout
-    for part in saying:
-        assert part in done.stderr, (part, done.stderr)
+COMMAND = Command(TOOL)
+works, refused = COMMAND.works, COMMAND.refused
 
 
 def table(cells):

@@ -4,31 +4,16 @@
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command  # noqa: E402
+
 TOOL = sys.argv[1]
+COMMAND = Command(TOOL, "tune")
+works, refused = COMMAND.works, COMMAND.refused
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"]
-
-
-def run(*arguments):
-    return subprocess.run([TOOL, "tune", *arguments], capture_output=True, text=True, timeout=60)
-
-
-def works(*arguments):
-    done = run(*arguments)
-    assert done.returncode == 0, (arguments, done.stderr)
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def refused(*arguments, saying):
-    done = run(*arguments)
-    assert done.returncode == 2, (arguments, done.returncode, done.stderr)
-    assert done.stdout == "", done.stdout
-    for part in saying:
-        assert part in done.stderr, (part, done.stderr)
 
 
 def for_people():
@@ -62,8 +47,8 @@ def for_scripts():
     assert {one["operation"] for one in only["ranges"]} == {"all_reduce"}
     # what it says is what predict says
     one = only["ranges"][0]
-    done = subprocess.run([TOOL, "predict", "all_reduce", "--system", "aws-p5", "--nodes", "2", "--size", str(one["bytes"]), "--algorithm",
-                           one["faster"]["algorithm"], "--protocol", one["faster"]["protocol"], "--json"], capture_output=True, text=True)
+    done = Command(TOOL).run("predict", "all_reduce", "--system", "aws-p5", "--nodes", "2", "--size", one["bytes"], "--algorithm",
+                             one["faster"]["algorithm"], "--protocol", one["faster"]["protocol"], "--json")
     assert abs(json.loads(done.stdout)["time_us"] / one["faster_us"] - 1) < 1e-9, (done.stdout, one)
 
 

@@ -1,0 +1,36 @@
+"""One way to run the command in a test: exit status, what is on which stream, files to give it."""
+import os
+import subprocess
+
+
+class Command:
+    """The tool with the arguments that stand before all others, such as a subcommand."""
+
+    def __init__(self, tool, *first):
+        self.tool, self.first = tool, first
+
+    def run(self, *arguments, cwd=None):
+        return subprocess.run([self.tool, *self.first, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd)
+
+    def works(self, *arguments, cwd=None):
+        """What it prints; fails unless it exits 0 with nothing on stderr."""
+        done = self.run(*arguments, cwd=cwd)
+        assert done.returncode == 0, (arguments, done.returncode, done.stderr)
+        assert done.stderr == "", done.stderr
+        return done.stdout
+
+    def refused(self, *arguments, saying, cwd=None):
+        """Fails unless it exits 2 with nothing on stdout and every part of `saying` on stderr."""
+        done = self.run(*arguments, cwd=cwd)
+        assert done.returncode == 2, (arguments, done.returncode, done.stderr)
+        assert done.stdout == "", done.stdout
+        for part in saying:
+            assert part in done.stderr, (part, done.stderr)
+
+
+def written(folder, name, text):
+    """Path of a new file with that text."""
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
