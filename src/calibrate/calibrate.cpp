@@ -2,6 +2,7 @@
 /// Sorting measured points into machines, sets of constants and series, fitting them, and summing up what the fit says.
 
 #include "io/machines.hpp"
+#include "io/quantile.hpp"
 
 #include <fabricost/calibrate/fit.hpp>
 #include <fabricost/io/calibrate.hpp>
@@ -15,7 +16,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 
 namespace fabricost {
@@ -29,12 +29,8 @@ constexpr int enough_for_quantile = 20;
 constexpr double unproven_shape = 0.07;  // leaving a generation out: what its own form differs by beyond what the constants' errors say
 
 double quantile_of(std::vector<double> values, double p) {
-  if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  const double at = p * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+  return io::quantile(values, p);
 }
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -260,7 +256,6 @@ class Preparation {
 
   /// Questions without a measured answer, on every fitted set: how sure the constants leave the fit there.
   void ask_everywhere() {
-    const std::size_t measured = series.size();
     const std::vector<FittedMachine> fitted = machines;
     for (std::size_t m = 0; m < fitted.size(); ++m) {
       const System& system = *systems_[m];
@@ -276,7 +271,6 @@ class Preparation {
           }
       }
     }
-    for (std::size_t s = measured; s < series.size(); ++s) asked_.push_back(s);
   }
   void ask(std::size_t machine, std::size_t block, Operation question, bool across) {
     const System& system = *systems_[machine];
@@ -306,7 +300,6 @@ class Preparation {
   std::map<const System*, std::size_t> machine_index_;
   std::map<std::string, std::size_t> block_index_;
   std::map<Key, std::size_t> series_index_;
-  std::vector<std::size_t> asked_;
 };
 
 /// Residuals and the width of the interval, class by class, of the points a set is responsible for.

@@ -61,10 +61,10 @@ struct CalibrateQuestion {
   for (const CalibratedSet& set : fit.sets) {
     out += fmt::format("\n{}: {}, {}\n", set.name, counted(set.points, "point", "points"), fmt::join(set.systems, ", "));
     TextTable constants{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {"goes with"}}};
-    int held = 0;
+    std::string held;
     for (const FittedConstant& c : set.fitted) {
       if (!c.determined) {
-        ++held;
+        held += fmt::format("{}{}", held.empty() ? "" : ", ", c.key);
         continue;
       }
       const bool tied = std::fabs(c.correlation) > 0.8;
@@ -72,12 +72,7 @@ struct CalibrateQuestion {
                      tied ? fmt::format("{} ({:+.2f})", c.partner, c.correlation) : ""});
     }
     out += constants.text(2);
-    if (held > 0) {
-      std::string names;
-      for (const FittedConstant& c : set.fitted)
-        if (!c.determined) names += fmt::format("{}{}", names.empty() ? "" : ", ", c.key);
-      out += "  not determined by these points, kept near what was known before:\n" + wrapped("    ", names, 100);
-    }
+    if (!held.empty()) out += "  not determined by these points, kept near what was known before:\n" + wrapped("    ", held, 100);
     TextTable classes{{{"ran as"}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
     for (const ClassResidual& c : set.classes)
       classes.row({std::string{c.key}, std::to_string(c.points), c.points > 0 ? fmt::format("{:.2f}", c.median_ape) : "-",

@@ -4,6 +4,7 @@
 #include <fabricost/io/validate.hpp>
 
 #include "io/machines.hpp"
+#include "io/quantile.hpp"
 
 #include <fabricost/io/set_aside.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -18,14 +19,6 @@
 namespace fabricost {
 
 namespace {
-
-/// The p-quantile of sorted values, between neighbours by proportion.
-double quantile(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 const char* size_group(double bytes) {
   return bytes <= 64 * kibibyte ? "<=64 KiB" : bytes <= mebibyte ? "<=1 MiB" : bytes <= 32 * mebibyte ? "<=32 MiB" : "above";
@@ -66,9 +59,9 @@ ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
   std::sort(logs.begin(), logs.end());
   const auto count = static_cast<double>(points.size());
   out.points = static_cast<int>(points.size());
-  out.median_ape = quantile(errors, 0.5);
+  out.median_ape = io::quantile(errors, 0.5);
   out.mape = sum / count;
-  out.p90_abs_log2 = quantile(logs, 0.9);
+  out.p90_abs_log2 = io::quantile(logs, 0.9);
   out.within_10pct = within_10 / count;
   out.within_25pct = within_25 / count;
   out.interval_coverage = covered / count;

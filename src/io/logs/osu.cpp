@@ -51,14 +51,7 @@ class Reader {
   Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
   void read() {
-    std::string line;
-    Tokens tokens;
-    while (lines_.next(line)) {
-      undecorate(line);
-      squeeze(line);
-      split(line, tokens);
-      if (!tokens.empty()) take(line, tokens);
-    }
+    for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
   }
 
  private:

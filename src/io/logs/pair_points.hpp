@@ -56,6 +56,19 @@ class PointMaker {
   int gpus_per_node_ = 0;  ///< of the machine, once asked
 };
 
+/// Hands `take` every line that holds words, cleared of what launchers put in, with those words. `lines` counts on.
+template <class Take>
+void for_each_line(LineReader& lines, Take&& take) {
+  std::string line;
+  Tokens tokens;
+  while (lines.next(line)) {
+    undecorate(line);
+    squeeze(line);
+    split(line, tokens);
+    if (!tokens.empty()) take(line, tokens);
+  }
+}
+
 /// A matrix as printed: a line of column numbers, then lines of a row number and its cells.
 class Matrix {
  public:

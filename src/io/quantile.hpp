@@ -1,0 +1,20 @@
+#pragma once
+/// \file quantile.hpp
+/// Quantiles of measured values. Private to the sources.
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace fabricost::io {
+
+/// The p-quantile of sorted values, between neighbours by proportion; 0 when there are none.
+[[nodiscard]] inline double quantile(const std::vector<double>& sorted, double p) {
+  if (sorted.empty()) return 0;
+  const double at = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace fabricost::io
