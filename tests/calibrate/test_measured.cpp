@@ -1,4 +1,5 @@
 // The fit over the shared measurements: shipped calibrations are what it writes, and a few points go far on a generation never seen.
+#include "support/measurements.hpp"
 #include "synthetic.hpp"
 
 #include <fabricost/calibrate/probes.hpp>
@@ -7,22 +8,13 @@
 
 #include "catch.hpp"
 
-#include <cstdlib>
 
 using namespace fabricost;
 using namespace synthetic;
 
 namespace {
 
-/// The measurements beside the source tree; empty, with the reason printed, when they are not there.
-std::filesystem::path measurements() {
-  const char* given = std::getenv("FABRICOST_MEASUREMENTS");
-  const std::filesystem::path path =
-      given != nullptr ? std::filesystem::path(given) : std::filesystem::path(FABRICOST_SOURCE_DIR) / ".." / "shared" / "measurements";
-  if (std::filesystem::is_directory(path)) return path;
-  WARN("skipped: no measurements at " << path.string() << "; set FABRICOST_MEASUREMENTS to their folder");
-  return {};
-}
+using test::measurements;
 
 const std::vector<std::string> generations{"dgx-a100", "dgx-h100", "dgx-b200"};
 

@@ -5,10 +5,10 @@
 #include <fabricost/io/validate.hpp>
 
 #include "../catch.hpp"
+#include "../support/measurements.hpp"
 #include "../support/systems.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -22,15 +22,10 @@ namespace {
 
 constexpr double KiB = 1024, MiB = 1048576, GiB = 1073741824;
 
-/// The public runs beside the source tree; empty, with the reason printed, when they are not there.
+/// The public runs; empty, with the reason printed, when they are not there.
 std::filesystem::path runs() {
-  const char* given = std::getenv("FABRICOST_MEASUREMENTS");
-  const std::filesystem::path path =
-      (given != nullptr ? std::filesystem::path(given) : std::filesystem::path(FABRICOST_SOURCE_DIR) / ".." / "shared" / "measurements") /
-      "multinode";
-  if (std::filesystem::is_directory(path)) return path;
-  WARN("skipped: no measurements at " << path.string() << "; set FABRICOST_MEASUREMENTS to their folder");
-  return {};
+  const std::filesystem::path folder = test::measurements();
+  return folder.empty() ? folder : folder / "multinode";
 }
 
 /// One line of NCCL_DEBUG_SUBSYS=TUNING up to 2.22: "65536 Bytes -> Algo 0 proto 1 time 37.8", the time NCCL believes in, in us.

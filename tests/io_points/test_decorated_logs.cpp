@@ -1,6 +1,6 @@
 // What launchers, collectors and terminals put around the lines of a log does not change what is read.
 #include "files.hpp"
-#include "measurements.hpp"
+#include "support/measurements.hpp"
 
 #include <fabricost/io/points.hpp>
 

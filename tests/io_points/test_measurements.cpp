@@ -1,5 +1,5 @@
 #include "files.hpp"
-#include "measurements.hpp"
+#include "support/measurements.hpp"
 
 #include <fabricost/io/validate.hpp>
 

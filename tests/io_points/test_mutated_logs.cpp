@@ -1,6 +1,6 @@
 // Logs cut anywhere and with characters changed: read or refused with a place, never anything else, and never a point without sense.
 #include "files.hpp"
-#include "measurements.hpp"
+#include "support/measurements.hpp"
 
 #include <catch.hpp>
 

@@ -1,6 +1,6 @@
 // Real outputs of point-to-point benchmarks against what somebody else concluded from them, one value or cluster of values a row.
 #include "files.hpp"
-#include "measurements.hpp"
+#include "support/measurements.hpp"
 
 #include "io/csv.hpp"
 

@@ -1,6 +1,6 @@
 // Points nobody should fit, each kind on numbers made for it, and the real ones that must pass.
 #include "files.hpp"
-#include "measurements.hpp"
+#include "support/measurements.hpp"
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/set_aside.hpp>

@@ -3,7 +3,7 @@
 /// DescribedTopology files for tests: written ones, and the real ones beside the source tree.
 
 #include "io_points/files.hpp"
-#include "io_points/measurements.hpp"
+#include "support/measurements.hpp"
 
 #include <fabricost/io/topology.hpp>
 

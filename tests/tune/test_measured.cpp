@@ -1,4 +1,6 @@
 // Would following tune have helped? Asked of runs nobody tuned.
+#include "support/measurements.hpp"
+
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/points.hpp>
 #include <fabricost/io/tune.hpp>
@@ -8,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <tuple>
@@ -17,15 +18,7 @@ using namespace fabricost;
 
 namespace {
 
-/// The measurements beside the source tree; empty, with the reason printed, when they are not there.
-std::filesystem::path measurements() {
-  const char* given = std::getenv("FABRICOST_MEASUREMENTS");
-  const std::filesystem::path path =
-      given != nullptr ? std::filesystem::path(given) : std::filesystem::path(FABRICOST_SOURCE_DIR) / ".." / "shared" / "measurements";
-  if (std::filesystem::is_directory(path)) return path;
-  WARN("skipped: no measurements at " << path.string() << "; set FABRICOST_MEASUREMENTS to their folder");
-  return {};
-}
+using test::measurements;
 
 /// Median times by (operation, type, ranks, bytes) of the points that `wanted` lets through.
 using Key = std::tuple<Collective, DataType, int, double>;
