@@ -69,6 +69,12 @@ std::vector<std::string> operation_names() {
   return out;
 }
 
+DataType data_type_of(const std::string& text) {
+  const auto type = parse_data_type(text);
+  if (!type) throw_unknown(text, "a data type", listed(data_type_names));
+  return *type;
+}
+
 int count_of(const std::string& text, std::string_view option) {
   if (text.empty()) return 0;
   constexpr int most = 10'000'000;
@@ -116,11 +122,7 @@ void add_size(CLI::App& sub, Question& q) {
 Asked ask(const Question& q, bool sized) {
   Operation op{.collective = collective_of(q.operation)};
   const Choice choice = choice_of(q);
-  if (!q.dtype.empty()) {
-    const auto dtype = parse_data_type(q.dtype);
-    if (!dtype) throw_unknown(q.dtype, "a data type", listed(data_type_names));
-    op.dtype = *dtype;
-  }
+  if (!q.dtype.empty()) op.dtype = data_type_of(q.dtype);
   if (!q.path.empty()) {
     const auto path = parse_path(q.path);
     if (!path) throw_unknown(q.path, "a path", listed(path_names));

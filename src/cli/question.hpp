@@ -43,6 +43,9 @@ void add_size(CLI::App& subcommand, Question& question);
 /// A whole number from 1 to 10 million; 0 when nothing was given. \throws RequestError naming the option
 [[nodiscard]] int count_of(const std::string& text, std::string_view option);
 
+/// \throws RequestError naming the near ones
+[[nodiscard]] DataType data_type_of(const std::string& text);
+
 /// Names of OP, those that are not modelled yet included.
 [[nodiscard]] std::vector<std::string> operation_names();
 

@@ -58,11 +58,7 @@ struct Options {
       throw_unknown(typed.operation, "an operation NCCL tunes", names);
     }
   }
-  if (!typed.dtype.empty()) {
-    const auto dtype = parse_data_type(typed.dtype);
-    if (!dtype) throw_unknown(typed.dtype, "a data type", listed(data_type_names));
-    out.dtype = *dtype;
-  }
+  if (!typed.dtype.empty()) out.dtype = data_type_of(typed.dtype);
   out.nodes = counts_of(typed.nodes, "--nodes");
   out.ranks = count_of(typed.ranks, "--ranks");
   if (typed.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");

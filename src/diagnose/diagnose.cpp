@@ -79,19 +79,6 @@ std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machi
   return out;
 }
 
-/// busbw / algbw of a log's rows as close as their printed digits tell: [low, high].
-std::array<double, 2> factor_bounds(const std::vector<io::LogRun>& runs) {
-  std::array<double, 2> out{0, 1e300};
-  for (const io::LogRun& run : runs)
-    for (const io::LogRow& row : run.rows)
-      for (const io::LogSide& s : row.halves()) {
-        if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
-        out[0] = std::max(out[0], (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
-        out[1] = std::min(out[1], (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
-      }
-  return out;
-}
-
 /// Reads the points; where bandwidths leave the number of ranks open, with the one power of two of full nodes that they fit.
 Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
                        std::vector<std::string>& notes) {
@@ -100,15 +87,15 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
   } catch (const SpecError& error) {
     if (source.ranks > 0 || error.issues().front().message.find("how many ranks") == std::string::npos) throw;
     const int per_node = load_system(source.system).gpus_per_node;
-    const auto [low, high] = factor_bounds(runs);
+    const io::Ratio bounds = io::ratio_bounds(runs);
     std::optional<Points> only;
     int ranks = 0;
-    for (int n = 2 * per_node; n <= 65536 && low > 0; n *= 2) {
+    for (int n = 2 * per_node; n <= 65536 && bounds.low > 0; n *= 2) {
       if (source.nodes > 0 && n != source.nodes * per_node) continue;
       try {
         Points some = read_points(file, {.system = source.system, .nodes = n / per_node, .ranks = n});
         const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
-        if (factor < low || factor > high) continue;
+        if (factor < bounds.low || factor > bounds.high) continue;
         if (only) throw;
         only = std::move(some);
         ranks = n;

@@ -4,6 +4,7 @@
 #include "diagnose/quoted.hpp"
 
 #include "io/csv.hpp"
+#include "io/logs/log_text.hpp"
 
 #include <fabricost/algorithm.hpp>
 #include <fabricost/collective.hpp>
@@ -21,27 +22,12 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-using Tokens = std::vector<std::string_view>;
+using io::is_digit;
+using io::lower;
+using io::Tokens;
+using io::words;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alpha(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-
-std::string lower(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-Tokens split(std::string_view line) {
-  Tokens out;
-  std::size_t at = 0;
-  while ((at = line.find_first_not_of(" \t", at)) != std::string_view::npos) {
-    const auto end = std::min(line.find_first_of(" \t", at), line.size());
-    out.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return out;
-}
 
 struct UnitName {
   std::string_view name;
@@ -155,7 +141,7 @@ std::string joined(const Tokens& tokens, std::size_t count) {
 /// Reads the words before a figure.
 void read_label(std::string_view label, Quoted& out) {
   out.label = std::string{label};
-  const Tokens tokens = split(label);
+  const Tokens tokens = words(label);
   const std::string folded = lower(label);
   if (out.nodes == 0) out.nodes = nodes_in(tokens);
   out.perftest = folded.find("ib_write") != std::string::npos || folded.find("ib_read") != std::string::npos ||
@@ -302,7 +288,7 @@ class Reader {
 
   /// "33554432 float sum 127.38 TREE LL128 64", "NVL8 24 tree 17179869184 253.40 485.68 ...", or a row of nccl-tests under a heading.
   bool table_row(std::string_view line) {
-    const Tokens tokens = split(line);
+    const Tokens tokens = words(line);
     if (tokens.size() < 4 || tokens.size() > 24 || line.front() == '#') return false;
     for (std::size_t i = 0; i < tokens.size() && i < 8; ++i) {
       const auto size = number_in(tokens[i]);
@@ -347,7 +333,7 @@ class Reader {
   }
 
   void figure(std::string_view piece, std::string_view whole, bool bare, bool comment) {
-    const Tokens tokens = split(piece);
+    const Tokens tokens = words(piece);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::string_view token = tokens[i];
       std::string_view glued;

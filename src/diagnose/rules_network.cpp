@@ -148,8 +148,8 @@ std::optional<Clue> port_down(const Context& c) {
               Weight::hint};
 }
 
-/// The topology dump: adapters present in one part, none of them in the graph NCCL made.
-std::optional<Clue> unused_adapters_in_topology(const Context& c) {
+/// Adapters of the topology dump and the line of the first.
+std::pair<std::set<std::string>, LogLine> topology_adapters(const Context& c) {
   std::set<std::string> nets;
   LogLine first;
   for (const io::TopologyLink& link : c.info.topology)
@@ -157,6 +157,12 @@ std::optional<Clue> unused_adapters_in_topology(const Context& c) {
       nets.insert(link.to);
       if (first.number == 0) first = link.line;
     }
+  return {nets, first};
+}
+
+/// The topology dump: adapters present in one part, none of them in the graph NCCL made.
+std::optional<Clue> unused_adapters_in_topology(const Context& c) {
+  const auto [nets, first] = topology_adapters(c);
   const Fabric fabric = fabric_of(c.info);
   if (nets.size() < 2 || fabric.times < 2 || fabric.devices.size() != 1) return std::nullopt;
   return Clue{{Cause::rail_missing, 0.65,
@@ -167,13 +173,7 @@ std::optional<Clue> unused_adapters_in_topology(const Context& c) {
 }
 
 std::optional<Clue> topology_without_connections(const Context& c) {
-  std::set<std::string> nets;
-  LogLine first;
-  for (const io::TopologyLink& link : c.info.topology)
-    if (link.kind == "NET") {
-      nets.insert(link.to);
-      if (first.number == 0) first = link.line;
-    }
+  const auto [nets, first] = topology_adapters(c);
   if (nets.size() < 2 || !c.info.net.empty() || !c.curve.empty()) return std::nullopt;
   return Clue{
       {Cause::rail_missing, 0.3,

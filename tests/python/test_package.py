@@ -216,9 +216,9 @@ class Package(unittest.TestCase):
         with self.assertRaises(AttributeError): self.h100.nodes = 3
 
     def test_everything_public_is_documented_and_typed(self):
-        stub = ast.parse((pathlib.Path(fc.__file__).parent / "__init__.pyi").read_text())
-        typed = {node.name: node for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
-        typed |= {node.target.id: node for node in stub.body if isinstance(node, ast.AnnAssign)}
+        declared = ast.parse((pathlib.Path(fc.__file__).parent / "__init__.pyi").read_text())
+        typed = {node.name: node for node in declared.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        typed |= {node.target.id: node for node in declared.body if isinstance(node, ast.AnnAssign)}
         self.assertEqual(sorted(typed), sorted(fc.__all__))
         for name in fc.__all__:
             thing = getattr(fc, name)

@@ -53,6 +53,19 @@ void split(std::string_view line, Tokens& tokens) {
   }
 }
 
+Tokens words(std::string_view line) {
+  Tokens out;
+  split(line, out);
+  return out;
+}
+
+std::string lower(std::string_view text) {
+  std::string out{text};
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 bool is_absent(std::string_view cell) {
   if (cell.empty()) return true;
   std::string_view rest = cell;

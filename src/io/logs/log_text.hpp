@@ -20,6 +20,12 @@ void squeeze(std::string& line);
 /// The words of a line. Views into it.
 void split(std::string_view line, Tokens& tokens);
 
+/// The same, made anew.
+[[nodiscard]] Tokens words(std::string_view line);
+
+/// ASCII letters in lower case, all else as it is.
+[[nodiscard]] std::string lower(std::string_view text);
+
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr bool all_digits(std::string_view text) {
   for (const char c : text)

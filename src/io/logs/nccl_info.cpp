@@ -5,6 +5,7 @@
 #include "io/logs/nccl_info.hpp"
 
 #include "io/csv.hpp"
+#include "io/logs/log_text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -18,7 +19,6 @@ namespace {
 constexpr std::size_t longest_quote = 200;
 constexpr std::size_t most_kept = 512;  // of any list: a log of a million lines repeats itself
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// A whole number at the start of a text; -1: none.
@@ -42,17 +42,6 @@ std::string_view after(std::string_view line, std::string_view mark) {
   return rest;
 }
 std::string_view word(std::string_view text) { return text.substr(0, text.find_first_of(" \t,;")); }
-
-std::vector<std::string_view> words(std::string_view line) {
-  std::vector<std::string_view> out;
-  std::size_t at = 0;
-  while ((at = line.find_first_not_of(" \t", at)) != std::string_view::npos) {
-    const auto end = std::min(line.find_first_of(" \t", at), line.size());
-    out.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return out;
-}
 
 /// Host of "HOST:PID:TID [0] NCCL INFO ...", behind any tag of a launcher.
 std::string host_of(std::string_view line) {

@@ -20,23 +20,10 @@ namespace fabricost::io {
 
 namespace {
 
-/// Bounds of busbw / algbw that the printed digits of all rows allow.
-struct Ratio {
-  double low = 0, high = 1e300;
-  [[nodiscard]] bool known() const { return low > 0 && low <= high; }
-  [[nodiscard]] bool allows(double factor) const { return !known() || (factor >= low - 1e-9 && factor <= high + 1e-9); }
-};
-
+/// ratio_bounds of one run; nothing where its rows contradict each other.
 Ratio ratio_of(const LogRun& run) {
-  Ratio out;
-  for (const LogRow& row : run.rows)
-    for (const LogSide& s : row.halves()) {
-      if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
-      out.low = std::max(out.low, (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
-      out.high = std::min(out.high, (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
-    }
-  if (out.low > out.high) return {};  // rows that contradict each other say nothing
-  return out;
+  const Ratio out = ratio_bounds({&run, 1});
+  return out.low > out.high ? Ratio{} : out;
 }
 
 double bytes_per_element(std::optional<DataType> t) {
@@ -220,6 +207,18 @@ double unit_of(const LogRun& run) {
 }
 
 }  // namespace
+
+Ratio ratio_bounds(std::span<const LogRun> runs) {
+  Ratio out;
+  for (const LogRun& run : runs)
+    for (const LogRow& row : run.rows)
+      for (const LogSide& s : row.halves()) {
+        if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
+        out.low = std::max(out.low, (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
+        out.high = std::min(out.high, (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
+      }
+  return out;
+}
 
 /// Settles the questions of one run and makes its points.
 class RunsToPoints::Settled {

@@ -59,6 +59,15 @@ struct LogRun {
   int line = 1;          ///< where it starts
 };
 
+/// Bounds of busbw / algbw.
+struct Ratio {
+  double low = 0, high = 1e300;
+  [[nodiscard]] bool known() const { return low > 0 && low <= high; }
+  [[nodiscard]] bool allows(double factor) const { return !known() || (factor >= low - 1e-9 && factor <= high + 1e-9); }
+};
+/// As close as the printed digits of all rows tell; low above high where rows contradict each other.
+[[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
+
 /// Rows of a run that are held at most: enough to settle what it is.
 inline constexpr std::size_t most_rows_held = 65536;
 

@@ -39,13 +39,6 @@ constexpr std::array<Spelling, 12> spellings{{{"reduce_scatter", Collective::red
                                               {"bcast", Collective::broadcast},
                                               {"reduce", Collective::reduce}}};
 
-std::string lower(std::string_view text) {
-  std::string out{text};
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 class Reader {
  public:
   Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
