@@ -16,12 +16,6 @@ using namespace fabricost;
 
 namespace {
 
-std::vector<const ComparedPoint*> pointers(const std::vector<ComparedPoint>& points) {
-  std::vector<const ComparedPoint*> out;
-  for (const ComparedPoint& p : points) out.push_back(&p);
-  return out;
-}
-
 /// The same points priced by `seconds`; intervals mean nothing then.
 ErrorSummary baseline(const ValidationReport& report, const std::function<double(const System&, const Operation&)>& seconds) {
   std::map<std::string, System> systems;
@@ -31,7 +25,7 @@ ErrorSummary baseline(const ValidationReport& report, const std::function<double
     if (fresh) at->second = load_system(p.point.system.str());
     p.prediction.seconds = seconds(at->second, p.prediction.operation);
   }
-  return summarise(pointers(priced));
+  return summarise(priced);
 }
 
 /// What NCCL's tuner believes of its own pick; point to point it has no model, so those at the tier's usable rate.

@@ -26,12 +26,6 @@ Split split(const Points& all, const std::function<bool(const Point&)>& leave) {
   return out;
 }
 
-ErrorSummary pooled(const std::vector<ComparedPoint>& points) {
-  std::vector<const ComparedPoint*> all;
-  for (const ComparedPoint& p : points) all.push_back(&p);
-  return summarise(all);
-}
-
 Points probed(const Points& of, std::size_t count) {
   Points out;
   for (const Point& p : of.points)
@@ -48,6 +42,33 @@ void forget_transport(System& system) {
   system.constants.transport_known = false;
   system.constants.transport_basis = Basis::datasheet;
 }
+
+/// A cluster kept from the fit: its points, and what the others' transports say of it.
+struct WithoutCluster {
+  Points own;
+  Calibration others;
+
+  WithoutCluster(const Measurements& data, const std::string& cluster) {
+    Split parts = split(data.clusters, [&](const Point& p) { return p.system == cluster; });
+    others = calibrate(parts.fitted, {.starts = 1});
+    own = std::move(parts.left);
+  }
+  void blind(System& system) const {
+    forget_transport(system);
+    apply_calibration(others, system);
+  }
+  [[nodiscard]] ValidationReport predicted(const Points& points) const {
+    return validate(points, {.adjust = [this](System& system) { blind(system); }});
+  }
+  /// The same once `seen` of the cluster have been measured. \throws RequestError when none of them can be fitted
+  [[nodiscard]] ValidationReport predicted(const Points& points, const Points& seen, const std::string& cluster) const {
+    const Calibration fit = calibrate(seen, {.system = cluster, .adjust = [this](System& system) { blind(system); }});
+    return validate(points, {.adjust = [&](System& system) {
+                      blind(system);
+                      apply_calibration(fit, system);
+                    }});
+  }
+};
 
 }  // namespace
 
@@ -83,7 +104,7 @@ std::string generations_left_out(const Measurements& data) {
       "measurements\n"
       "the interval held.\n\n| points of it | all three | in the interval | dgx-a100 | dgx-h100 | dgx-b200 |\n|---|---|---|---|---|---|\n";
   for (const std::size_t n : counts) {
-    const ErrorSummary all = pooled(together[n]);
+    const ErrorSummary all = summarise(together[n]);
     out += fmt::format("| {} | {} | {:.0f} % |",
                        n == 0   ? "none (blind)"
                        : n == 2 ? "2 latencies"
@@ -129,15 +150,10 @@ std::string clusters(const Measurements& data) {
   std::vector<ComparedPoint> together;
   int counted = 0;
   for (const std::string& left : names) {
-    const Split parts = split(data.clusters, [&](const Point& p) { return p.system == left; });
-    const Calibration others = calibrate(parts.fitted, {.starts = 1});
-    const auto blind = [&](System& system) {
-      forget_transport(system);
-      apply_calibration(others, system);
-    };
-    const ValidationReport left_out = validate(parts.left, {.adjust = blind});
+    const WithoutCluster cluster(data, left);
+    const ValidationReport left_out = cluster.predicted(cluster.own);
     const Point* first = nullptr;
-    for (const Point& p : parts.left.points)
+    for (const Point& p : cluster.own.points)
       if ((p.collective == Collective::all_reduce || first == nullptr) && p.bytes >= 1024 &&
           (first == nullptr || std::make_pair(p.nodes, p.bytes) < std::make_pair(first->nodes, first->bytes) ||
            (first->collective != Collective::all_reduce && p.collective == Collective::all_reduce)))
@@ -147,13 +163,7 @@ std::string clusters(const Measurements& data) {
       Points one;
       one.points.push_back(*first);
       try {
-        const Calibration own = calibrate(one, {.system = left, .adjust = blind});
-        after = validate(parts.left, {.adjust =
-                                          [&](System& system) {
-                                            blind(system);
-                                            apply_calibration(own, system);
-                                          }})
-                    .total;
+        after = cluster.predicted(cluster.own, one, left).total;
       } catch (const RequestError&) {
         after = left_out.total;  // the point's algorithm has no form to fit
       }
@@ -169,7 +179,7 @@ std::string clusters(const Measurements& data) {
   }
   out += fmt::format("| **average over clusters** | {} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.1f} / {:.1f} | {:.0f} % of all points |\n",
                      shipped.total.points, sums[0] / counted, sums[1] / counted, sums[2] / counted, sums[3] / counted, sums[4] / counted,
-                     sums[5] / counted, 100 * pooled(together).interval_coverage);
+                     sums[5] / counted, 100 * summarise(together).interval_coverage);
   out += fmt::format("\nAll transports fitted together to these points: {:.1f} / {:.1f} %.\n", all.median_after, all.mean_after);
   return out;
 }
@@ -178,28 +188,21 @@ std::string more_nodes(const Measurements& data) {
   std::map<std::string, std::set<int>> counts;
   for (const Point& p : data.clusters.points) counts[p.system.str()].insert(p.nodes);
   std::string out =
-      "\n## A cluster's larger node counts\n\nThe transport's constants fitted without the cluster (blind), then its own sweep on the fewest nodes "
-      "added; the larger node counts predicted.\n\n| cluster | nodes | points | blind | calibrated on the fewest nodes | in the interval |\n"
+      "\n## A cluster's larger node counts\n\nThe transport's constants fitted without the cluster (blind), then its own sweep on the "
+      "fewest nodes "
+      "added; the larger node counts predicted.\n\n| cluster | nodes | points | blind | calibrated on the fewest nodes | in the interval "
+      "|\n"
       "|---|---|---|---|---|---|\n";
   double sums[4] = {};
   int counted = 0;
   for (const auto& [left, nodes] : counts) {
     if (nodes.size() < 2) continue;
-    const Split parts = split(data.clusters, [&left = left](const Point& p) { return p.system == left; });
-    const Split own = split(parts.left, [fewest = *nodes.begin()](const Point& p) { return p.nodes > fewest; });
-    const Calibration others = calibrate(parts.fitted, {.starts = 1});
-    const auto blind = [&](System& system) {
-      forget_transport(system);
-      apply_calibration(others, system);
-    };
-    const ErrorSummary before = validate(own.left, {.adjust = blind}).total;
-    const Calibration small = calibrate(own.fitted, {.system = left, .adjust = blind});
-    const ErrorSummary after = validate(own.left, {.adjust = [&](System& system) {
-                                                     blind(system);
-                                                     apply_calibration(small, system);
-                                                   }}).total;
-    out += fmt::format("| {} | {} -> {} | {} | {} | {} | {:.0f} % |\n", left, *nodes.begin(), *nodes.rbegin(), after.points, pair(before), pair(after),
-                       100 * after.interval_coverage);
+    const WithoutCluster cluster(data, left);
+    const Split own = split(cluster.own, [fewest = *nodes.begin()](const Point& p) { return p.nodes > fewest; });
+    const ErrorSummary before = cluster.predicted(own.left).total;
+    const ErrorSummary after = cluster.predicted(own.left, own.fitted, left).total;
+    out += fmt::format("| {} | {} -> {} | {} | {} | {} | {:.0f} % |\n", left, *nodes.begin(), *nodes.rbegin(), after.points, pair(before),
+                       pair(after), 100 * after.interval_coverage);
     const double figures[4] = {before.median_ape, before.mape, after.median_ape, after.mape};
     for (int i = 0; i < 4; ++i) sums[i] += figures[i];
     ++counted;

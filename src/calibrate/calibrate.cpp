@@ -104,15 +104,7 @@ class Preparation {
         count_skipped(skipped, "its time or size is not a number above zero", point.repeats);
         continue;
       }
-      try {
-        const System& system = machines_.of(point);
-        known.push_back(point);
-        if (known.back().gpus_per_node == 0) known.back().gpus_per_node = system.gpus_per_node;
-      } catch (const io::CalibrationFault& fault) {
-        throw RequestError(fault.message);
-      } catch (const RequestError& error) {
-        count_skipped(skipped, io::first_line(error.what()), point.repeats);
-      }
+      if (machines_.knows(point, skipped)) known.push_back(std::move(point));
     }
     Screened screened = screen(merge_repeats(known));
     set_aside = std::move(screened.set_aside);

@@ -34,7 +34,6 @@ std::string written(const Parameter& p, const CalibratedSet& set) {
   switch (p.measure) {
     case Measure::time: return fmt::format("{:.6g} us", value / microsecond);
     case Measure::share: return rate(value * set.bandwidth);
-    case Measure::rate: return rate(value);
     case Measure::size: return size(value);
     case Measure::number: break;
   }

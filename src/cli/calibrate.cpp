@@ -41,7 +41,6 @@ struct CalibrateQuestion {
   switch (c.measure) {
     case Measure::time: return fmt::format("{:.4g} us", value * 1e6);
     case Measure::share: return fmt::format("{:.4g} GB/s", value * set.bandwidth / 1e9);
-    case Measure::rate: return fmt::format("{:.4g} GB/s", value / 1e9);
     case Measure::size: return fmt::format("{:.4g} MiB", value / mebibyte);
     case Measure::number: break;
   }

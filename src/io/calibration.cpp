@@ -108,9 +108,6 @@ class CalibrationReader {
       case Measure::size:
         if (const auto value = in.quantity(key, Kind::size)) into = value->number;
         return;
-      case Measure::rate:
-        if (const auto value = in.quantity(key, Kind::link_rate)) into = value->number;
-        return;
       case Measure::number: into = in.number(key, into, parameter.least, parameter.most); return;
       case Measure::share: break;
     }

@@ -58,6 +58,19 @@ const System& Machines::of(const Point& point) {
   return fitting;
 }
 
+bool Machines::knows(Point& point, std::vector<Skipped>& skipped) {
+  try {
+    const System& system = of(point);
+    if (point.gpus_per_node == 0) point.gpus_per_node = system.gpus_per_node;
+    return true;
+  } catch (const CalibrationFault& fault) {
+    throw RequestError(fault.message);
+  } catch (const RequestError& error) {
+    count_skipped(skipped, first_line(error.what()), point.repeats);
+    return false;
+  }
+}
+
 const System& Machines::loaded(const std::string& name, const std::vector<std::string>& changes) {
   auto& slot = systems_[{name, changes}];
   if (slot) return *slot;

@@ -33,6 +33,10 @@ class Machines {
   /// \throws RequestError for an unknown name, CalibrationFault
   const System& of(const Point& point);
 
+  /// Whether a point's machine is known; then its GPUs per node are filled in where it did not say, else it is counted in `skipped`.
+  /// \throws RequestError when the calibration does not exist, SpecError when a description is faulty
+  [[nodiscard]] bool knows(Point& point, std::vector<Skipped>& skipped);
+
  private:
   using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double>;
 

@@ -68,22 +68,19 @@ ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
   return out;
 }
 
+ErrorSummary summarise(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> all;
+  for (const ComparedPoint& point : points) all.push_back(&point);
+  return summarise(all);
+}
+
 ValidationReport validate(const Points& points, const ValidationOptions& options) {
   ValidationReport out;
   out.skipped = points.skipped;
   io::Machines machines(options.calibration, options.adjust);
   std::vector<Point> known;
-  for (const Point& point : points.points) {
-    try {
-      const System& system = machines.of(point);
-      known.push_back(point);
-      if (known.back().gpus_per_node == 0) known.back().gpus_per_node = system.gpus_per_node;
-    } catch (const io::CalibrationFault& fault) {
-      throw RequestError(fault.message);
-    } catch (const RequestError& error) {
-      count_skipped(out.skipped, io::first_line(error.what()), point.repeats);
-    }
-  }
+  for (Point point : points.points)
+    if (machines.knows(point, out.skipped)) known.push_back(std::move(point));
   if (!options.raw) known = merge_repeats(known);
   for (const SetAside& s : screen(known).set_aside) count_skipped(out.untrustworthy, std::string{name(s.doubt)}, s.point.repeats);
   for (Point& point : known) {
@@ -100,9 +97,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       count_skipped(out.skipped, io::first_line(error.what()), point.repeats);
     }
   }
-  std::vector<const ComparedPoint*> all;
-  for (const ComparedPoint& point : out.points) all.push_back(&point);
-  out.total = summarise(all);
+  out.total = summarise(out.points);
   static constexpr std::array<std::string_view, 0> by_name{};
   static constexpr std::array<std::string_view, 4> sizes{"<=64 KiB", "<=1 MiB", "<=32 MiB", "above"};
   out.by_operation = grouped(

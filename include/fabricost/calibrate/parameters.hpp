@@ -20,8 +20,8 @@ enum class ConstantSet : unsigned char { scale_up, pcie, transport };
 inline constexpr std::array<std::string_view, 3> constant_set_names{"scale_up", "pcie", "transport"};
 [[nodiscard]] constexpr std::string_view name(ConstantSet s) { return constant_set_names[static_cast<std::size_t>(s)]; }
 
-/// How a constant is written: seconds, a rate given as its share of the one-way rate, bytes per second, bytes, a plain number.
-enum class Measure : unsigned char { time, share, rate, size, number };
+/// How a constant is written: seconds, a rate given as its share of the one-way rate, bytes, a plain number.
+enum class Measure : unsigned char { time, share, size, number };
 
 /// Whether a joint fit of several machines gives every machine its own value, all of them one, or leaves it at what was set.
 enum class Fitted : unsigned char { own, shared, held };

@@ -40,6 +40,7 @@ struct ErrorSummary {
   double interval_coverage = 0;  ///< share inside the predicted 5-95 % interval, 0 to 1
 };
 [[nodiscard]] ErrorSummary summarise(const std::vector<const ComparedPoint*>& points);
+[[nodiscard]] ErrorSummary summarise(const std::vector<ComparedPoint>& points);
 
 struct ErrorGroup {
   std::string name;
