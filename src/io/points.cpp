@@ -38,7 +38,10 @@ Format format_of(const std::filesystem::path& file) {
     if (has("id") && has("group") && has("source")) return Format::workload;
     return Format::text;
   }
-  if (!anything) throw io::fault_of_file(file.string(), "is empty", "");
+  if (!anything)
+    throw io::fault_of_file(
+        file.string(), "is empty",
+        "give a point CSV (header source,system,nodes,...) or the output of a benchmark; docs/reading-logs.md lists them");
   return Format::text;
 }
 
