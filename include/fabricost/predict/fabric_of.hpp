@@ -127,20 +127,15 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   return Levels{ranks / domains, domains};
 }
 
-/// \throws RequestError when the ranks do not divide or the machine has no way to join them.
-[[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
+/// The fabric of an operation whose ranks sit as `levels` says: ranks of a domain, domains. \throws RequestError when the machine has no way
+/// to join them.
+[[nodiscard]] inline Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
   Fabric f;
   f.generation = system.gpu.generation;
   f.library = system.library;
   f.cpu = system.cpu;
+  f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
-  if (pair && op.path == Path::nic) {
-    f.levels = Levels{1, std::max(2, op.nodes)};
-  } else if (pair && op.nodes <= 1) {
-    f.levels = Levels{2};
-  } else {  // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next
-    f.levels = levels_of(system, op.ranks, op.nodes);
-  }
   f.nodes = op.nodes > 0 ? op.nodes : std::max(1, static_cast<int>(std::ceil(f.ranks() / system.gpus_per_node)));
   const Tier* scale_up = system.tier(TierRole::scale_up);
   if (const Tier* host = host_tier(system)) {
@@ -159,6 +154,15 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     detail::describe_network(f, system);
   }
   return f;
+}
+
+/// \throws RequestError when the ranks do not divide or the machine has no way to join them.
+[[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
+  const bool pair = op.collective == Collective::send_recv;
+  if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
+  if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
+  // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next
+  return fabric_on(system, op, levels_of(system, op.ranks, op.nodes));
 }
 
 }  // namespace fabricost

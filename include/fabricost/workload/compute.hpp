@@ -1,0 +1,81 @@
+#pragma once
+/// \file compute.hpp
+/// Time of a transformer's kernels on one GPU: matrix products, attention, element-wise traffic.
+///
+///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
+///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
+///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 of it
+///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward 2 of it
+///   element-wise      ce x 16-bit traffic / (em BW); backward 2 of it
+///
+/// P peak, BW memory rate, e, ea, em, ce of hardware/compute_constants.hpp. Form and first constants: fitted on 1,200 published training
+/// steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
+
+#include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/price/line.hpp>
+#include <fabricost/workload/layout.hpp>
+#include <fabricost/workload/stack.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+/// What one GPU offers, in plain numbers.
+struct Processor {
+  double peak16 = 0;  ///< dense FLOP/s in 16 bit
+  double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
+  double peak4 = 0;
+  double memory_rate = 0;  ///< bytes/s
+  double memory = 0;       ///< bytes
+  ComputeConstants constants;
+
+  [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
+};
+
+namespace detail {
+/// (a^q + b^q)^(1/q) with the two orders the constants have most often spelt out.
+[[nodiscard]] inline double joined(double a, double b, double q) {
+  if (q == 2) return std::sqrt(a * a + b * b);
+  if (q == 4) {
+    const double a2 = a * a, b2 = b * b;
+    return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
+  }
+  const double larger = std::max(a, b), smaller = std::min(a, b);
+  return larger > 0 ? larger * std::pow(1 + std::pow(smaller / larger, q), 1 / q) : 0;
+}
+[[nodiscard]] inline bool odd_size(double n) { return std::fmod(n, 64) != 0; }
+}  // namespace detail
+
+/// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
+[[nodiscard]] inline double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count = 1) {
+  const ComputeConstants& c = gpu.constants;
+  const bool narrow = precision == Precision::fp8 || precision == Precision::fp4;
+  const double share = narrow ? c.gemm * c.gemm_fp8 : c.gemm;
+  const double width = precision == Precision::fp8 ? 1 : precision == Precision::fp4 ? 0.5625 : 2;
+  const double penalty = detail::odd_size(N) || detail::odd_size(K) ? 1 + c.misaligned : 1;
+  const double arithmetic = 2 * M * N * K * penalty / (share * gpu.peak(precision));
+  const double traffic = (width * (M * K + count * K * N) + 2 * M * N) / (c.memory * gpu.memory_rate);
+  return c.gemm_start * std::min(count, 4.0) + detail::joined(arithmetic, traffic, c.gemm_overlap);
+}
+
+/// Seconds of attention forward: b sequences of s tokens of which this rank has s/c as queries, heads of total width `query` and `value`.
+/// \param scores b a s^2 / c of this rank \param width query + value widths of one head
+[[nodiscard]] inline double attention_seconds(const Processor& gpu, AttentionKernel kernel, double scores, double width) {
+  const ComputeConstants& c = gpu.constants;
+  if (kernel == AttentionKernel::unfused)
+    return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+  const double share = kernel == AttentionKernel::fused_old ? c.attention * c.attention_old : c.attention;
+  return scores * width / (share * gpu.peak16);
+}
+[[nodiscard]] inline double attention_backward(const Processor& gpu, AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused ? 2 : gpu.constants.attention_backward;
+}
+
+/// Seconds of streaming `bytes` through memory.
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) {
+  return bytes / (gpu.constants.memory * gpu.memory_rate);
+}
+
+}  // namespace fabricost

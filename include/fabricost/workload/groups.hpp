@@ -1,0 +1,76 @@
+#pragma once
+/// \file groups.hpp
+/// The parallel groups of a job as groups of ranks on a machine, and what a collective on one of them costs.
+///
+/// A group of n ranks that are k GPUs apart (tensor k = 1, context k = t, data k = t c, ...) fills, of a scale-up domain of D GPUs,
+/// min(n, D / k) places and n / places domains; all groups of a kind run at once, so a domain's NICs are shared between them by the
+/// places each group has there. Curves are compiled once per (collective, places, domains) and kept.
+
+#include <fabricost/predict/curve.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+namespace fabricost {
+
+/// How many ranks of a group sit in how many domains.
+struct Placement {
+  int local = 1;
+  int domains = 1;
+
+  [[nodiscard]] int ranks() const { return local * domains; }
+};
+
+/// n ranks, each `stride` GPUs from the next, on domains of `domain` GPUs. Where they do not divide, the domains are taken as fully used as
+/// the whole number of ranks allows.
+[[nodiscard]] inline Placement place(int n, int stride, int domain) {
+  if (static_cast<long long>(n) * stride <= domain) return {n, 1};
+  int local = std::max(1, std::min(n, domain / stride));
+  while (n % local != 0) --local;
+  return {local, n / local};
+}
+
+/// Costs of collectives on one machine, compiled on first use. Not for two threads at once: give each its own.
+class GroupCosts {
+ public:
+  explicit GroupCosts(const System& system, Choice choice = {}) : system_(system), choice_(choice) {}
+
+  [[nodiscard]] const System& system() const { return system_; }
+
+  /// The curve of a collective; it lives as long as this object. \throws RequestError when the machine cannot join these ranks
+  [[nodiscard]] const Curve& curve(Collective collective, Placement place, Path path = Path::gpu_gpu) {
+    const std::uint64_t key = (static_cast<std::uint64_t>(place.local) << 34) | (static_cast<std::uint64_t>(place.domains) << 10) |
+                              (static_cast<std::uint64_t>(collective) << 4) | static_cast<std::uint64_t>(path);
+    if (key == last_key_) return *last_;
+    std::unique_ptr<Curve>& at = curves_[key];
+    if (!at) {
+      const Operation op{.collective = collective, .ranks = place.ranks(), .path = path};
+      const Levels levels = place.domains > 1 ? Levels{place.local, place.domains} : Levels{place.local};
+      at = std::make_unique<Curve>(detail::compile_on(fabric_on(system_, op, levels), system_, op, choice_));
+    }
+    last_key_ = key;
+    last_ = at.get();
+    return *at;
+  }
+
+  /// Seconds; `bytes` as nccl-tests counts them (operation.hpp). One rank alone costs nothing.
+  [[nodiscard]] double seconds(Collective collective, Placement place, double bytes) {
+    return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
+  }
+
+  /// One message to a rank `stride` GPUs away: over the domain where both are in it, else from NIC to NIC.
+  [[nodiscard]] double send(bool across, double bytes) {
+    if (across) return curve(Collective::send_recv, {1, 2}, Path::nic)(bytes);
+    return curve(Collective::send_recv, {2, 1})(bytes);
+  }
+
+ private:
+  const System& system_;
+  Choice choice_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Curve>> curves_;
+  std::uint64_t last_key_ = ~std::uint64_t{0};
+  const Curve* last_ = nullptr;
+};
+
+}  // namespace fabricost

@@ -1,0 +1,35 @@
+#pragma once
+/// \file stack.hpp
+/// The software a job runs on, as far as it changes times: which kernels, what is fused, what communication hides behind work.
+/// Named stacks live in data/stacks; `scale` is the one number a user calibrates for a stack of their own.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// Attention kernels: the generation's own fused one, an older fused one, or scores written to memory.
+enum class AttentionKernel : unsigned char { fused, fused_old, unfused };
+inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused", "fused_old", "unfused"};
+
+struct Stack {
+  std::string name = "megatron-core";
+  std::string title{};
+  AttentionKernel attention = AttentionKernel::fused;
+  bool old_kernels = false;         ///< element-wise kernels and launches of stacks before fused attention
+  bool eager_loss = false;          ///< cross entropy in separate kernels
+  double tensor_exposed = 1;        ///< share of tensor-parallel communication that does not hide behind matrix products
+  double data_exposed = 1;          ///< share of the gradient exchange that would fit behind the last backward and does not hide
+  double context_exposed = 0.1;     ///< share of ring exchange of keys and values that does not hide behind attention
+  double expert_exposed = 1;        ///< share of the token exchange that does not hide
+  double gradient_bytes = 4;        ///< per parameter, in the exchange of gradients
+  double accumulation_bytes = 4;    ///< memory traffic per local parameter and microbatch to add gradients up
+  bool full_shard = false;          ///< weights gathered layer by layer per microbatch (FSDP)
+  double shard_exposed = 0.54;      ///< of that exchange, what stays beside the norm of order 4 with the work
+  bool deduplicated = false;        ///< expert exchange sends a token once per node (DeepEP), not once per expert
+  double scale = 1;                 ///< factor on the whole step
+  double spread = 0.15;             ///< standard deviation, in log, of what this stack adds beyond the form
+};
+
+}  // namespace fabricost
