@@ -69,9 +69,10 @@ class CalibrationReader {
         in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
-    // rates of the constants are kept as shares of this one, except for a transport, which has shares only
-    if (const SpecNode* measured = in.take("measured", true))
-      read_measured(*measured, in.path_of("measured"), part, !kind.empty() && part.set != ConstantSet::transport);
+    // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
+    const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
+    if (const SpecNode* measured = in.take("measured", part.set != ConstantSet::compute))
+      read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");
     if (constants == nullptr || kind.empty()) return;
@@ -188,6 +189,12 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         c.most_nodes = part.most_nodes;
         continue;
       }
+      if (part.set == ConstantSet::compute) {
+        c.compute_basis = reader.assumed ? Basis::datasheet : by_hand && named ? Basis::calibrated : Basis::sibling;
+        c.compute_name = reader.name;
+        c.compute_source = reader.source;
+        continue;
+      }
       c.name = reader.name;
       c.source = reader.source;
       c.smallest = part.smallest;
@@ -212,6 +219,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       shipped(system.library == Library::oneccl ? "pcie-oneccl" : "pcie");
     }
   }
+  shipped(fmt::format("compute-{}", name(system.gpu.generation)));
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped
   if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);

@@ -16,8 +16,8 @@
 namespace fabricost {
 
 /// Which of a system's sets of constants.
-enum class ConstantSet : unsigned char { scale_up, pcie, transport };
-inline constexpr std::array<std::string_view, 3> constant_set_names{"scale_up", "pcie", "transport"};
+enum class ConstantSet : unsigned char { scale_up, pcie, transport, compute };
+inline constexpr std::array<std::string_view, 4> constant_set_names{"scale_up", "pcie", "transport", "compute"};
 [[nodiscard]] constexpr std::string_view name(ConstantSet s) { return constant_set_names[static_cast<std::size_t>(s)]; }
 
 /// How a constant is written: seconds, a rate given as its share of the one-way rate, bytes, a plain number.
@@ -141,6 +141,33 @@ inline constexpr std::array transport_parameters{
     Parameter{"nvls_floor", Measure::time, FABRICOST_OF(transport.nvls_floor), 1e-7, 0.1, Fitted::held},
 };
 
+/// Of one GPU generation, in the kernels of a transformer (workload/compute.hpp). A few training runs say nothing of the held ones.
+inline constexpr std::array compute_parameters{
+    Parameter{"gemm", Measure::number, FABRICOST_OF(compute.gemm), 0.05, 1, Fitted::own, 0.2},
+    Parameter{"gemm_fp8", Measure::number, FABRICOST_OF(compute.gemm_fp8), 0.1, 1, Fitted::held, 0.1},
+    Parameter{"gemm_fp4", Measure::number, FABRICOST_OF(compute.gemm_fp4), 0.1, 1, Fitted::held, 0.2},
+    Parameter{"gemm_start", Measure::time, FABRICOST_OF(compute.gemm_start), 1e-8, 1e-2, Fitted::held, 0.3},
+    Parameter{"gemm_overlap", Measure::number, FABRICOST_OF(compute.gemm_overlap), 1, 12, Fitted::held, 0.2},
+    Parameter{"misaligned", Measure::number, FABRICOST_OF(compute.misaligned), 0, 5, Fitted::shared, 0.7},
+    Parameter{"attention", Measure::number, FABRICOST_OF(compute.attention), 0.01, 1, Fitted::own, 0.4},
+    Parameter{"attention_old", Measure::number, FABRICOST_OF(compute.attention_old), 0.05, 1, Fitted::shared, 0.4},
+    Parameter{"attention_backward", Measure::number, FABRICOST_OF(compute.attention_backward), 1, 10, Fitted::held, 0.1},
+    Parameter{"scores", Measure::number, FABRICOST_OF(compute.scores), 0.05, 1, Fitted::held, 0.2},
+    Parameter{"score_bytes", Measure::number, FABRICOST_OF(compute.score_bytes), 1, 100, Fitted::held, 0.2},
+    Parameter{"memory", Measure::number, FABRICOST_OF(compute.memory), 0.1, 1, Fitted::held, 0.05},
+    Parameter{"elementwise", Measure::number, FABRICOST_OF(compute.elementwise), 0.2, 10, Fitted::own, 0.4},
+    Parameter{"elementwise_old", Measure::number, FABRICOST_OF(compute.elementwise_old), 0.1, 10, Fitted::shared, 0.4},
+    Parameter{"layer_floor", Measure::time, FABRICOST_OF(compute.layer_floor), 1e-6, 0.1, Fitted::own, 0.5},
+    Parameter{"floor_tensor", Measure::number, FABRICOST_OF(compute.floor_tensor), 0, 1, Fitted::held, 0.3},
+    Parameter{"floor_old", Measure::number, FABRICOST_OF(compute.floor_old), 0.5, 5, Fitted::shared, 0.2},
+    Parameter{"floor_mixture", Measure::number, FABRICOST_OF(compute.floor_mixture), 1, 20, Fitted::held, 0.3},
+    Parameter{"floor_expert", Measure::number, FABRICOST_OF(compute.floor_expert), 0, 1, Fitted::held, 0.3},
+    Parameter{"floor_overlap", Measure::number, FABRICOST_OF(compute.floor_overlap), 1, 12, Fitted::held, 0.2},
+    Parameter{"logit_bytes", Measure::number, FABRICOST_OF(compute.logit_bytes), 2, 200, Fitted::held, 0.3},
+    Parameter{"logit_bytes_eager", Measure::number, FABRICOST_OF(compute.logit_bytes_eager), 2, 400, Fitted::shared, 0.5},
+    Parameter{"optimizer_bytes", Measure::number, FABRICOST_OF(compute.optimizer_bytes), 8, 200, Fitted::held, 0.2},
+};
+
 #undef FABRICOST_OF
 
 [[nodiscard]] inline std::span<const Parameter> parameters_of(ConstantSet set) {
@@ -148,6 +175,7 @@ inline constexpr std::array transport_parameters{
     case ConstantSet::scale_up: return scale_up_parameters;
     case ConstantSet::pcie: return pcie_parameters;
     case ConstantSet::transport: return transport_parameters;
+    case ConstantSet::compute: return compute_parameters;
   }
   return {};
 }

@@ -8,12 +8,14 @@
 namespace fabricost {
 
 struct ComputeConstants {
-  double gemm = 0.61;              ///< share of the dense peak a large, aligned matrix product reaches
+  double gemm = 0.65;              ///< share of the dense peak a large, aligned matrix product reaches
   double gemm_fp8 = 0.90;          ///< of the fp8 peak, as a share of `gemm`
+  double gemm_fp4 = 0.60;          ///< of the fp4 peak, as a share of `gemm`: assumed, from published NVFP4 recipes that gain 1.2 to 1.4
+                                   ///< over fp8 where the peaks differ by 2
   double gemm_start = 5e-6;        ///< s per matrix product
   double gemm_overlap = 2;         ///< order q of the norm that joins its arithmetic and its memory time
   double misaligned = 0.45;        ///< extra time of a product with a side of the rank that is no multiple of 64
-  double attention = 0.35;         ///< share of the 16-bit peak of fused attention, causal half of the scores counted
+  double attention = 0.45;         ///< share of the 16-bit peak of fused attention, causal half of the scores counted
   double attention_old = 0.55;     ///< the same of kernels before the generation's own (Triton, FlashAttention-2 on Hopper), as a factor
   double attention_backward = 2.5; ///< time of fused attention's backward over its forward
   double scores = 0.70;            ///< unfused attention: share of `gemm` its two products reach

@@ -7,6 +7,8 @@
 /// calibrations (a test keeps them so). Rates are shares of the tier's one-way datasheet rate, so that a sibling with other
 /// links scales by itself.
 
+#include <fabricost/hardware/compute_constants.hpp>
+
 #include <array>
 #include <cmath>
 #include <string>
@@ -172,6 +174,7 @@ struct Constants {
   ScaleUpConstants scale_up;
   PcieConstants pcie;
   TransportConstants transport;
+  ComputeConstants compute;
   IntervalWidths interval;
 
   Basis basis = Basis::datasheet;            ///< of the constants inside a node
@@ -183,6 +186,9 @@ struct Constants {
 
   std::string name = "prior";  ///< of the calibration
   std::string source = "geometric mean of the Ampere, Hopper and Blackwell calibrations";
+  Basis compute_basis = Basis::datasheet;  ///< of what kernels reach
+  std::string compute_name = "prior";
+  std::string compute_source = "geometric mean of the Ampere, Hopper and Blackwell calibrations";
   std::string transport_name = "prior";
   std::string transport_source = "mean over the measured transports";
 };

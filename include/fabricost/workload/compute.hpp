@@ -31,6 +31,19 @@ struct Processor {
   double memory = 0;       ///< bytes
   ComputeConstants constants;
 
+  /// \throws RequestError when the datasheet does not say what the GPU computes in 16 bit
+  [[nodiscard]] static Processor of(const System& system) {
+    const Gpu& g = system.gpu;
+    Processor out;
+    out.peak16 = std::max(g.bf16.value.value(), g.fp16.value.value());
+    if (!(out.peak16 > 0)) throw RequestError(system.name + ": its GPU states no fp16 or bf16 rate; give compute.fp16 in data/gpus");
+    out.peak8 = std::max(out.peak16, g.fp8.value.value());
+    out.peak4 = std::max(out.peak8, g.fp4.value.value());
+    out.memory_rate = g.hbm_bandwidth.value.value();
+    out.memory = g.memory.value.value();
+    out.constants = system.constants.compute;
+    return out;
+  }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
 
@@ -51,8 +64,8 @@ namespace detail {
 /// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
 [[nodiscard]] inline double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count = 1) {
   const ComputeConstants& c = gpu.constants;
-  const bool narrow = precision == Precision::fp8 || precision == Precision::fp4;
-  const double share = narrow ? c.gemm * c.gemm_fp8 : c.gemm;
+  const bool narrow = precision == Precision::fp4;
+  const double share = c.gemm * (precision == Precision::fp8 ? c.gemm_fp8 : narrow ? c.gemm_fp4 : 1);
   const double width = precision == Precision::fp8 ? 1 : precision == Precision::fp4 ? 0.5625 : 2;
   const double penalty = detail::odd_size(N) || detail::odd_size(K) ? 1 + c.misaligned : 1;
   const double arithmetic = 2 * M * N * K * penalty / (share * gpu.peak(precision));

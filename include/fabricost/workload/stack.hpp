@@ -25,8 +25,7 @@ struct Stack {
   double expert_exposed = 1;        ///< share of the token exchange that does not hide
   double gradient_bytes = 4;        ///< per parameter, in the exchange of gradients
   double accumulation_bytes = 4;    ///< memory traffic per local parameter and microbatch to add gradients up
-  bool full_shard = false;          ///< weights gathered layer by layer per microbatch (FSDP)
-  double shard_exposed = 0.54;      ///< of that exchange, what stays beside the norm of order 4 with the work
+  double shard_exposed = 0.54;      ///< of the weights' gathering per microbatch (ZeRO-3, FSDP), what does not hide behind the work
   bool deduplicated = false;        ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;                 ///< factor on the whole step
   double spread = 0.15;             ///< standard deviation, in log, of what this stack adds beyond the form

@@ -53,6 +53,7 @@ struct StepModel {
   const Processor& gpu;
   GroupCosts& costs;
 
+  [[nodiscard]] bool full_shard() const { return l.zero == 3; }
   [[nodiscard]] Placement tensor_place() const { return place(l.tp, 1, costs.system().domain); }
 
   /// Bytes of 16-bit traffic of element-wise kernels beside the feed-forward block.
@@ -113,10 +114,19 @@ struct StepModel {
                            costs.seconds(Collective::all_to_all, ring, 2 * T * value));
     }
     if (experts && l.ep > 1) {
-      const double bytes = T / t * m.top_k * h * 2;
-      out.expert = 4 * stack.expert_exposed * costs.seconds(Collective::all_to_all, place(l.ep, l.expert_tp, costs.system().domain), bytes);
+      out.expert = 4 * stack.expert_exposed * exchange(T / t, h * 2);
     }
     return out;
+  }
+
+  /// One dispatch or combine of `rows` tokens of `width` bytes per rank.
+  [[nodiscard]] double exchange(double rows, double width) const {
+    const Placement at = place(l.ep, l.expert_tp, costs.system().domain);
+    if (!stack.deduplicated) return costs.seconds(Collective::all_to_all, at, rows * m.top_k * width);
+    const auto distinct = [&](double groups) { return groups * (1 - std::pow(1 - 1 / groups, m.top_k)); };
+    const double over = at.domains > 1 ? costs.seconds(Collective::all_to_all, {1, at.domains}, rows * distinct(at.domains) * width) : 0;
+    const double inside = costs.seconds(Collective::all_to_all, {at.local, 1}, rows * distinct(l.ep) * width);
+    return std::max(over, inside);
   }
 
   void tensor(LayerTime& out, double bytes) const {
@@ -154,11 +164,12 @@ struct StepModel {
     out.context = one.context;
     out.expert = one.expert;
     if (l.recompute == Recompute::full) {
-      out.kernels += one.forward;
-      forward *= 2;
-      out.tensor += one.tensor_forward;
-      out.context += one.context / 3;
-      out.expert += one.expert / 2;
+      const double again = l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
+      out.kernels += again * one.forward;
+      forward *= 1 + again;
+      out.tensor += again * one.tensor_forward;
+      out.context += again * one.context / 3;
+      out.expert += again * one.expert / 2;
     }
     out.floor = forward + backward - out.kernels;
     return out;
@@ -194,7 +205,7 @@ struct StepModel {
     const int replicas = l.dp * l.cp;
     const Placement data = place(replicas, l.tp, costs.system().domain);
     double per_microbatch = 0;
-    if (replicas > 1 && stack.full_shard) {
+    if (replicas > 1 && full_shard()) {
       const double z = 2 * costs.seconds(Collective::all_gather, data, 2 * all_local) +
                        costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * all_local);
       const double work = body + last;
@@ -206,7 +217,7 @@ struct StepModel {
                          : costs.seconds(Collective::all_reduce, data, bytes);
       out.data = stack.data_exposed * z;
     }
-    if (experts_here > 0 && !stack.full_shard) {
+    if (experts_here > 0 && !full_shard()) {
       const int copies = static_cast<int>(static_cast<long long>(l.tp) * replicas / (l.ep * l.expert_tp));
       if (copies > 1) {
         const Placement at = place(copies, l.ep * l.expert_tp, costs.system().domain);
@@ -237,8 +248,8 @@ struct StepModel {
     out.tensor = micro * stage.tensor;
     out.context = micro * stage.context;
     out.expert = micro * stage.expert;
-    const double owned = l.zero > 0 || stack.full_shard ? local / replicas : local;
-    const double owned_experts = l.zero > 0 || stack.full_shard ? experts_here * l.ep * l.expert_tp / (double(l.tp) * replicas) : experts_here;
+    const double owned = l.zero > 0 || full_shard() ? local / replicas : local;
+    const double owned_experts = l.zero > 0 || full_shard() ? experts_here * l.ep * l.expert_tp / (double(l.tp) * replicas) : experts_here;
     out.optimizer = micro * accumulate + c.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
     out.seconds = work + out.bubble + out.pipeline + out.data + out.optimizer - micro * accumulate;
     out.stack = (stack.scale - 1) * out.seconds;
