@@ -7,6 +7,7 @@
 int main(int argc, char** argv) {
   fabricost::cli::Runner runner;
   fabricost::cli::add_systems(runner.app(), runner);
+  fabricost::cli::add_models(runner.app(), runner);
   fabricost::cli::add_show(runner.app(), runner);
   fabricost::cli::add_predict(runner.app(), runner);
   fabricost::cli::add_explain(runner.app(), runner);

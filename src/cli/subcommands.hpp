@@ -11,6 +11,7 @@ namespace fabricost::cli {
 class Runner;
 
 void add_systems(CLI::App& app, Runner& runner);
+void add_models(CLI::App& app, Runner& runner);
 void add_show(CLI::App& app, Runner& runner);
 void add_predict(CLI::App& app, Runner& runner);
 void add_explain(CLI::App& app, Runner& runner);

@@ -1,5 +1,7 @@
 #include "io/spec_store.hpp"
 
+#include <fabricost/io/load_model.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,6 +131,7 @@ fs::path SpecStore::find(std::string_view folder, const std::string& name) const
 
 fs::path SpecStore::find_or_alias(std::string_view folder, const std::string& wanted) const {
   fs::path file = find(folder, wanted);
+  if (file.empty() && folder == "models") return find(folder, model_named(wanted));
   if (!file.empty() || folder != "systems") return file;
   std::string lower = wanted;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {

@@ -1,17 +1,31 @@
 #pragma once
 /// \file model.hpp
-/// The shape of a transformer language model, and the numbers of parameters that follow from it.
+/// The shape of a transformer language model, and the numbers of parameters and of cached values that follow from it.
 ///
 /// Symbols as in the field: l layers, h hidden, a query heads, g key/value heads, d head dimension, f feed-forward width, V vocabulary,
-/// E experts, k of them per token. All counts are exact functions of the shape; a shape that is not one is refused by `check`.
+/// E experts, k of them per token. All counts are functions of the shape; `check` refuses a shape that is none. What a shape of these
+/// members cannot say stands in `partial`, so that who needs it can warn or refuse. Counts leave out what is below 1e-4 of a model: norms
+/// of queries and keys, gates of shared experts, biases of routers.
 
 #include <fabricost/error.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fabricost {
+
+/// Layers that carry a state of fixed size in place of keys and values: Mamba-2 (gates = 1) or a gated delta rule (gates = 2).
+struct Mixer {
+  int layers = 0;
+  int inner = 0;  ///< width of the values, all heads
+  int keys = 0;   ///< width of the keys, all heads (Mamba-2: groups x state); the queries have the same
+  int heads = 0;
+  int state = 0;  ///< keys per head: the state of a sequence is inner x state values
+  int gates = 1;  ///< numbers per head and token that steer it: the time step, or decay and write strength
+  int kernel = 4;  ///< of the convolution over time in front
+};
 
 struct Model {
   std::string name;
@@ -30,7 +44,8 @@ struct Model {
 
   int experts = 0;  ///< routed, per expert layer
   int top_k = 0;
-  int expert_ffn = 0;  ///< width of one routed expert
+  int expert_ffn = 0;     ///< width of one routed expert
+  int expert_hidden = 0;  ///< width routed experts read and write, projected down from h and up again; 0: h itself
   int shared_experts = 0;
   int shared_ffn = 0;     ///< width of one shared expert
   int first_dense = 0;    ///< leading layers without experts
@@ -38,67 +53,161 @@ struct Model {
   int expert_groups = 0;  ///< groups the experts are divided into for routing; 0: none
   int group_limit = 0;    ///< groups a token may go to
 
-  int q_rank = 0;   ///< multi-head latent attention: rank of the query, 0 when the query is not compressed
-  int kv_rank = 0;  ///< rank of the key/value latent; 0: no latent attention
-  int rope_dim = 0, nope_dim = 0, value_dim = 0;
-  int window = 0;          ///< tokens a sliding-window layer sees; 0: all
-  int predict_layers = 0;  ///< multi-token prediction modules
+  int q_rank = 0;   ///< rank a query is compressed to; 0: it is not
+  int kv_rank = 0;  ///< rank of the key/value latent of multi-head latent attention; 0: no latent attention
+  int rope_dim = 0, nope_dim = 0;
+  int value_dim = 0;                        ///< of a head's value; without latent attention 0 means head_dim
+  int output_rank = 0, output_groups = 1;   ///< the output matrix in two: per group to this rank, then to h; 0: one matrix
+  bool gated_attention = false;             ///< what attention returns is multiplied by a gate as wide as itself
+  bool shared_kv = false;                   ///< the keys serve as values, too
+  int index_heads = 0, index_dim = 0;       ///< of an indexer that picks index_tokens of the past for each query; 0: none
+  int index_tokens = 0;
+  int window = 0;         ///< tokens a sliding-window layer sees; 0: there are none
+  int window_layers = 0;  ///< of the attention layers, those with the window
+  int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< where theirs differ; 0: as the others
+  int predict_layers = 0;                                          ///< multi-token prediction modules, in no count below
+
+  Mixer mixer;
+  bool single_block = false;               ///< each layer is one block alone: attention, mixer or feed-forward (Nemotron-H)
+  int dense_blocks = 0, expert_blocks = 0;  ///< of those layers; the rest that is no mixer is attention
 
   double stated_parameters = 0, stated_active = 0;  ///< as published; 0 unknown
+  double stated_other = 0;                          ///< of the published, what is no part of this shape (a vision tower)
+  std::string stated_source;
+  std::string partial;  ///< what of the model this shape leaves out, empty: nothing that matters
+  std::string notes, source, confidence;
+  std::vector<std::string> aliases;  ///< other names in use
 
   [[nodiscard]] bool latent() const { return kv_rank > 0; }
   [[nodiscard]] bool mixture() const { return experts > 0; }
+  [[nodiscard]] bool hybrid() const { return mixer.layers > 0; }
   [[nodiscard]] int expert_layers() const {
+    if (single_block) return expert_blocks;
     return experts == 0 ? 0 : (layers - first_dense) / expert_every;
   }
-  [[nodiscard]] int dense_layers() const { return layers - expert_layers(); }
+  [[nodiscard]] int dense_layers() const { return single_block ? dense_blocks : layers - expert_layers(); }
+  [[nodiscard]] int attention_layers() const {
+    return layers - mixer.layers - (single_block ? dense_blocks + expert_blocks : 0);
+  }
+  /// Attention layers that see the whole sequence.
+  [[nodiscard]] int full_layers() const { return attention_layers() - window_layers; }
   [[nodiscard]] int ffn_matrices() const { return gated ? 3 : 2; }
+  [[nodiscard]] int value_head_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   /// Widths of the queries and of what attention returns, all heads: a d, or with latent attention a (nope + rope) and a value.
   [[nodiscard]] double query_width() const { return latent() ? double(heads) * (nope_dim + rope_dim) : double(heads) * head_dim; }
-  [[nodiscard]] double value_width() const { return latent() ? double(heads) * value_dim : double(heads) * head_dim; }
+  [[nodiscard]] double value_width() const { return double(heads) * value_head_dim(); }
+  /// Values cached per token and layer that sees all: keys and values of all groups, or the latent and its rotary part; an index key.
+  [[nodiscard]] double kv_width() const {
+    const double own = latent() ? kv_rank + rope_dim : double(kv_heads) * (shared_kv ? head_dim : head_dim + value_head_dim());
+    return own + index_dim;
+  }
+  /// The same of a layer with a window.
+  [[nodiscard]] double window_kv_width() const {
+    if (latent()) return kv_width();
+    const int groups = window_kv_heads > 0 ? window_kv_heads : kv_heads;
+    const bool both = shared_kv && window_kv_heads == 0 && window_head_dim == 0;
+    const int key = window_head_dim > 0 ? window_head_dim : head_dim;
+    return double(groups) * (both ? key : key + (value_dim > 0 ? value_dim : key));
+  }
 };
 
 /// Parameters by where they stand.
 struct ParameterCount {
-  double attention = 0;    ///< one layer
-  double dense_ffn = 0;    ///< one layer without experts
-  double expert = 0;       ///< one routed expert
-  double shared = 0;       ///< shared experts of one layer, together
-  double router = 0;       ///< one layer
-  double norms = 0;        ///< one layer
-  double embedding = 0;    ///< input table (and positions)
-  double head = 0;         ///< output table; 0 when tied
-  double total = 0;        ///< of the model, without prediction modules
-  double active = 0;       ///< touched by one token, embeddings counted once each as in published "active" figures
+  double attention = 0;  ///< one layer that sees all
+  double window = 0;     ///< attention of one layer with a window
+  double mixer = 0;      ///< one layer that mixes through a state
+  double dense_ffn = 0;  ///< one layer without experts
+  double expert = 0;     ///< one routed expert
+  double shared = 0;     ///< shared experts of one layer, together, with the projections to and from `expert_hidden`
+  double router = 0;     ///< one layer
+  double norms = 0;      ///< one layer
+  double embedding = 0;  ///< input table (and positions)
+  double head = 0;       ///< output table; 0 when tied
+  double total = 0;      ///< of the model, without prediction modules
+  double active = 0;     ///< touched by one token, both tables counted once
+  double multiplied = 0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table also when tied
 };
 
-/// Attention matrices of one layer: h a d + 2 h g d + a d h; latent: h q + q a (n + r) + h (kv + r) + kv a (n + v) + a v h (DeepSeek-V2).
-[[nodiscard]] inline double attention_parameters(const Model& m) {
+namespace detail {
+
+/// Matrices of one attention layer; `key_value` columns make keys and values.
+[[nodiscard]] inline double attention_matrices(const Model& m, double query, double key_value, double value) {
   const double h = m.hidden;
-  const double width = m.query_width();
-  if (m.latent()) {
-    const double query = m.q_rank > 0 ? h * m.q_rank + m.q_rank * width : h * width;
-    return query + h * (m.kv_rank + m.rope_dim) + double(m.kv_rank) * m.heads * (m.nope_dim + m.value_dim) + m.value_width() * h;
-  }
-  return h * width + 2 * h * m.kv_heads * m.head_dim + width * h;
+  const double to_query = m.q_rank > 0 ? h * m.q_rank + m.q_rank * query : h * query;
+  const double out = m.output_rank > 0 ? value * m.output_rank + double(m.output_groups) * m.output_rank * h : value * h;
+  return to_query + h * key_value + out + (m.gated_attention ? h * value : 0);
 }
 
+}  // namespace detail
+
+/// Attention matrices of one layer that sees all: h a d + 2 h g d + a d h; latent: h q + q a (n + r) + h (kv + r) + kv a (n + v) + a v h
+/// (DeepSeek-V2, arXiv 2405.04434); an indexer adds q a' d' + h d' + h a' (DeepSeek-V3.2).
+[[nodiscard]] inline double attention_parameters(const Model& m) {
+  const double h = m.hidden;
+  const double from = m.q_rank > 0 ? m.q_rank : h;
+  const double index = from * m.index_heads * m.index_dim + h * m.index_dim + h * m.index_heads;
+  if (m.latent())
+    return detail::attention_matrices(m, m.query_width(), m.kv_rank + m.rope_dim, m.value_width()) +
+           double(m.kv_rank) * m.heads * (m.nope_dim + m.value_dim) + index;
+  return detail::attention_matrices(m, m.query_width(), m.kv_width() - m.index_dim, m.value_width()) + index;
+}
+
+/// The same of a layer with a window.
+[[nodiscard]] inline double window_parameters(const Model& m) {
+  if (m.latent()) return attention_parameters(m);
+  const double heads = m.window_heads > 0 ? m.window_heads : m.heads;
+  const double key = m.window_head_dim > 0 ? m.window_head_dim : m.head_dim;
+  return detail::attention_matrices(m, heads * key, m.window_kv_width(), heads * (m.value_dim > 0 ? m.value_dim : key));
+}
+
+/// One mixing layer: h (2 inner + 2 keys + gates heads) in, the convolution, inner h out (Mamba-2, arXiv 2405.21060; gated delta rule,
+/// arXiv 2412.06464).
+[[nodiscard]] inline double mixer_parameters(const Model& m) {
+  const Mixer& x = m.mixer;
+  if (x.layers == 0) return 0;
+  const double in = double(m.hidden) * (2.0 * x.inner + 2.0 * x.keys + double(x.gates) * x.heads);
+  return in + (x.inner + 2.0 * x.keys) * x.kernel + double(x.inner) * m.hidden;
+}
+
+/// Counts every matrix, the norms and, where the model has them, the biases. \param m a shape that `check` passed
 [[nodiscard]] inline ParameterCount parameters_of(const Model& m) {
   ParameterCount n;
   const double h = m.hidden, mats = m.ffn_matrices();
-  n.attention = attention_parameters(m) + (m.biases ? m.query_width() + 2.0 * m.kv_heads * m.head_dim + h : 0);
-  n.dense_ffn = mats * h * m.ffn + (m.biases ? m.ffn + h : 0);
-  n.expert = mats * h * m.expert_ffn;
-  n.shared = m.shared_experts * mats * h * m.shared_ffn;
+  const double wide = m.expert_hidden > 0 ? m.expert_hidden : h;
+  const auto bias = [&](double width, double in) { return m.biases ? (mats - 1) * width + in : 0; };
+  const double attention_bias = m.biases ? m.query_width() + (m.latent() ? 0 : m.kv_width() - m.index_dim) + h : 0;
+  n.attention = attention_parameters(m) + attention_bias;
+  n.window = m.window_layers > 0 ? window_parameters(m) + attention_bias : 0;
+  n.mixer = mixer_parameters(m);
+  n.dense_ffn = mats * h * m.ffn + bias(m.ffn, h);
+  n.expert = mats * wide * m.expert_ffn + bias(m.expert_ffn, wide);
+  n.shared = m.shared_experts * mats * h * m.shared_ffn + (m.expert_hidden > 0 ? 2 * h * wide : 0);
   n.router = h * m.experts;
-  n.norms = (m.biases ? 4 : 2) * h;
+  n.norms = (m.single_block ? 1 : 2) * (m.biases ? 2 : 1) * h;
   n.embedding = h * m.vocab + h * m.positions;
   n.head = m.tied ? 0 : h * m.vocab;
   const double dense = m.dense_layers(), mixed = m.expert_layers();
-  const double always = m.layers * (n.attention + n.norms) + dense * n.dense_ffn + mixed * (n.shared + n.router) + n.embedding + n.head + h;
+  const double blocks = m.full_layers() * n.attention + m.window_layers * n.window + m.mixer.layers * n.mixer + dense * n.dense_ffn +
+                        mixed * (n.shared + n.router);
+  const double always = blocks + m.layers * n.norms + n.embedding + n.head + h;
   n.total = always + mixed * m.experts * n.expert;
   n.active = always + mixed * m.top_k * n.expert;
+  n.multiplied = blocks + h * m.vocab + mixed * m.top_k * n.expert;
   return n;
+}
+
+/// Bytes a cached token adds while no window is full, all layers: 2 l g d w, latent l (kv + r) w. \param width bytes of one value
+[[nodiscard]] inline double kv_bytes_per_token(const Model& m, double width) {
+  return (m.full_layers() * m.kv_width() + m.window_layers * m.window_kv_width()) * width;
+}
+
+/// Bytes of one sequence of `context` tokens: layers with a window keep no more than it, mixing layers a state of fixed size (of
+/// `state_width` bytes per value) and the past of their convolution.
+[[nodiscard]] inline double kv_bytes(const Model& m, double context, double width, double state_width = 4) {
+  const Mixer& x = m.mixer;
+  const double state = double(x.inner) * x.state * state_width + (x.inner + 2.0 * x.keys) * (x.kernel - 1) * width;
+  const double seen = m.window > 0 ? std::min<double>(context, m.window) : context;
+  return (m.full_layers() * m.kv_width() * context + m.window_layers * m.window_kv_width() * seen) * width + x.layers * state;
 }
 
 /// \throws RequestError naming what is no shape of a transformer
@@ -107,9 +216,18 @@ inline void check(const Model& m) {
   if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) refuse("layers, hidden, heads and vocab must be at least 1");
   if (!m.latent() && (m.kv_heads < 1 || m.heads % m.kv_heads != 0 || m.head_dim < 1))
     refuse("kv_heads must divide heads and head_dim be at least 1");
+  if (m.latent() && (m.nope_dim + m.rope_dim < 1 || m.value_dim < 1)) refuse("latent attention needs nope_dim or rope_dim, and value_dim");
   if (m.experts > 0 && (m.top_k < 1 || m.top_k > m.experts || m.expert_ffn < 1)) refuse("top_k must be 1 to experts, and expert_ffn given");
+  if (m.shared_experts > 0 && m.shared_ffn < 1) refuse("shared experts need a width");
   if (m.first_dense < 0 || m.first_dense > m.layers || m.expert_every < 1) refuse("first_dense must be 0 to layers, expert_every at least 1");
+  if (m.expert_groups > 0 && (m.experts % m.expert_groups != 0 || m.group_limit < 1 || m.group_limit > m.expert_groups))
+    refuse("groups must divide experts, and a token go to 1 to all of them");
+  if (m.attention_layers() < 0) refuse("more mixing and feed-forward layers than layers");
+  if (m.window_layers < 0 || m.window_layers > m.attention_layers()) refuse("more layers with a window than with attention");
+  if ((m.window_layers > 0) != (m.window > 0)) refuse("a window needs its layers counted, and the other way round");
   if (m.dense_layers() > 0 && m.ffn < 1) refuse("ffn must be given for layers without experts");
+  if (m.expert_layers() > 0 && m.experts < 1) refuse("layers with experts need a number of experts");
+  if (m.mixer.layers > 0 && (m.mixer.inner < 1 || m.mixer.state < 1)) refuse("mixing layers need inner and state");
 }
 
 }  // namespace fabricost
