@@ -61,8 +61,9 @@ std::string nested(const std::vector<std::pair<std::string, Value>>& entries, co
 /// The keys of one set, each line indented by `margin`.
 std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out = fmt::format("kind: {}\n", name(set.set));
-  out += fmt::format("{}library: {}\n", margin, name(set.library));
-  if (set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
+  const bool kernels = set.set == ConstantSet::compute;
+  if (!kernels) out += fmt::format("{}library: {}\n", margin, name(set.library));
+  if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, name(set.transport));
   std::string measured;
   if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
@@ -71,7 +72,7 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
                             set.fewest_ranks, set.most_ranks);
   else
     measured += fmt::format("most_nodes: {}", set.most_nodes);
-  out += fmt::format("{}measured: {{{}}}\n", margin, measured);
+  if (!kernels) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
   out += fmt::format("{}constants:\n", margin);
   std::vector<std::pair<std::string, std::string>> constants, deviations;
   for (const Parameter& p : parameters_of(set.set)) constants.emplace_back(p.key, written(p, set));

@@ -10,6 +10,7 @@
 #include "write_file.hpp"
 
 #include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/calibrate_training.hpp>
 #include <fabricost/io/load.hpp>
 
 #include <fmt/format.h>
@@ -191,6 +192,73 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
     write_file((std::filesystem::path(asked.out) / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
 }
 
+[[nodiscard]] nlohmann::ordered_json to_json(const TrainingFit& fit) {
+  nlohmann::ordered_json out;
+  out["rows"] = fit.rows;
+  out["constants"] = fit.constants;
+  out["median_ape"] = fit.median_ape;
+  out["mape"] = fit.mape;
+  out["generations"] = nlohmann::ordered_json::object();
+  for (const CalibratedSet& set : fit.generations) {
+    nlohmann::ordered_json one;
+    one["rows"] = set.points;
+    one["median_ape"] = set.median_ape;
+    one["mape"] = set.mape;
+    for (const FittedConstant& c : set.fitted) one["constants"][c.key] = {{"value", c.value}, {"deviation", c.deviation}, {"determined", c.determined}};
+    out["generations"][name(set.generation)] = one;
+  }
+  for (const FittedStack& s : fit.stacks)
+    out["stacks"][s.name] = {{"scale", s.scale}, {"deviation", s.deviation}, {"spread", s.spread}, {"rows", s.rows}};
+  out["skipped"] = nlohmann::ordered_json::array();
+  for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  return out;
+}
+
+[[nodiscard]] std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
+  std::string out = terminal.strong(fmt::format("{} training steps, {} constants", fit.rows, fit.constants)) + "\n";
+  out += fmt::format("  error: median {:.2f} %, mean {:.2f} %\n", fit.median_ape, fit.mape);
+  for (const CalibratedSet& set : fit.generations) {
+    out += "\n" + terminal.strong(fmt::format("{}, {} steps: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) + "\n";
+    TextTable rows{{{"constant"}, {"value", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {""}}};
+    for (const FittedConstant& c : set.fitted)
+      rows.row({std::string{c.key}, fmt::format("{:.4g}{}", c.measure == Measure::time ? c.value * 1e6 : c.value, c.measure == Measure::time ? " us" : ""),
+                fmt::format("{:.2g}", 100 * c.deviation), c.determined ? c.shared ? "all generations" : "" : "not determined"});
+    out += rows.text(2);
+  }
+  out += "\n" + terminal.strong("Software stacks") + "\n";
+  TextTable rows{{{"stack"}, {"steps", TextTable::Align::right}, {"factor", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {"left %", TextTable::Align::right}}};
+  for (const FittedStack& s : fit.stacks)
+    rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation), fmt::format("{:.2g}", 100 * s.spread)});
+  out += rows.text(2);
+  if (!fit.skipped.empty()) {
+    out += "\n" + terminal.strong("Not fitted") + "\n";
+    TextTable reasons{{{"rows", TextTable::Align::right}, {"reason"}}};
+    for (const Skipped& s : fit.skipped) reasons.row({std::to_string(s.rows), s.reason});
+    out += reasons.text(2);
+  }
+  return out;
+}
+
+/// Fits training steps; with -o FOLDER writes compute-GENERATION.yaml and stacks.yaml there.
+[[nodiscard]] std::string fit_training(const CalibrateQuestion& asked, const Terminal& terminal) {
+  std::vector<TrainingRow> rows;
+  for (const std::string& file : asked.files) {
+    std::vector<TrainingRow> more = read_training_rows(file);
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  const TrainingFit fit = calibrate_training(rows, {.leave_out = asked.leave_out});
+  std::string out = asked.json ? printed(to_json(fit)) : text_of(fit, terminal);
+  if (!asked.out.empty()) {
+    const std::string date = asked.date.empty() ? today() : asked.date;
+    const std::filesystem::path folder{asked.out};
+    std::string origin = origin_of(asked, fit.rows);
+    if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " steps");
+    for (const CalibratedSet& set : fit.generations) write_file((folder / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
+    write_file((folder / "stacks.yaml").string(), stacks_yaml(fit, date, origin));
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Runner& runner) {
@@ -212,6 +280,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
       "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
     check(*asked);
+    if (workload_table(asked->files.front()) == WorkloadTable::training) return fit_training(*asked, terminal);
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
     CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};

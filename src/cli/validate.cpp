@@ -11,6 +11,7 @@
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/validate.hpp>
+#include <fabricost/io/workload.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -63,6 +64,24 @@ struct ValidateOptions {
   return out;
 }
 
+[[nodiscard]] nlohmann::ordered_json to_json(const WorkloadReport& report) {
+  nlohmann::ordered_json out = to_json(report.total);
+  out["skipped"] = nlohmann::ordered_json::array();
+  for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  out["by_group"] = to_json(report.by_group);
+  return out;
+}
+
+/// The files when they are tables of published workloads, none when they are points. \throws RequestError for both at once
+[[nodiscard]] std::vector<std::filesystem::path> workload_files(const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> out;
+  for (const std::string& file : files)
+    if (workload_table(file) != WorkloadTable::none) out.emplace_back(file);
+  if (!out.empty() && out.size() != files.size())
+    throw RequestError("tables of published workloads and measured points are compared apart: give them in two calls");
+  return out;
+}
+
 [[nodiscard]] ValidationReport compare(const ValidateOptions& options) {
   if (options.files.empty()) throw RequestError("which measurements? Name point CSVs or logs of benchmarks");
   ValidationOptions how{.calibration = options.calibration, .raw = options.raw};
@@ -96,6 +115,11 @@ void add_validate(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost validate all_reduce.log --system dgx-h100");
   runner.add(sub, [options](const Terminal& terminal) {
+    if (const auto tables = workload_files(options->files); !tables.empty()) {
+      const WorkloadReport report = validate_workloads(tables);
+      if (!options->out.empty()) write_file(options->out, per_row_csv(report));
+      return options->json ? printed(to_json(report)) : workload_text(report, terminal);
+    }
     const ValidationReport report = compare(*options);
     std::string text = options->json ? printed(to_json(report)) : validation_text(report, terminal);
     if (!options->out.empty()) write_file(options->out, per_point_csv(report));

@@ -116,26 +116,31 @@ void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e)
             fmt::format("{:.0f} %", 100 * e.within_25pct), fmt::format("{:.0f} %", 100 * e.interval_coverage)});
 }
 
+[[nodiscard]] TextTable error_table() {
+  return TextTable{{{""},
+                    {"points", right},
+                    {"median %", right},
+                    {"mean %", right},
+                    {"p90 |log2|", right},
+                    {"within 10 %", right},
+                    {"within 25 %", right},
+                    {"in interval", right}}};
+}
+
+void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGroup>& groups) {
+  if (groups.size() < 2) return;
+  rows.row({heading});
+  for (const ErrorGroup& group : groups) error_row(rows, "  " + group.name, group.errors);
+}
+
 /// All groups in one table, so that their columns line up; a grouping with one member says nothing new.
 [[nodiscard]] std::string error_tables(const ValidationReport& report) {
-  TextTable rows{{{""},
-                  {"points", right},
-                  {"median %", right},
-                  {"mean %", right},
-                  {"p90 |log2|", right},
-                  {"within 10 %", right},
-                  {"within 25 %", right},
-                  {"in interval", right}}};
+  TextTable rows = error_table();
   error_row(rows, "all", report.total);
-  const auto add = [&](const char* heading, const std::vector<ErrorGroup>& groups) {
-    if (groups.size() < 2) return;
-    rows.row({heading});
-    for (const ErrorGroup& group : groups) error_row(rows, "  " + group.name, group.errors);
-  };
-  add("by operation", report.by_operation);
-  add("by system", report.by_system);
-  add("by size", report.by_size);
-  add("by library", report.by_library);
+  add_groups(rows, "by operation", report.by_operation);
+  add_groups(rows, "by system", report.by_system);
+  add_groups(rows, "by size", report.by_size);
+  add_groups(rows, "by library", report.by_library);
   return rows.text(2);
 }
 
@@ -143,7 +148,42 @@ void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e)
   return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
 
+void list_reasons(std::string& out, const Terminal& terminal, const char* title, const std::vector<Skipped>& reasons) {
+  if (reasons.empty()) return;
+  out += "\n" + terminal.strong(title) + "\n";
+  TextTable rows{{{"rows", right}, {"reason"}}};
+  for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
+  out += rows.text(2);
+}
+
 }  // namespace
+
+std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
+  std::string out = terminal.strong(fmt::format("{} published figure{}, fully specified", report.total.points, report.total.points == 1 ? "" : "s")) + "\n";
+  if (report.total.points > 0) {
+    TextTable rows = error_table();
+    error_row(rows, "all", report.total);
+    add_groups(rows, "by group", report.by_group);
+    out += rows.text(2);
+    std::vector<double> errors;
+    for (const WorkloadRow& row : report.rows)
+      if (row.skipped.empty() && row.fully_specified) errors.push_back(row.predicted / row.measured - 1);
+    out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
+  }
+  list_reasons(out, terminal, "Not counted", report.skipped);
+  return out;
+}
+
+std::string per_row_csv(const WorkloadReport& report) {
+  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped\n";
+  for (const WorkloadRow& r : report.rows) {
+    const bool priced = r.skipped.empty();
+    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric), r.measured);
+    out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
+    out += fmt::format("{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped));
+  }
+  return out;
+}
 
 std::string validation_text(const ValidationReport& report, const Terminal& terminal) {
   std::string out;
@@ -163,15 +203,8 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
     out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors_of(report.points));
   }
-  const auto listed = [&](const char* title, const std::vector<Skipped>& reasons) {
-    if (reasons.empty()) return;
-    out += "\n" + terminal.strong(title) + "\n";
-    TextTable rows{{{"rows", right}, {"reason"}}};
-    for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
-    out += rows.text(2);
-  };
-  listed("Counted, but untrustworthy", report.untrustworthy);
-  listed("Skipped", report.skipped);
+  list_reasons(out, terminal, "Counted, but untrustworthy", report.untrustworthy);
+  list_reasons(out, terminal, "Skipped", report.skipped);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "runner.hpp"
 
 #include <fabricost/io/validate.hpp>
+#include <fabricost/io/workload.hpp>
 
 #include <string>
 
@@ -12,6 +13,10 @@ namespace fabricost::cli {
 
 /// Everything a terminal should see.
 [[nodiscard]] std::string validation_text(const ValidationReport& report, const Terminal& terminal);
+
+/// The same for tables of published workloads, by group.
+[[nodiscard]] std::string workload_text(const WorkloadReport& report, const Terminal& terminal);
+[[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
 
 /// One line a point: the columns of a point CSV, then what was predicted.
 [[nodiscard]] std::string per_point_csv(const ValidationReport& report);

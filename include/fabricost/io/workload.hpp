@@ -3,13 +3,14 @@
 /// Published results of whole workloads, row by row, beside what the model says of them; and the software stacks they ran on.
 
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/workload/layout.hpp>
-#include <fabricost/workload/model.hpp>
-#include <fabricost/workload/stack.hpp>
+#include <fabricost/io/validate.hpp>
+#include <fabricost/workload/step.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost {
@@ -18,10 +19,27 @@ namespace fabricost {
 struct WorkloadRow {
   std::string id, group, model, metric;
   double measured = 0, predicted = 0;  ///< in the same unit; training figures are compared as seconds per step
+  double low = 0, high = 0;            ///< 5-95 % interval of `predicted`; both 0: none is given
   bool fully_specified = false;
   std::string skipped;  ///< why there is no prediction; empty when there is one
   int line = 0;
 };
+
+/// Which table of published results a CSV is, by its columns; none for anything else (points, a log).
+enum class WorkloadTable : unsigned char { none, training };
+/// \throws SpecError for a file that cannot be read
+[[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
+
+/// Errors of the rows of one or more tables: those fully specified and priced, in total and by group; all others counted with the reason.
+struct WorkloadReport {
+  ErrorSummary total;
+  std::vector<ErrorGroup> by_group;  ///< by name
+  std::vector<Skipped> skipped;
+  std::vector<WorkloadRow> rows;
+};
+[[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
+/// Reads and predicts tables. \throws SpecError, RequestError for a file that is none
+[[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files);
 
 /// A software stack of data/stacks, or a YAML file. \throws SpecError, RequestError as load_system
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);
@@ -39,6 +57,13 @@ struct TrainingRow {
   double power_share = 1;  ///< of the datasheet's arithmetic, for parts the row says are held below it
   double memory_rate = 0;  ///< bytes/s the row states; 0: the datasheet's
   double memory_gib = 0;   ///< peak the row states; 0: none
+
+  /// The machine as one word: rows with the same one share it.
+  [[nodiscard]] std::string machine() const {
+    std::string out = system;
+    for (const std::string& o : overrides) out += " " + o;
+    return out;
+  }
 };
 
 /// Rows in the order of the file; those that cannot be priced say why in `row.skipped`. Figures become seconds per step by each group's own
@@ -46,7 +71,26 @@ struct TrainingRow {
 /// \throws SpecError with line and column for malformed cells
 [[nodiscard]] std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file);
 
-/// Fills `predicted`. A row whose job is impossible says so in `skipped`.
+/// Fills `predicted` and its interval. A row whose job is impossible says so in `skipped`.
 void predict_training_rows(std::vector<TrainingRow>& rows);
+
+/// A machine a row ran on, as loaded, with what its stack does there. Kept by whoever prices many rows.
+struct TrainingMachine {
+  System system;
+  Processor gpu;
+  std::unique_ptr<GroupCosts> costs;
+};
+/// \throws as load_system
+[[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const TrainingRow& row);
+/// The machine's processor as this row has it.
+[[nodiscard]] Processor processor_of(const TrainingRow& row, const TrainingMachine& machine);
+
+/// Which groups of published rows are judged, and which nobody should fit, with the reason (data/measurements/training-groups.yaml).
+struct TrainingGroups {
+  std::vector<std::string> judged;
+  std::vector<std::string> fitted;  ///< besides the judged ones
+  std::vector<std::pair<std::string, std::string>> set_aside;  ///< beginning of the name, reason
+};
+[[nodiscard]] TrainingGroups load_training_groups();
 
 }  // namespace fabricost

@@ -29,6 +29,7 @@ struct Processor {
   double peak4 = 0;
   double memory_rate = 0;  ///< bytes/s
   double memory = 0;       ///< bytes
+  bool old_attention_is_own = false;  ///< before Hopper, Triton's and FlashAttention-2's kernels are the generation's best
   ComputeConstants constants;
 
   /// \throws RequestError when the datasheet does not say what the GPU computes in 16 bit
@@ -42,6 +43,8 @@ struct Processor {
     out.memory_rate = g.hbm_bandwidth.value.value();
     out.memory = g.memory.value.value();
     out.constants = system.constants.compute;
+    const Generation made = g.generation;
+    out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;
     return out;
   }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
@@ -79,7 +82,7 @@ namespace detail {
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::unfused)
     return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
-  const double share = kernel == AttentionKernel::fused_old ? c.attention * c.attention_old : c.attention;
+  const double share = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention * c.attention_old : c.attention;
   return scores * width / (share * gpu.peak16);
 }
 [[nodiscard]] inline double attention_backward(const Processor& gpu, AttentionKernel kernel) {

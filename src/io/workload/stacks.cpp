@@ -28,13 +28,13 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.attention = in.choice("attention", attention_kernel_names, s.attention);
   s.old_kernels = in.flag("old_kernels", s.old_kernels);
   s.eager_loss = in.flag("eager_loss", s.eager_loss);
-  s.tensor_exposed = in.fraction("tensor_exposed", s.tensor_exposed);
-  s.data_exposed = in.fraction("data_exposed", s.data_exposed);
-  s.context_exposed = in.fraction("context_exposed", s.context_exposed);
-  s.expert_exposed = in.fraction("expert_exposed", s.expert_exposed);
+  s.tensor_exposed = in.number("tensor_exposed", s.tensor_exposed, 0, 1);
+  s.data_exposed = in.number("data_exposed", s.data_exposed, 0, 1);
+  s.context_exposed = in.number("context_exposed", s.context_exposed, 0, 1);
+  s.expert_exposed = in.number("expert_exposed", s.expert_exposed, 0, 1);
   s.gradient_bytes = in.number("gradient_bytes", s.gradient_bytes, 1, 8);
   s.accumulation_bytes = in.number("accumulation_bytes", s.accumulation_bytes, 0, 200);
-  s.shard_exposed = in.fraction("shard_exposed", s.shard_exposed);
+  s.shard_exposed = in.number("shard_exposed", s.shard_exposed, 0, 1);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
@@ -42,9 +42,35 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   return out;
 }
 
+/// What published runs say of a stack as a whole (data/calibrations/stacks.yaml): its factor, what is left, on which generations.
+void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& faults) {
+  MapReader in(tree, "", faults);
+  for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+  if (const SpecNode* list = in.take("stacks", true)) {
+    MapReader stacks(*list, "stacks", faults);
+    for (const auto& [key, mark, value] : list->entries) {
+      stacks.take(key);
+      if (key != into.stack.name) continue;
+      MapReader one(value, "stacks." + key, faults);
+      const double scale = one.number("scale", 1, 0.2, 5);
+      if (!own_scale) into.stack.scale = scale;
+      into.stack.spread = one.number("spread", into.stack.spread, 0.01, 2);
+      one.count("rows", 0, 0, 1000000);
+      for (const SpecNode* item : one.texts("generations"))
+        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) into.stack.seen.push_back(*g);
+      one.finish();
+    }
+    stacks.finish();
+  }
+  in.finish();
+}
+
 NamedStack load(SpecStore& library, std::string_view name_or_path) {
   Faults faults;
-  NamedStack out = read_stack(library.resolve("stacks", name_or_path), faults);
+  const SpecNode tree = library.resolve("stacks", name_or_path);
+  NamedStack out = read_stack(tree, faults);
+  if (!library.find("calibrations", "stacks").empty())
+    add_fitted(out, library.resolve("calibrations", "stacks"), tree.find("scale") != nullptr, faults);
   faults.raise();
   return out;
 }
@@ -80,6 +106,28 @@ namespace fabricost {
 Stack load_stack(std::string_view name_or_path) {
   io::SpecStore library;
   return io::load(library, name_or_path).stack;
+}
+
+TrainingGroups load_training_groups() {
+  io::SpecStore library;
+  io::Faults faults;
+  const io::SpecNode tree = library.resolve("measurements", "training-groups");
+  io::MapReader in(tree, "", faults);
+  for (const char* told : {"name", "title", "notes"}) in.text(told);
+  TrainingGroups out;
+  for (const io::SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
+  if (const io::SpecNode* list = in.take("set_aside", true)) {
+    io::MapReader aside(*list, "set_aside", faults);
+    for (const auto& [key, mark, value] : list->entries) {
+      aside.take(key);
+      out.set_aside.emplace_back(key, value.text);
+    }
+    aside.finish();
+  }
+  in.finish();
+  faults.raise();
+  return out;
 }
 
 std::vector<std::string> stack_names() { return names_in("stacks"); }

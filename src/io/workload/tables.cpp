@@ -1,0 +1,97 @@
+// Tables of published results: which one a file is, and the errors of its rows.
+#include "io/csv.hpp"
+#include "io/quantile.hpp"
+
+#include <fabricost/io/workload.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace fabricost {
+
+namespace {
+
+ErrorSummary summary_of(const std::vector<const WorkloadRow*>& rows) {
+  ErrorSummary out;
+  out.points = static_cast<int>(rows.size());
+  if (rows.empty()) return out;
+  std::vector<double> ape, octaves;
+  double sum = 0, near = 0, nearer = 0, covered = 0;
+  for (const WorkloadRow* row : rows) {
+    const double ratio = row->predicted / row->measured;
+    ape.push_back(100 * std::fabs(ratio - 1));
+    octaves.push_back(std::fabs(std::log2(ratio)));
+    sum += ape.back();
+    near += ape.back() <= 25;
+    nearer += ape.back() <= 10;
+    covered += row->low > 0 && row->low <= row->measured && row->measured <= row->high;
+  }
+  std::sort(ape.begin(), ape.end());
+  std::sort(octaves.begin(), octaves.end());
+  const auto n = static_cast<double>(rows.size());
+  out.median_ape = io::quantile(ape, 0.5);
+  out.mape = sum / n;
+  out.p90_abs_log2 = io::quantile(octaves, 0.9);
+  out.within_10pct = nearer / n;
+  out.within_25pct = near / n;
+  out.interval_coverage = covered / n;
+  return out;
+}
+
+}  // namespace
+
+WorkloadTable workload_table(const std::filesystem::path& file) {
+  io::LineReader reader(file);
+  std::string line;
+  while (reader.next(line))
+    if (!line.empty() && line.front() != '#') break;
+  std::vector<io::CsvCell> cells;
+  if (io::split_csv(line, cells)) return WorkloadTable::none;
+  std::set<std::string> columns;
+  for (const io::CsvCell& cell : cells) columns.insert(cell.text);
+  const auto all = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
+  };
+  if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
+  return WorkloadTable::none;
+}
+
+WorkloadReport summarise(std::vector<WorkloadRow> rows) {
+  WorkloadReport out;
+  out.rows = std::move(rows);
+  std::map<std::string, int> skipped;
+  std::map<std::string, std::vector<const WorkloadRow*>> groups;
+  std::vector<const WorkloadRow*> all;
+  for (const WorkloadRow& row : out.rows) {
+    if (!row.skipped.empty() || !row.fully_specified) {
+      ++skipped[row.skipped.empty() ? "not fully specified: priced, not counted" : row.skipped];
+      continue;
+    }
+    groups[row.group].push_back(&row);
+    all.push_back(&row);
+  }
+  for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
+  for (const auto& [name, members] : groups) out.by_group.push_back({name, summary_of(members)});
+  out.total = summary_of(all);
+  return out;
+}
+
+WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files) {
+  std::vector<WorkloadRow> rows;
+  for (const std::filesystem::path& file : files) {
+    switch (workload_table(file)) {
+      case WorkloadTable::training: {
+        std::vector<TrainingRow> jobs = read_training_rows(file);
+        predict_training_rows(jobs);
+        for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
+        break;
+      }
+      case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
+    }
+  }
+  return summarise(std::move(rows));
+}
+
+}  // namespace fabricost
