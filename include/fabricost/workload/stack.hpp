@@ -32,6 +32,7 @@ struct Stack {
   double gradient_bytes = 4;        ///< per parameter, in the exchange of gradients
   double accumulation_bytes = 4;    ///< memory traffic per local parameter and microbatch to add gradients up
   double shard_exposed = 0.54;      ///< of the weights' gathering per microbatch (ZeRO-3, FSDP), what does not hide behind the work
+  double compute_share = 1;         ///< of the GPU's processors, those left to kernels while others drive the exchange behind them
   bool deduplicated = false;        ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;                 ///< factor on the whole step
   double spread = 0.15;             ///< standard deviation, in log, of what the form leaves of this stack's steps

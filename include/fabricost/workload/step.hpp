@@ -262,7 +262,12 @@ struct StepModel {
 
 /// Time of one step. The layout must be possible on the machine and for the model (check it first).
 [[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {
-  return detail::StepModel{model, layout, stack, gpu, costs}.run();
+  if (stack.compute_share >= 1) return detail::StepModel{model, layout, stack, gpu, costs}.run();
+  Processor left = gpu;
+  left.peak16 *= stack.compute_share;
+  left.peak8 *= stack.compute_share;
+  left.peak4 *= stack.compute_share;
+  return detail::StepModel{model, layout, stack, left, costs}.run();
 }
 
 }  // namespace fabricost

@@ -35,6 +35,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.gradient_bytes = in.number("gradient_bytes", s.gradient_bytes, 1, 8);
   s.accumulation_bytes = in.number("accumulation_bytes", s.accumulation_bytes, 0, 200);
   s.shard_exposed = in.number("shard_exposed", s.shard_exposed, 0, 1);
+  s.compute_share = in.fraction("compute_share", s.compute_share);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
