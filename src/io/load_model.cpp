@@ -33,9 +33,8 @@ int width(MapReader& at, std::string_view key, bool required = false) { return a
 double parameters(MapReader& at, std::string_view key) { return at.number(key, 0, 1, most_parameters); }
 
 bool is_model_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  });
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; });
 }
 
 void read_attention(MapReader& at, Model& m) {
@@ -133,7 +132,8 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   m.positions = in.count("positions", 0, 0, 100000000);
   m.tied = in.flag("tied", false);
   m.biases = in.flag("biases", false);
-  section(in, "attention", faults, [&](MapReader& at) { read_attention(at, m); }, true);
+  section(
+      in, "attention", faults, [&](MapReader& at) { read_attention(at, m); }, true);
   section(in, "ffn", faults, [&](MapReader& at) { read_ffn(at, m); });
   section(in, "experts", faults, [&](MapReader& at) { read_experts(at, m); });
   section(in, "window", faults, [&](MapReader& at) { read_window(at, m); });
@@ -227,8 +227,8 @@ Model load_model(const std::string& name_or_path) {
   const bool is_file = io::is_path(name) && std::filesystem::exists(name, error);
   if (!is_file) {
     name = model_named(name_or_path);
-    const bool meant_file = name_or_path.ends_with(".yaml") || name_or_path.ends_with(".yml") || name_or_path.starts_with('/') ||
-                            name_or_path.starts_with('.');
+    const bool meant_file =
+        name_or_path.ends_with(".yaml") || name_or_path.ends_with(".yml") || name_or_path.starts_with('/') || name_or_path.starts_with('.');
     if (name.empty() && meant_file) throw RequestError(fmt::format("no file \"{}\"", io::clipped(name_or_path)));
     if (name.empty()) throw RequestError(io::unknown_model(io::names_of_models(), name_or_path));
   }
