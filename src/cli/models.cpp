@@ -181,7 +181,8 @@ using Json = nlohmann::ordered_json;
   out += wrapped("  feed-forward  ", ffn_text(m));
   if (!m.partial.empty()) out += wrapped("  partial       ", m.partial);
   out += "\nParameters\n" + parameters_table(m);
-  if (!m.single_block && m.dense_layers() > 0) out += fmt::format("  matrices of one dense layer: {}\n", count_text(layer_parameters(n, m, false)));
+  if (!m.single_block && m.dense_layers() > 0)
+    out += fmt::format("  matrices of one dense layer: {}\n", count_text(layer_parameters(n, m, false)));
   if (!m.single_block && m.expert_layers() > 0)
     out += fmt::format("  matrices of one layer with experts: {}\n", count_text(layer_parameters(n, m, true)));
   if (m.stated_parameters > 0)
@@ -189,9 +190,8 @@ using Json = nlohmann::ordered_json;
                                      m.stated_other > 0 ? fmt::format(" with {} beside it", count_text(m.stated_other)) : "",
                                      m.stated_active > 0 ? ", active " + count_text(m.stated_active) : "", m.stated_source));
   out += fmt::format("\nFLOPs at a sequence of {:.0f}\n", sequence) + flops_table(m, sequence);
-  out +=
-      wrapped("  ", fmt::format("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.",
-                                forward_flops(m, sequence) / sequence / 1e9, sequence, decode_flops(m, sequence) / 1e9));
+  out += wrapped("  ", fmt::format("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.",
+                                   forward_flops(m, sequence) / sequence / 1e9, sequence, decode_flops(m, sequence) / 1e9));
   out += "\nCache at 2 bytes a value\n";
   out += fmt::format("  {:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB\n", kv_bytes_per_token(m, 2),
                      m.kv_width() * 2, sequence, kv_bytes(m, sequence, 2) / (1 << 20));

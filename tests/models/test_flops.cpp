@@ -50,7 +50,6 @@ TEST_CASE("Megatron's two forms differ by a forward of the layers and count the 
   // what is counted matrix by matrix, for two plain matrices of width 4 h and full attention heads
   CHECK(once == Approx(training_flops(m, s, FlopConvention::matmul)).epsilon(1e-3));
   CHECK(again == Approx(96 * s * l * h * h * (1 + s / (6 * h) + vocab / (16 * l * h))));
-  // SC21, table 1: 1,536 sequences on 1,024 A100 at 140 TFLOP/s each; table 1 of the 145.6 B row: 1,536 GPUs, 148
   CHECK(6 * s * h * vocab == Approx(once - 72 * s * l * h * h * (1 + s / (6 * h))));
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 using namespace fabricost;
 
@@ -49,7 +48,8 @@ TEST_CASE("active parameters are the published ones, with both tables, the outpu
     for (const double counted : {n.active, n.active - n.embedding, n.active - n.embedding - n.head})
       nearest = std::min(nearest, std::fabs(counted - m.stated_active));
     INFO(name << ": " << n.active << " active, " << n.embedding << " a table, " << m.stated_active << " published");
-    CHECK(nearest <= std::max(0.01 * m.stated_active, rounding(m.stated_active, m.stated_active < 10e9 && is_rounded(m.stated_active) ? 1 : 2)));
+    CHECK(nearest <=
+          std::max(0.01 * m.stated_active, rounding(m.stated_active, m.stated_active < 10e9 && is_rounded(m.stated_active) ? 1 : 2)));
   }
   CHECK(stated >= 25);
 }
