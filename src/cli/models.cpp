@@ -218,14 +218,21 @@ struct Options {
 [[nodiscard]] std::string list(bool as_json) {
   constexpr auto right = TextTable::Align::right;
   Json json = Json::array();
-  TextTable table{
-      {{"name"}, {"layers", right}, {"hidden", right}, {"experts", right}, {"parameters", right}, {"active", right}, {"model"}}};
+  TextTable table{{{"name"},
+                   {"layers", right},
+                   {"hidden", right},
+                   {"experts", right},
+                   {"parameters", right},
+                   {"active", right},
+                   {"published", right},
+                   {""}}};
   for (const std::string& name : model_names()) {
     const Model m = load_model(name);
     const ParameterCount n = parameters_of(m);
     json.push_back(listed_json(m));
     table.row({m.name, std::to_string(m.layers), std::to_string(m.hidden), experts_text(m), count_text(n.total),
-               m.mixture() ? count_text(n.active) : "-", m.title + (m.partial.empty() ? "" : " (partial)")});
+               m.mixture() ? count_text(n.active) : "-", m.stated_parameters > 0 ? count_text(m.stated_parameters) : "-",
+               m.partial.empty() ? "" : "partial"});
   }
   return as_json ? printed(json) : table.text(2);
 }
