@@ -41,7 +41,7 @@ class Models(unittest.TestCase):
                 self.assertIn(part, text, name)
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 100, line)
-        self.assertIn("partial", TOOL.works("kimi-k3"))
+        self.assertIn("partial", TOOL.works("deepseek-v4-pro"))
 
     def test_json_of_one_model(self):
         v3 = json.loads(TOOL.works("deepseek-ai/DeepSeek-R1", "--json"))
