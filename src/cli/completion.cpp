@@ -10,6 +10,7 @@
 #include <fabricost/algorithm.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/io/load.hpp>
+#include <fabricost/io/load_model.hpp>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,8 @@ struct Values {
         command.words = joined(listed(shells), " ");
       else if (positional == "SYSTEM")
         command.words = systems;
+      else if (positional == "MODEL")
+        command.words = joined(model_names(), " ");
       command.files = positional != "OP" && positional != "SHELL";
     }
     out.push_back(std::move(command));

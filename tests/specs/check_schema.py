@@ -26,7 +26,7 @@ except ImportError as error:
     sys.exit(77)
 import json
 
-KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "calibration": ["calibrations"]}
+KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "calibration": ["calibrations"], "model": ["models"]}
 
 # Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
 CALIBRATIONS = ["scale_up", "pcie", "transport"]
@@ -102,6 +102,28 @@ tiers:
   - {name: nic, role: nic, kind: rails, endpoints: 8, link: infiniband-ndr, transport: infiniband, path: pxb, gdr: true}
 """,
 }
+
+GOOD["model"] = """
+name: shape-1.5
+title: A shape
+aliases: [A/Shape]
+source: a test
+confidence: assumed
+layers: 12
+hidden: 1024
+vocab: 32000
+positions: 0
+tied: true
+biases: false
+attention: {heads: 16, kv_heads: 4, head_dim: 64}
+ffn: {width: 4096, gated: true}
+experts: {count: 8, top_k: 2, width: 2048, shared: 1, first_dense: 1, groups: 4, group_limit: 2}
+window: {size: 128, layers: 4}
+index: {heads: 4, head_dim: 64, tokens: 64}
+mixer: {kind: mamba2, layers: 4, inner: 2048, keys: 128, heads: 32, state: 128}
+predict_layers: 1
+published: {parameters: 1.5e9, active: 0.5e9, other: 1e6}
+"""
 
 CALIBRATION_HEAD = """
 name: mine
@@ -243,6 +265,23 @@ BROKEN = [
     ("calibration.scale_up", ["library"], "other"),
     ("calibration.scale_up", ["generation"], "hoper"),
     ("calibration.scale_up", ["confidence"], "sure"),
+    ("model", ["layers"], REMOVE),
+    ("model", ["layers"], 0),
+    ("model", ["hidden"], "1024 B"),
+    ("model", ["vocab"], 1.5),
+    ("model", ["name"], "Shape"),
+    ("model", ["tied"], "perhaps"),
+    ("model", ["attention"], REMOVE),
+    ("model", ["attention", "heads"], REMOVE),
+    ("model", ["attention", "hads"], 16),
+    ("model", ["experts", "top_k"], REMOVE),
+    ("model", ["experts", "width"], -1),
+    ("model", ["window", "layers"], REMOVE),
+    ("model", ["mixer", "kind"], "mamba"),
+    ("model", ["blocks"], "MEX"),
+    ("model", ["predict_layers"], -1),
+    ("model", ["published", "parameters"], "1.5 B"),
+    ("model", ["aliases"], "A/Shape"),
     ("calibration.scale_up", ["systems"], "dgx-h100"),
     ("calibration.scale_up", ["measured"], REMOVE),
     ("calibration.scale_up", ["measured", "bandwidth"], REMOVE),
@@ -330,6 +369,8 @@ class Checker:
         if kind.startswith("calibration"):
             command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB", "--calibration", str(file)]
             return self.said(kind, command)
+        if kind == "model":
+            return self.said(kind, [self.command, "models", str(file)])
         if kind != "system":
             system = plain(GOOD["system"])
             if kind == "gpu":

@@ -22,8 +22,8 @@ struct Mixer {
   int inner = 0;  ///< width of the values, all heads
   int keys = 0;   ///< width of the keys, all heads (Mamba-2: groups x state); the queries have the same
   int heads = 0;
-  int state = 0;  ///< keys per head: the state of a sequence is inner x state values
-  int gates = 1;  ///< numbers per head and token that steer it: the time step, or decay and write strength
+  int state = 0;   ///< keys per head: the state of a sequence is inner x state values
+  int gates = 1;   ///< numbers per head and token that steer it: the time step, or decay and write strength
   int kernel = 4;  ///< of the convolution over time in front
 };
 
@@ -56,19 +56,19 @@ struct Model {
   int q_rank = 0;   ///< rank a query is compressed to; 0: it is not
   int kv_rank = 0;  ///< rank of the key/value latent of multi-head latent attention; 0: no latent attention
   int rope_dim = 0, nope_dim = 0;
-  int value_dim = 0;                        ///< of a head's value; without latent attention 0 means head_dim
-  int output_rank = 0, output_groups = 1;   ///< the output matrix in two: per group to this rank, then to h; 0: one matrix
-  bool gated_attention = false;             ///< what attention returns is multiplied by a gate as wide as itself
-  bool shared_kv = false;                   ///< the keys serve as values, too
-  int index_heads = 0, index_dim = 0;       ///< of an indexer that picks index_tokens of the past for each query; 0: none
+  int value_dim = 0;                       ///< of a head's value; without latent attention 0 means head_dim
+  int output_rank = 0, output_groups = 1;  ///< the output matrix in two: per group to this rank, then to h; 0: one matrix
+  bool gated_attention = false;            ///< what attention returns is multiplied by a gate as wide as itself
+  bool shared_kv = false;                  ///< the keys serve as values, too
+  int index_heads = 0, index_dim = 0;      ///< of an indexer that picks index_tokens of the past for each query; 0: none
   int index_tokens = 0;
-  int window = 0;         ///< tokens a sliding-window layer sees; 0: there are none
-  int window_layers = 0;  ///< of the attention layers, those with the window
+  int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: there are none
+  int window_layers = 0;                                           ///< of the attention layers, those with the window
   int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< where theirs differ; 0: as the others
   int predict_layers = 0;                                          ///< multi-token prediction modules, in no count below
 
   Mixer mixer;
-  bool single_block = false;               ///< each layer is one block alone: attention, mixer or feed-forward (Nemotron-H)
+  bool single_block = false;                ///< each layer is one block alone: attention, mixer or feed-forward (Nemotron-H)
   int dense_blocks = 0, expert_blocks = 0;  ///< of those layers; the rest that is no mixer is attention
 
   double stated_parameters = 0, stated_active = 0;  ///< as published; 0 unknown
@@ -86,9 +86,7 @@ struct Model {
     return experts == 0 ? 0 : (layers - first_dense) / expert_every;
   }
   [[nodiscard]] int dense_layers() const { return single_block ? dense_blocks : layers - expert_layers(); }
-  [[nodiscard]] int attention_layers() const {
-    return layers - mixer.layers - (single_block ? dense_blocks + expert_blocks : 0);
-  }
+  [[nodiscard]] int attention_layers() const { return layers - mixer.layers - (single_block ? dense_blocks + expert_blocks : 0); }
   /// Attention layers that see the whole sequence.
   [[nodiscard]] int full_layers() const { return attention_layers() - window_layers; }
   [[nodiscard]] int ffn_matrices() const { return gated ? 3 : 2; }
@@ -125,7 +123,8 @@ struct ParameterCount {
   double head = 0;       ///< output table; 0 when tied
   double total = 0;      ///< of the model, without prediction modules
   double active = 0;     ///< touched by one token, both tables counted once
-  double multiplied = 0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table also when tied
+  double multiplied =
+      0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table also when tied
 };
 
 namespace detail {
@@ -219,7 +218,8 @@ inline void check(const Model& m) {
   if (m.latent() && (m.nope_dim + m.rope_dim < 1 || m.value_dim < 1)) refuse("latent attention needs nope_dim or rope_dim, and value_dim");
   if (m.experts > 0 && (m.top_k < 1 || m.top_k > m.experts || m.expert_ffn < 1)) refuse("top_k must be 1 to experts, and expert_ffn given");
   if (m.shared_experts > 0 && m.shared_ffn < 1) refuse("shared experts need a width");
-  if (m.first_dense < 0 || m.first_dense > m.layers || m.expert_every < 1) refuse("first_dense must be 0 to layers, expert_every at least 1");
+  if (m.first_dense < 0 || m.first_dense > m.layers || m.expert_every < 1)
+    refuse("first_dense must be 0 to layers, expert_every at least 1");
   if (m.expert_groups > 0 && (m.experts % m.expert_groups != 0 || m.group_limit < 1 || m.group_limit > m.expert_groups))
     refuse("groups must divide experts, and a token go to 1 to all of them");
   if (m.attention_layers() < 0) refuse("more mixing and feed-forward layers than layers");

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""fabricost models: the list, one model, JSON, refusals; and the tables of docs/models.md against what the command says.
+
+    test_models_cli.py COMMAND DOCS_PAGE"""
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support.command import Command, written
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Models(unittest.TestCase):
+    def test_the_list_has_every_model_once_with_its_counts(self):
+        models = json.loads(TOOL.works("--json"))
+        names = [m["name"] for m in models]
+        self.assertEqual(names, sorted(set(names)))
+        self.assertGreater(len(names), 100)
+        by_name = {m["name"]: m for m in models}
+        self.assertEqual(by_name["llama3.1-405b"]["layers"], 126)
+        self.assertAlmostEqual(by_name["llama3-70b"]["parameters"] / 1e9, 70.55, places=2)
+        for m in models:
+            self.assertEqual(set(m), {"name", "title", "layers", "hidden", "experts", "top_k", "parameters", "active", "partial"})
+            self.assertGreaterEqual(m["parameters"], m["active"])
+        lines = TOOL.works().splitlines()
+        self.assertEqual(len(lines), len(names) + 1)
+        self.assertLessEqual(max(map(len, lines)), 100)
+
+    def test_one_model_says_shape_counts_flops_cache_and_sources(self):
+        for name in ("llama3-405b", "DeepSeek-V3", "nemotron-h-56b", "gemma-4-31b", "kimi-k3"):
+            text = TOOL.works(name)
+            for part in ("Parameters", "FLOPs at a sequence of 4096", "Cache at 2 bytes a value", "Source", "Also called"):
+                self.assertIn(part, text, name)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 100, line)
+        self.assertIn("partial", TOOL.works("deepseek-v4-pro"))
+
+    def test_json_of_one_model(self):
+        v3 = json.loads(TOOL.works("deepseek-ai/DeepSeek-R1", "--json"))
+        self.assertEqual(v3["name"], "deepseek-v3")
+        self.assertEqual(v3["kv_bytes_per_token"], 70272)
+        self.assertEqual(v3["kv_bytes_per_token_layer"], 1152)
+        self.assertAlmostEqual(v3["flops_per_token"]["training"]["matmul"]["causal"] / 1e9, 250.4, delta=0.06)
+        self.assertIsNone(v3["flops_per_token"]["training"]["megatron"]["full"])
+        self.assertEqual(v3["stated"]["parameters"], 671e9)
+        llama = json.loads(TOOL.works("llama3-70b", "--json", "--sequence", 8192))
+        self.assertAlmostEqual(llama["parameters"]["dense_layer"] / 1e6, 855.6, delta=0.05)
+        self.assertEqual(llama["kv_bytes_per_token_layer"], 4096)
+        self.assertEqual(llama["kv_bytes_per_sequence"], 8192 * 327680)
+        n340 = json.loads(TOOL.works("nemotron4-340b", "--json"))
+        self.assertAlmostEqual(n340["flops_per_token"]["training"]["dgx_cloud"]["full"] * 4096 / 8.62124e15, 1, delta=1e-6)
+
+    def test_a_file_loads_and_a_broken_one_says_where(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mine = written(folder, "mine.yaml", "extends: llama3-8b\nname: mine\nlayers: 16\n")
+            self.assertEqual(json.loads(TOOL.works(mine, "--json"))["shape"]["layers"], 16)
+            broken = written(folder, "broken.yaml", "extends: llama3-8b\nname: mine\nlayers: 1x\n")
+            TOOL.refused(broken, saying=[f"{broken}:3:9: layers: ", '"1x"'])
+
+    def test_refusals(self):
+        TOOL.refused("llama3-71b", saying=["no model named", "did you mean llama3-70b"])
+        TOOL.refused("none.yaml", saying=["no file"])
+        for wrong in ("0", "4k", "-1", "1e9", "99999999999999999999"):
+            TOOL.refused("llama3-8b", "--sequence=" + wrong, saying=["--sequence", wrong])
+        TOOL.refused("--sequence", "4096", saying=["is for one model"])
+
+    def test_every_key_of_the_format_is_on_the_docs_page(self):
+        page = read(PAGE)
+        schema_file = os.path.join(os.path.dirname(PAGE), "..", "data", "schema", "model.schema.json")
+        schema = json.loads(read(schema_file))
+        for key, value in schema["properties"].items():
+            self.assertIn(f"`{key}`", page)
+            for inner in value.get("properties", {}):
+                self.assertTrue(f"`{inner}`" in page, f"{key}.{inner}")
+
+    def test_every_example_of_the_docs_page_works(self):
+        page = read(PAGE)
+        examples = re.findall(r"(?m)^    build/fabricost models(.*)$", page)
+        self.assertGreaterEqual(len(examples), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            for block in re.findall(r"(?m)^    # (\S+\.yaml)\n((?:    .*\n)+)", page):
+                written(folder, block[0], re.sub(r"(?m)^    ", "", block[1]))
+            for example in examples:
+                self.assertNotEqual(TOOL.works(*example.split("  ")[0].split(), cwd=folder), "")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    TOOL = Command(os.path.abspath(sys.argv.pop(1)), "models")
+    PAGE = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

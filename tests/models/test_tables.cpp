@@ -1,0 +1,149 @@
+// Our shapes against the tables of published results: the same models, the same numbers, read from elsewhere.
+#include "catch.hpp"
+
+#include "io/csv.hpp"
+#include "support/measurements.hpp"
+
+#include <fabricost/io/load_model.hpp>
+#include <fabricost/workload/flops.hpp>
+
+#include <sstream>
+
+using namespace fabricost;
+
+namespace {
+
+/// The columns of one row by name.
+class Row {
+ public:
+  explicit Row(const io::CsvTable& table) : table_(table) {}
+  [[nodiscard]] const std::string& text(const char* column) const { return table_.cell(table_.column(column)); }
+  /// Checks a number that is given.
+  void same(const char* column, double ours) const {
+    const auto theirs = io::parse_number(text(column));
+    if (!theirs) return;
+    INFO(column);
+    CHECK(ours == *theirs);
+  }
+
+ private:
+  const io::CsvTable& table_;
+};
+
+}  // namespace
+
+TEST_CASE("every model of the table of shapes is shipped, under all its names, with the same shape", "[models][measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  io::CsvTable table(folder / "workloads" / "models.csv");
+  int models = 0;
+  while (table.next()) {
+    const Row row(table);
+    ++models;
+    INFO(row.text("model"));
+    const Model m = load_model(row.text("model"));
+    std::stringstream aliases(row.text("aliases"));
+    for (std::string alias; std::getline(aliases, alias, ';');) {
+      alias.erase(0, alias.find_first_not_of(' '));
+      if (alias.empty()) continue;
+      INFO(alias);
+      // a note of the table, and a name of another row's model: the shape is the one
+      if (alias.ends_with("(same shape)") || alias == "Llama-2 70B") continue;
+      CHECK(model_named(alias) == m.name);
+    }
+    row.same("layers", m.layers);
+    row.same("hidden", m.hidden);
+    row.same("heads", m.heads);
+    row.same("vocab", m.vocab);
+    if (m.ffn > 0 && !m.partial.starts_with("layers differ")) row.same("ffn_dense", m.ffn);
+    const bool gemma = m.name.starts_with("gemma");  // the table gives the heads of the layers with a window
+    if (!m.latent()) {
+      row.same("kv_heads", gemma ? m.window_kv_heads : m.kv_heads);
+      row.same("head_dim", gemma ? m.window_head_dim : m.head_dim);
+    }
+    row.same("experts", m.experts);
+    row.same("top_k", m.top_k);
+    row.same("moe_ffn", m.expert_ffn);
+    row.same("q_lora_rank", m.q_rank);
+    if (m.latent()) {
+      row.same("kv_lora_rank", m.kv_rank);
+      row.same("qk_rope_dim", m.rope_dim);
+      row.same("qk_nope_dim", m.nope_dim);
+      row.same("v_dim", m.value_dim);
+    } else if (!row.text("v_dim").empty()) {
+      row.same("v_dim", m.value_dim);
+    }
+    if (m.mixture()) row.same("shared_experts", m.shared_experts);
+    if (!row.text("first_dense_layers").empty()) row.same("first_dense_layers", m.first_dense);
+    if (m.window > 0) row.same("sliding_window", m.window);
+    if (m.expert_groups > 0) {
+      row.same("n_group", m.expert_groups);
+      row.same("topk_group", m.group_limit);
+    }
+    if (row.text("tie_embeddings") == "True") CHECK(m.tied);
+    if (row.text("tie_embeddings") == "False") CHECK_FALSE(m.tied);
+    if (const auto& note = row.text("note"); note.starts_with("params ")) {
+      const double stated = io::parse_number(note.substr(7, note.find(' ', 7) - 7)).value_or(0);
+      if (stated >= 10) CHECK(parameters_of(m).total / 1e9 == Approx(stated).epsilon(0.035));
+    }
+  }
+  CHECK(models == 98);
+}
+
+TEST_CASE("every model of the training runs has a name here and the shape of its rows", "[models][measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  io::CsvTable table(folder / "workloads" / "training.csv");
+  int rows = 0, unlike = 0;
+  while (table.next()) {
+    const Row row(table);
+    ++rows;
+    INFO(row.text("id") << " " << row.text("model"));
+    const Model m = load_model(row.text("model"));
+    const auto hidden = io::parse_number(row.text("hidden")), heads = io::parse_number(row.text("heads"));
+    // rows that cut layers off or change heads say so themselves and win; a name alone must be near
+    if (!hidden) continue;
+    if (*hidden != m.hidden || *heads != m.heads) ++unlike;
+  }
+  CHECK(rows == 1548);
+  CHECK(unlike <= 8);  // two sizes are called GPT-1.7B; MegaScale's ablation has its own GPT-175B
+}
+
+TEST_CASE("MosaicML's utilisations follow from its tokens per second, row by row", "[models][flops][measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  io::CsvTable table(folder / "workloads" / "training.csv");
+  int rows = 0;
+  while (table.next()) {
+    const Row row(table);
+    const std::string& group = row.text("group");
+    if (!group.starts_with("mosaic_fsdp") || row.text("secondary_metric") != "mfu_pct") continue;
+    const double sequence = *io::parse_number(row.text("seq")), rate = *io::parse_number(row.text("value"));
+    Model m = load_model(row.text("model"));
+    m.positions = static_cast<int>(sequence);
+    const bool fp8 = row.text("precision").find("fp8") != std::string::npos;
+    const double peak = !group.ends_with("h100") ? 312e12 : fp8 ? 1979e12 : 989.5e12;
+    INFO(row.text("id") << " " << m.name << " " << sequence);
+    CHECK(100 * training_flops_per_token(m, sequence, FlopConvention::mosaic) * rate / peak ==
+          Approx(*io::parse_number(row.text("secondary_value"))).epsilon(0.005));
+    ++rows;
+  }
+  CHECK(rows > 100);
+}
+
+TEST_CASE("Korthikanti's utilisations follow from the step times", "[models][flops][measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  io::CsvTable table(folder / "workloads" / "training.csv");
+  int rows = 0;
+  while (table.next()) {
+    const Row row(table);
+    if (row.text("group") != "korthikanti_tab5" || row.text("secondary_metric") != "mfu_pct") continue;
+    const double batch = *io::parse_number(row.text("global_batch")), gpus = *io::parse_number(row.text("gpus"));
+    const double work = batch * training_flops(load_model(row.text("model")), 2048, FlopConvention::megatron);
+    CHECK(100 * work / (*io::parse_number(row.text("value")) * gpus * 312e12) ==
+          Approx(*io::parse_number(row.text("secondary_value"))).epsilon(0.01));
+    ++rows;
+  }
+  CHECK(rows >= 2);
+}
