@@ -82,7 +82,7 @@ struct KeptActivations {
     case Recompute::full: break;
   }
   const double stored = 2.0 * model.hidden / (layout.sequence_parallel || stack.shards_stored ? layout.tp : 1);
-  return {stored, stored, dense, mixed};
+  return {stored, stored, std::max(0.0, dense - stored), std::max(0.0, mixed - stored)};  // the stored input is one of the layer's tensors
 }
 
 }  // namespace fabricost

@@ -37,11 +37,11 @@ struct MemoryStack {
   // besides
   double weight_gradient = 0;          ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
   double pipe_buffer = 0;              ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
-  double bucket_parameters = 40e6;     ///< of a gradient bucket, two alive, where gradients are sharded (Megatron's default size)
+  double bucket_parameters = 40e6;     ///< of a gradient bucket, two alive, where gradients are sharded (Megatron core's smallest default)
   int gathered_layers = 2;             ///< with zero = 3: this layer's weights and the next one's
   double context = 0.75 * 1073741824;  ///< CUDA context and libraries (assumed: 0.5 to 1 GiB on Hopper)
-  /// Of one communicator. A ring connection holds buffers of 4 MiB (Simple), 0.5 (LL) and 4.7 (LL128) per channel (NCCL 2.2x, init.cc,
-  /// NCCL_BUFFSIZE); 16 channels.
+  /// Of one communicator: the buffers of a ring's connection, 4 MiB (Simple) + 0.5 (LL) + 4.7 (LL128) per channel as NCCL computes them
+  /// (src/init.cc, src/include/device.h), on 16 channels.
   double communicator = 16 * 9.2 * 1048576;
   double extra = 0;             ///< fixed, what else a stack allocates
   double fragmentation = 0.03;  ///< of what is allocated, lost between blocks (assumed; expandable segments)
