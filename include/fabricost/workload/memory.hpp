@@ -13,6 +13,8 @@
 #include <fabricost/workload/stage_parameters.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace fabricost {
 
@@ -126,27 +128,51 @@ struct MemoryUse {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage that needs most. Only stages that can be it are priced: the first and the last, which hold embedding and head; the first
-/// with all its layers, as fewer microbatches are in flight behind it; the first behind the leading dense layers.
+/// The stage that needs most. A stage is priced unless one before it, priced, holds as much of everything: dense layers, layers with
+/// experts, embedding, head, microbatches in flight.
 [[nodiscard]] inline MemoryUse worst_stage(const Model& model, const Layout& layout, const MemoryStack& stack) {
   MemoryUse worst = memory_of(model, layout, stack, 0);
   const int last = layout.pp - 1;
-  const auto try_stage = [&](int stage) {
-    if (stage <= 0 || stage > last) return;
-    const MemoryUse use = memory_of(model, layout, stack, stage);
+  if (last < 1) return worst;
+  const LayerSplit split = split_layers(model, layout);
+  const auto try_stage = [&](int stage, double in_flight) {
+    const MemoryUse use = memory_of(model, layout, stack, stage, in_flight);
     if (use.total() > worst.total()) worst = use;
   };
-  if (last < 1) return worst;
-  try_stage(last);
-  if (last < 2) return worst;
-  const LayerSplit split = split_layers(model, layout);
-  const int full = std::min(split.fewer_front, last);
-  if (full > 0 && full < last) try_stage(full);
-  if (full != 1) try_stage(1);
-  if (model.mixture() && model.dense_layers() > 0) {
-    int behind = 0;  // the first chunk without a leading dense layer
-    while (behind < last && split.first(behind) < model.first_dense) ++behind;
-    for (int stage = std::max(2, behind); stage < std::min(last, behind + model.expert_every); ++stage) try_stage(stage);
+  const bool both_ways = layout.schedule == PipelineSchedule::dualpipe;
+  if (split.chunks == layout.pp && !both_ways && !model.mixture()) {
+    // fewer layers at the ends only, and never more in flight than on the stage before: the first full stage and the last
+    const int full = split.fewer_front;
+    if (full > 0 && full < last) try_stage(full, microbatches_in_flight(layout, full));
+    try_stage(last, microbatches_in_flight(layout, last));
+    return worst;
+  }
+  struct Priced {
+    StageContent here, mirror;
+    double in_flight;
+
+    /// Whether this holds at least what `o` does.
+    [[nodiscard]] bool covers(const Priced& o) const {
+      const auto holds = [](const StageContent& a, const StageContent& b) {
+        return a.dense_layers() >= b.dense_layers() && a.expert_layers >= b.expert_layers && a.embedding >= b.embedding && a.head >= b.head;
+      };
+      return in_flight >= o.in_flight && holds(here, o.here) && holds(mirror, o.mirror);
+    }
+  };
+  const auto stage_at = [&](int stage) {
+    return Priced{stage_content(split, model, layout, stage),
+                  both_ways ? stage_content(split, model, layout, last - stage) : StageContent{}, microbatches_in_flight(layout, stage)};
+  };
+  std::array<Priced, 6> priced{stage_at(0)};
+  std::size_t known = 1, oldest = 0;
+  for (int stage = 1; stage <= last; ++stage) {
+    const Priced now = stage_at(stage);
+    if (std::any_of(priced.begin(), priced.begin() + static_cast<long>(known), [&](const Priced& p) { return p.covers(now); })) continue;
+    try_stage(stage, now.in_flight);
+    if (known < priced.size())
+      priced[known++] = now;
+    else
+      priced[oldest++ % priced.size()] = now;
   }
   return worst;
 }
