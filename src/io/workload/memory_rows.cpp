@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -58,6 +59,7 @@ class RowReader {
     table.finish();
   }
 
+  [[nodiscard]] int column(std::string_view name) const { return table_.column(name); }
   [[nodiscard]] const std::string& text(std::string_view name) const { return table_.cell(table_.column(name)); }
 
   /// A whole number from 0, `otherwise` for an empty cell; a fault for anything else.
@@ -81,19 +83,6 @@ class RowReader {
     table_.fault(table_.column(name), fmt::format("{} is \"{}\", not a number above 0", name, cell), "write GiB, or leave the cell empty");
     faulty_ = true;
     return 0;
-  }
-
-  /// One of some words, case and dashes aside.
-  template <class Value, std::size_t N>
-  Value word(std::string_view name, const std::array<std::pair<std::string_view, Value>, N>& words) {
-    const std::string folded = detail::folded(text(name));
-    for (const auto& [word, value] : words)
-      if (folded == word) return value;
-    std::string all;
-    for (const auto& [word, value] : words) all += fmt::format("{}{}", all.empty() || word.empty() ? "" : ", ", word);
-    table_.fault(table_.column(name), fmt::format("unknown {} \"{}\"", name, text(name)), "one of: " + all);
-    faulty_ = true;
-    return words.front().second;
   }
 
   /// Whether a cell since the last call was a fault.
@@ -128,21 +117,15 @@ Model model_in(RowReader& row, const ModelOfName& model_of) {
   return m;
 }
 
-Layout layout_in(RowReader& row, int gpus) {
-  static constexpr std::array<std::pair<std::string_view, Recompute>, 4> recomputes{
-      {{"none", Recompute::none}, {"", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
-  static constexpr std::array<std::pair<std::string_view, bool>, 4> flags{{{"no", false}, {"", false}, {"yes", true}, {"unknown", false}}};
-  static constexpr std::array<std::pair<std::string_view, Precision>, 10> precisions{{{"bf16", Precision::bf16},
-                                                                                      {"", Precision::bf16},
-                                                                                      {"fp16", Precision::fp16},
-                                                                                      {"fp32", Precision::bf16},
-                                                                                      {"tf32", Precision::bf16},
-                                                                                      {"fp8", Precision::fp8},
-                                                                                      {"mxfp8", Precision::fp8},
-                                                                                      {"fp4", Precision::fp4},
-                                                                                      {"nvfp4", Precision::fp4},
-                                                                                      {"mxfp4", Precision::fp4}}};
-  Layout l;
+/// A layout and what of its words is not understood.
+struct RowLayout {
+  Layout layout;
+  std::string unclear;
+};
+
+RowLayout layout_in(RowReader& row, int gpus) {
+  RowLayout out;
+  Layout& l = out.layout;
   const auto ranks = [&row](std::string_view column) { return std::max(1, row.count(column, 1)); };
   l.tp = ranks("tp"), l.pp = ranks("pp"), l.vp = ranks("vpp"), l.cp = ranks("cp"), l.ep = ranks("ep");
   const double group = static_cast<double>(l.tp) * l.pp * l.cp;
@@ -151,11 +134,38 @@ Layout layout_in(RowReader& row, int gpus) {
   l.global_batch = row.count("global_batch");
   l.sequence = row.count("seq");
   l.zero = row.count("zero_stage");
-  l.sequence_parallel = row.word("sequence_parallel", flags);
-  l.recompute = row.word("recompute", recomputes);
-  l.precision = row.word("precision", precisions);
+  const auto unclear = [&](std::string_view column) {
+    if (out.unclear.empty()) out.unclear = fmt::format("{} \"{}\" is not known here", column, row.text(column));
+  };
+  const std::string parallel = detail::folded(row.text("sequence_parallel"));
+  l.sequence_parallel = parallel == "yes";
+  if (!l.sequence_parallel && parallel != "no" && !parallel.empty()) unclear("sequence_parallel");
+  const std::string again = detail::folded(row.text("recompute"));
+  const auto named = std::find(recompute_names.begin(), recompute_names.end(), again);
+  if (named != recompute_names.end())
+    l.recompute = static_cast<Recompute>(named - recompute_names.begin());
+  else if (!again.empty())
+    unclear("recompute");
+  // FP8 tensorwise, FP8-CS, MXFP8, amp_fp8; NVFP4; BF16, amp_bf16, FP32
+  const std::string precision = detail::folded(row.text("precision"));
+  const auto says = [&precision](std::string_view word) { return precision.find(word) != std::string::npos; };
+  if (says("fp4"))
+    l.precision = Precision::fp4;
+  else if (says("fp8"))
+    l.precision = Precision::fp8;
+  else if (!precision.empty() && !says("16") && !says("32"))
+    unclear("precision");
   l.schedule = l.pp == 1 ? PipelineSchedule::none : l.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
-  return l;
+  if (const int column = row.column("schedule"); column >= 0 && l.pp > 1) {
+    const std::string schedule = detail::folded(row.text("schedule"));
+    if (schedule.find("gpipe") != std::string::npos)
+      l.schedule = PipelineSchedule::gpipe;
+    else if (schedule.find("dualpipe") != std::string::npos)
+      l.schedule = PipelineSchedule::dualpipe;
+    else if (!schedule.empty() && schedule != "none" && schedule.find("1f1b") == std::string::npos)
+      unclear("schedule");
+  }
+  return out;
 }
 
 /// Why a row cannot be priced; empty when it can.
@@ -192,9 +202,9 @@ std::vector<MemoryRow> predict_memory_rows(const std::filesystem::path& file, co
     row.line = table.line();
     const Model model = model_in(reader, model_of);
     const int gpus = reader.count("gpus");
-    const Layout layout = layout_in(reader, gpus);
+    const auto [layout, unclear] = layout_in(reader, gpus);
     if (reader.take_fault()) continue;
-    row.skipped = why_not(model, layout, gpus);
+    row.skipped = unclear.empty() ? why_not(model, layout, gpus) : unclear;
     const auto stack = stack_of(row.group);
     if (row.skipped.empty() && !stack) row.skipped = fmt::format("what the software of {} keeps is not known", row.group);
     if (row.skipped.empty()) {
