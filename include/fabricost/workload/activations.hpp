@@ -10,10 +10,13 @@
 ///     scores latent    (4 a (n + r) + 4 a v) / t + 4 q + 4 kv + 2 r      q, k, v, output; inputs of the ranks' norms and products
 ///     (DeepSeek-V2) dense     2 mats f / t                           gate and up (or one), and the input of the last product experts load
 ///     k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
+///
+/// Layers that mix through a state rather than attention (Mamba-2, delta rules) are counted as attention layers.
 
 #include <fabricost/workload/layout.hpp>
 #include <fabricost/workload/memory_stack.hpp>
 #include <fabricost/workload/model.hpp>
+#include <fabricost/workload/stages.hpp>
 
 #include <algorithm>
 
@@ -21,7 +24,7 @@ namespace fabricost {
 
 /// Bytes per token on one rank.
 struct LayerActivations {
-  double block = 0;      ///< norms, inputs of column-parallel products, masks
+  double block = 0;      ///< norms, inputs of column-parallel products, masks; half of it before attention, half before feed-forward
   double attention = 0;  ///< without scores
   double scores = 0;
   double dense = 0;    ///< feed-forward of a layer without experts
@@ -46,7 +49,7 @@ struct LayerActivations {
     out.attention = each * (2 * 2 * model.query_width() + (2 + input) * model.value_width());
     out.attention += (2 + input) * (model.q_rank + model.kv_rank) + 2.0 * model.rope_dim;
   } else {
-    const double kv = 2.0 * ((model.kv_heads + layout.tp - 1) / layout.tp) * model.head_dim;
+    const double kv = ((model.kv_heads + layout.tp - 1) / layout.tp) * (model.head_dim + model.value_width() / model.heads);
     out.attention = 2 * (each * model.query_width() + kv) + input * each * model.value_width();
   }
   if (stack.flash_attention)
@@ -63,26 +66,28 @@ struct LayerActivations {
   return out;
 }
 
-/// What a layer keeps under the layout's recompute, and what of it is made again, one layer at a time, in the backward.
+/// What a stage keeps for one microbatch from forward to backward, and what one layer makes again in the backward; bytes per token.
 struct KeptActivations {
-  double dense_layer = 0, expert_layer = 0;  ///< bytes per token, kept from forward to backward
-  double dense_again = 0, expert_again = 0;  ///< bytes per token, alive while one layer is computed again
+  double kept = 0, again = 0;
 };
 
-[[nodiscard]] inline KeptActivations kept_activations(const LayerActivations& a, const Model& model, const Layout& layout,
-                                                      const MemoryStack& stack) {
-  const double dense = a.dense_layer(), mixed = a.expert_layer();
-  switch (layout.recompute) {
-    case Recompute::none: return {dense, mixed, 0, 0};
-    case Recompute::selective: {
-      const double keeps = stack.selective_keeps;
-      return {(dense - a.scores) * keeps, (mixed - a.scores) * keeps, dense - (dense - a.scores) * keeps,
-              mixed - (mixed - a.scores) * keeps};
-    }
-    case Recompute::full: break;
+[[nodiscard]] inline KeptActivations kept_activations(const LayerActivations& a, const StageContent& stage, const Model& model,
+                                                      const Layout& layout, const MemoryStack& stack) {
+  const double mixing = a.block / 2 + a.attention, dense = a.block / 2 + a.dense, experts = a.block / 2 + a.experts;
+  const double without_scores = stage.mixing_layers * mixing + stage.dense_layers * dense + stage.expert_layers * experts;
+  const double all = without_scores + stage.mixing_layers * a.scores;
+  if (layout.recompute == Recompute::none || stage.layers == 0) return {all, 0};
+  // a layer is an attention and a feed-forward block, the larger; single blocks one of them
+  const double feed = std::max(stage.dense_layers > 0 ? dense : 0, stage.expert_layers > 0 ? experts : 0);
+  const double layer = stage.mixing_layers == stage.layers ? mixing + feed : std::max(mixing, feed);
+  if (layout.recompute == Recompute::selective) {
+    const double keeps = stack.selective_keeps;
+    return {without_scores * keeps, layer * (1 - keeps) + (stage.mixing_layers > 0 ? a.scores : 0)};
   }
   const double stored = 2.0 * model.hidden / (layout.sequence_parallel || stack.shards_stored ? layout.tp : 1);
-  return {stored, stored, std::max(0.0, dense - stored), std::max(0.0, mixed - stored)};  // the stored input is one of the layer's tensors
+  const double share = layout.recompute_layers > 0 ? std::min(1.0, static_cast<double>(layout.recompute_layers) / model.layers) : 1;
+  // the stored input is one of the layer's tensors
+  return {share * stage.layers * stored + (1 - share) * all, std::max(0.0, layer + (stage.mixing_layers > 0 ? a.scores : 0) - stored)};
 }
 
 }  // namespace fabricost

@@ -39,6 +39,7 @@ struct Layout {
   int sequence = 4096;   ///< tokens per sequence
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
+  int recompute_layers = 0;  ///< with full recompute: of so many layers of the model only; 0: all
   ContextParallel context = ContextParallel::ring;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Precision precision = Precision::bf16;

@@ -80,13 +80,11 @@ struct MemoryUse {
   // activations
   const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
   const LayerActivations layer = layer_activations(model, layout, stack);
-  const KeptActivations kept = kept_activations(layer, model, layout, stack);
-  const bool has_dense = content.dense_layers() + mirror.dense_layers() > 0, has_experts = content.expert_layers + mirror.expert_layers > 0;
-  // DualPipe's microbatches come from both sides: the layers of one side, the larger
-  const double dense_kept = content.dense_layers() * kept.dense_layer + content.expert_layers * kept.expert_layer;
-  const double mirror_kept = mirror.dense_layers() * kept.dense_layer + mirror.expert_layers * kept.expert_layer;
-  use.activations = tokens * in_flight * std::max(dense_kept, mirror_kept);
-  use.recompute = tokens * std::max(has_dense ? kept.dense_again : 0, has_experts ? kept.expert_again : 0);
+  // DualPipe's microbatches come from both sides; the larger of the two counts for all
+  const KeptActivations here = kept_activations(layer, content, model, layout, stack),
+                        there = kept_activations(layer, mirror, model, layout, stack);
+  use.activations = tokens * in_flight * std::max(here.kept, there.kept);
+  use.recompute = tokens * std::max(here.again, there.again);
 
   // embedding and head
   const double spread = layout.sequence_parallel ? 1 / t : 1;
@@ -100,9 +98,11 @@ struct MemoryUse {
 
   // buffers
   const double mats = model.ffn_matrices();
-  const double dense_layer = has_dense ? (count.attention + count.dense_ffn) / t : 0;
+  const bool has_dense = content.dense_layers + mirror.dense_layers > 0, has_experts = content.expert_layers + mirror.expert_layers > 0;
+  const double mixing = mixing_parameters(count, model);
+  const double dense_layer = has_dense ? (mixing + count.dense_ffn) / t : 0;
   const double local_experts = model.experts * count.expert / (static_cast<double>(layout.ep) * layout.expert_tp);
-  const double expert_layer = has_experts ? (count.attention + count.shared) / t + local_experts : 0;
+  const double expert_layer = has_experts ? (mixing + count.shared) / t + local_experts : 0;
   const double largest_layer = std::max(dense_layer, expert_layer);
   if (layout.pp > 1) use.buffers += stack.pipe_buffer * tokens * h * in_flight;
   if (layout.context == ContextParallel::all_gather && layout.cp > 1)
@@ -154,7 +154,8 @@ struct MemoryUse {
     /// Whether this holds at least what `o` does.
     [[nodiscard]] bool covers(const Priced& o) const {
       const auto holds = [](const StageContent& a, const StageContent& b) {
-        return a.dense_layers() >= b.dense_layers() && a.expert_layers >= b.expert_layers && a.embedding >= b.embedding && a.head >= b.head;
+        return a.dense_layers >= b.dense_layers && a.mixing_layers >= b.mixing_layers && a.expert_layers >= b.expert_layers &&
+               a.embedding >= b.embedding && a.head >= b.head;
       };
       return in_flight >= o.in_flight && holds(here, o.here) && holds(mirror, o.mirror);
     }

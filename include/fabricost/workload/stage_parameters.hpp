@@ -24,11 +24,20 @@ struct StageParameters {
   }
 };
 
+/// Parameters of attention, or of what mixes tokens in its place, of one layer: where layers differ (windows, states), their mean.
+[[nodiscard]] inline double mixing_parameters(const ParameterCount& n, const Model& model) {
+  const double dense = model.dense_layers(), mixed = model.expert_layers();
+  const double rest = dense * n.dense_ffn + mixed * (n.shared + n.router + model.experts * n.expert) + model.layers * n.norms +
+                      n.embedding + n.head + model.hidden;
+  const int mixing = has_single_blocks(model) ? model.layers - model.dense_layers() - model.expert_layers() : model.layers;
+  return (n.total - rest) / mixing;
+}
+
 [[nodiscard]] inline StageParameters stage_parameters(const ParameterCount& n, const Model& model, const StageContent& stage) {
-  const double layers = stage.layers, mixed = stage.expert_layers;
+  const double mixed = stage.expert_layers;
   StageParameters out;
-  out.matrices = layers * n.attention + (layers - mixed) * n.dense_ffn + mixed * n.shared;
-  out.replicated = layers * n.norms + mixed * n.router + (stage.head ? model.hidden : 0);
+  out.matrices = stage.mixing_layers * mixing_parameters(n, model) + stage.dense_layers * n.dense_ffn + mixed * n.shared;
+  out.replicated = stage.layers * n.norms + mixed * n.router + (stage.head ? model.hidden : 0);
   out.experts = mixed * model.experts * n.expert;
   const double copied = model.tied && !stage.embedding ? static_cast<double>(model.hidden) * model.vocab : n.head;
   out.vocabulary = (stage.embedding ? n.embedding : 0) + (stage.head ? copied : 0);

@@ -49,31 +49,43 @@ struct LayerSplit {
   return split_layers(model.layers, layout.pp * chunks_per_stage(layout));
 }
 
-/// Layers with experts among the first n: of those after the leading dense ones, each `expert_every`-th.
+/// Whether each layer of the model is one block alone, mixing (attention or a state) or feed-forward (Nemotron-H).
+[[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }
+
+/// Layers with experts among the first n: of those after the leading dense ones, each `expert_every`-th; single blocks spread evenly.
 [[nodiscard]] inline int expert_layers_before(const Model& model, int n) {
-  return model.experts == 0 ? 0 : std::max(0, n - model.first_dense) / model.expert_every;
+  if (model.experts == 0) return 0;
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.expert_layers() / model.layers);
+  return std::max(0, n - model.first_dense) / model.expert_every;
+}
+/// Layers with a dense feed-forward block among the first n.
+[[nodiscard]] inline int dense_layers_before(const Model& model, int n) {
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.dense_layers() / model.layers);
+  return n - expert_layers_before(model, n);
 }
 
 /// What one stage works on for every microbatch.
 struct StageContent {
-  int layers = 0;         ///< of all its chunks
-  int expert_layers = 0;  ///< of these
+  int layers = 0;                                              ///< of all its chunks
+  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< of these: with attention or what stands for it, with which feed-forward
   bool embedding = false, head = false;
-
-  [[nodiscard]] int dense_layers() const { return layers - expert_layers; }
 };
 
 [[nodiscard]] inline StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
   StageContent out;
   const int chunks = chunks_per_stage(layout);
+  const bool single = has_single_blocks(model);
   for (int c = 0; c < chunks; ++c) {
     const int at = chunk_of_stage(layout, stage, c);
     const int first = split.first(at), count = split.layers(at);
     out.layers += count;
     if (model.experts > 0) out.expert_layers += expert_layers_before(model, first + count) - expert_layers_before(model, first);
+    if (single) out.dense_layers += dense_layers_before(model, first + count) - dense_layers_before(model, first);
     out.embedding = out.embedding || at == 0;
     out.head = out.head || at == split.chunks - 1;
   }
+  if (!single) out.dense_layers = out.layers - out.expert_layers;
+  out.mixing_layers = single ? out.layers - out.dense_layers - out.expert_layers : out.layers;
   return out;
 }
 [[nodiscard]] inline StageContent stage_content(const Model& model, const Layout& layout, int stage) {
