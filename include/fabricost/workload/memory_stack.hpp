@@ -1,0 +1,50 @@
+#pragma once
+/// \file memory_stack.hpp
+/// What a training software keeps in memory, as numbers: bytes per parameter, what its layers save, what it allocates besides. The
+/// defaults are Megatron core with Transformer Engine: 16-bit weights, gradients accumulated in 32 bit, fused kernels.
+
+namespace fabricost {
+
+/// Properties of the software, not of the model or the layout. All sizes in bytes unless a name says otherwise.
+struct MemoryStack {
+  // per parameter
+  double weight = 2;           ///< as kept between steps: 2 in 16 bit; 4 where the 32-bit copy is the parameter (torchtitan's FSDP2)
+  double gradient = 4;         ///< as accumulated over microbatches: 4 in 32 bit (Megatron), 2 in 16 bit
+  double optimizer = 12;       ///< 32-bit master 4, first and second moment 4 each (Rajbhandari 2020); 8 without a master
+  double gathered_weight = 2;  ///< of a layer brought together for computing, zero = 3
+
+  /// Row- and column-wise copies of a layer's weights in low precision, with their scales: 2 (1 + 1/32) for blocks of 32 (MXFP8) or, as
+  /// DeepSeek-V3, 128 with 4-byte scales; 2 (1/2 + 1/16) for NVFP4. 0 where weights are cast each time (torchao).
+  double fp8_weight_copies = 2 * (1 + 1.0 / 32);
+  double fp4_weight_copies = 2 * (0.5 + 1.0 / 16);
+  /// Bytes per element of a matrix product's saved input; 2 where the 16-bit tensor is kept and cast again (torchao).
+  double fp8_input = 1 + 1.0 / 32;
+  double fp4_input = 0.5 + 1.0 / 16;
+
+  // what layers save for their backward
+  bool flash_attention = true;  ///< scores are not kept; else 2 bytes of softmax per score
+  bool dropout = false;         ///< masks, 1 byte an element, after attention and feed-forward; 3 bytes more per score
+  double selective_keeps = 1;   ///< of what a layer saves besides scores, the share `Recompute::selective` leaves (torchtitan 0.455)
+  bool shards_stored = false;   ///< the layer input that full recompute stores is divided over tensor ranks without sequence parallel
+  bool keeps_gathered = false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor), not gathered again
+  bool keeps_routed_output = false;  ///< experts' outputs are kept to be weighted by the router after them
+  double routed_load = 1;            ///< tokens on the fullest expert rank over the mean
+
+  // at the ends of the model
+  double logit = 4;            ///< bytes per logit at the peak: 4 fused cross-entropy in 32 bit; 14 eager: 2 + 4 + 4 + 4
+  bool logits_sharded = true;  ///< over tensor ranks
+
+  // besides
+  double weight_gradient = 0;          ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
+  double pipe_buffer = 0;              ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
+  double bucket_parameters = 40e6;     ///< of a gradient bucket, two alive, where gradients are sharded (Megatron core's smallest default)
+  int gathered_layers = 2;             ///< with zero = 3: this layer's weights and the next one's
+  double context = 0.75 * 1073741824;  ///< CUDA context and libraries (assumed: 0.5 to 1 GiB on Hopper)
+  /// Of one communicator: the buffers of a ring's connection, 4 MiB (Simple) + 0.5 (LL) + 4.7 (LL128) per channel as NCCL computes them
+  /// (src/init.cc, src/include/device.h), on 16 channels.
+  double communicator = 16 * 9.2 * 1048576;
+  double extra = 0;             ///< fixed, what else a stack allocates
+  double fragmentation = 0.03;  ///< of what is allocated, lost between blocks (assumed; expandable segments)
+};
+
+}  // namespace fabricost

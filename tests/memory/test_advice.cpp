@@ -1,0 +1,81 @@
+#include "random_layouts.hpp"
+#include "stacks.hpp"
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+constexpr double gib = 1073741824.0;
+
+Model llama70b() {
+  Model m;
+  m.name = "llama3-70b";
+  m.layers = 80, m.hidden = 8192, m.heads = 64, m.kv_heads = 8, m.head_dim = 128, m.vocab = 128256, m.ffn = 28672;
+  return m;
+}
+
+Layout on_64() {
+  Layout l;
+  l.tp = 8, l.pp = 1, l.dp = 8, l.global_batch = 128, l.sequence = 8192, l.sequence_parallel = true;
+  return l;
+}
+
+}  // namespace
+
+TEST_CASE("a layout that fits is left as it is") {
+  Layout l = on_64();
+  l.pp = 4, l.dp = 2, l.zero = 1, l.schedule = PipelineSchedule::one_f_one_b;
+  const MemoryAdvice a = smallest_change_that_fits(llama70b(), l, MemoryStack{}, 192 * gib);
+  CHECK(a.found);
+  CHECK(a.layout.pp == 4);
+  CHECK(a.sentence.find("fits as it is") == 0);
+}
+
+TEST_CASE("the distributed optimizer is proposed where it is enough") {
+  const Model m = llama70b();
+  const Layout l = on_64();
+  REQUIRE_FALSE(fits(worst_stage(m, l, MemoryStack{}), 140 * gib));
+  const MemoryAdvice a = smallest_change_that_fits(m, l, MemoryStack{}, 140 * gib);
+  CHECK(a.found);
+  CHECK(a.layout.zero == 1);
+  CHECK(a.layout.pp == 1);
+  CHECK(a.sentence.find("fits with the distributed optimizer (zero 1):") == 0);
+  CHECK(fits(a.use, 140 * gib));
+}
+
+TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing cheaper of one change alone fits") {
+  RandomJobs jobs(11);
+  int found = 0, none = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Model m = jobs.model();
+    const Layout l = jobs.layout(m);
+    const MemoryStack s = jobs.stack();
+    const double capacity = worst_stage(m, l, s).total() * 0.01 * jobs.between(20, 95);
+    INFO("seed " << jobs.seed << " case " << i << told(m, l));
+    const MemoryAdvice a = smallest_change_that_fits(m, l, s, capacity, 0.05);
+    CHECK(a.layout.gpus() == l.gpus());
+    CHECK(a.layout.global_batch == l.global_batch);
+    CHECK(a.use.total() == Approx(worst_stage(m, a.layout, s).total()));
+    CHECK_FALSE(a.sentence.empty());
+    if (a.found) {
+      ++found;
+      CHECK(memory_detail::is_possible(m, a.layout));
+      CHECK(fits(a.use, capacity, 0.05));
+      Layout optimizer = l;
+      optimizer.zero = std::max(1, l.zero);
+      if (fits(worst_stage(m, optimizer, s), capacity, 0.05)) CHECK(a.layout.pp == l.pp);
+    } else {
+      ++none;
+      CHECK_FALSE(fits(a.use, capacity, 0.05));
+      Layout least = l;
+      least.zero = 3, least.recompute = Recompute::full, least.microbatch = 1;
+      CHECK_FALSE(fits(worst_stage(m, least, s), capacity, 0.05));
+      CHECK(a.sentence.find("take more GPUs") != std::string::npos);
+    }
+  }
+  CHECK(found > 10);
+  CHECK(none > 0);
+}

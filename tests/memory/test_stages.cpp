@@ -1,0 +1,130 @@
+#include "random_layouts.hpp"
+
+#include <catch.hpp>
+
+#include <numeric>
+#include <vector>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+Model with_layers(int layers) {
+  Model m;
+  m.layers = layers, m.hidden = 1024, m.heads = m.kv_heads = 16, m.head_dim = 64, m.vocab = 32000, m.ffn = 4096;
+  return m;
+}
+
+std::vector<int> layers_on(int layers, int pp, int vp = 1, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+  const Model m = with_layers(layers);
+  Layout l;
+  l.pp = pp, l.vp = vp, l.schedule = schedule;
+  std::vector<int> out;
+  for (int s = 0; s < pp; ++s) out.push_back(layers_of_stage(l, m, s));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("layers are spread evenly, and uneven ones leave the ends with fewer") {
+  CHECK(layers_on(32, 4) == std::vector<int>{8, 8, 8, 8});
+  // Zero Bubble's models: the first and the last stage hold one layer fewer
+  CHECK(layers_on(22, 8) == std::vector<int>{2, 3, 3, 3, 3, 3, 3, 2});
+  CHECK(layers_on(30, 8) == std::vector<int>{3, 4, 4, 4, 4, 4, 4, 3});
+  // Llama 3 405B: 126 layers and two places for embedding and head
+  CHECK(layers_on(126, 16) == std::vector<int>{7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7});
+  CHECK(layers_on(126, 16, 8) == layers_on(126, 16));
+  CHECK(layers_on(61, 16, 1) == std::vector<int>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3, 3});
+  CHECK(layers_on(7, 1) == std::vector<int>{7});
+}
+
+TEST_CASE("a chunk without a layer is fine at the ends only") {
+  Layout l;
+  l.pp = 16, l.vp = 8;
+  CHECK_FALSE(has_idle_chunk(with_layers(126), l));
+  CHECK_FALSE(has_idle_chunk(with_layers(128), l));
+  CHECK(has_idle_chunk(with_layers(124), l));
+  CHECK(has_idle_chunk(with_layers(60), l));
+}
+
+TEST_CASE("schedules that fold in a V bring embedding and head to the first stage") {
+  const Model m = with_layers(32);
+  Layout l;
+  l.pp = 4, l.schedule = PipelineSchedule::zb_v;
+  CHECK(stage_content(m, l, 0).embedding);
+  CHECK(stage_content(m, l, 0).head);
+  CHECK_FALSE(stage_content(m, l, 3).head);
+  CHECK(layers_on(32, 4, 1, PipelineSchedule::zb_v) == std::vector<int>{8, 8, 8, 8});
+}
+
+TEST_CASE("every layer stands on one stage, and experts where their layers do") {
+  RandomJobs jobs(1);
+  for (int i = 0; i < 2000; ++i) {
+    const Model m = jobs.model();
+    Layout l = jobs.layout(m);
+    if (jobs.pick({0, 1, 2}) == 0 && l.pp > 1) l.schedule = PipelineSchedule::zb_v, l.vp = 1;
+    INFO("seed " << jobs.seed << " case " << i << told(m, l));
+    // the oracle walks the layers in order and asks which chunk takes each
+    const LayerSplit split = split_layers(m, l);
+    std::vector<int> layers(static_cast<std::size_t>(l.pp)), experts(layers);
+    int at = 0;
+    for (int chunk = 0; chunk < split.chunks; ++chunk) {
+      REQUIRE(split.first(chunk) == at);
+      int stage = chunk % l.pp;
+      if (l.schedule == PipelineSchedule::zb_v && chunk >= l.pp) stage = l.pp - 1 - stage;
+      for (int k = 0; k < split.layers(chunk); ++k, ++at) {
+        ++layers[static_cast<std::size_t>(stage)];
+        const bool expert = m.experts > 0 && at >= m.first_dense && (at - m.first_dense) % m.expert_every == m.expert_every - 1;
+        experts[static_cast<std::size_t>(stage)] += expert;
+      }
+    }
+    REQUIRE(at == m.layers);
+    for (int s = 0; s < l.pp; ++s) {
+      const StageContent content = stage_content(m, l, s);
+      CHECK(content.layers == layers[static_cast<std::size_t>(s)]);
+      CHECK(content.expert_layers == experts[static_cast<std::size_t>(s)]);
+    }
+    CHECK(std::accumulate(experts.begin(), experts.end(), 0) == m.expert_layers());
+  }
+}
+
+TEST_CASE("the stages' parameters are the model's, and the ranks' the stage's") {
+  RandomJobs jobs(2);
+  for (int i = 0; i < 2000; ++i) {
+    const Model m = jobs.model();
+    const Layout l = jobs.layout(m);
+    INFO("seed " << jobs.seed << " case " << i << told(m, l));
+    const ParameterCount count = parameters_of(m);
+    double stages = 0;
+    for (int s = 0; s < l.pp; ++s) {
+      const StageContent content = stage_content(m, l, s);
+      const StageParameters whole = stage_parameters(count, m, content);
+      stages += whole.total();
+      const RankParameters rank = rank_parameters(whole, m, l, content.layers);
+      const double repeated = !m.latent() && l.tp > m.kv_heads ? content.layers * 2.0 * m.hidden * m.head_dim * (l.tp - m.kv_heads) : 0;
+      CHECK(rank.shared() * l.tp + rank.experts * l.ep * l.expert_tp ==
+            Approx(whole.total() + (l.tp - 1) * whole.replicated + repeated).epsilon(1e-12));
+    }
+    CHECK(stages == Approx(count.total).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("a tied table is kept on the last stage too, and DualPipe keeps everything twice") {
+  Model m = with_layers(24);
+  m.tied = true;
+  Layout l;
+  l.pp = 4;
+  const ParameterCount count = parameters_of(m);
+  double sum = 0;
+  for (int s = 0; s < 4; ++s) sum += stage_parameters(count, m, stage_content(m, l, s)).total();
+  CHECK(sum == Approx(count.total + double(m.hidden) * m.vocab).epsilon(1e-12));
+
+  m.tied = false;
+  l.schedule = PipelineSchedule::dualpipe;
+  l.global_batch = 8;
+  const MemoryStack stack;
+  double weights = 0;
+  for (int s = 0; s < 4; ++s) weights += memory_of(m, l, stack, s).weights;
+  CHECK(weights == Approx(2 * stack.weight * parameters_of(m).total).epsilon(1e-12));
+}
