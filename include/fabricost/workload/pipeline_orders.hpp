@@ -53,12 +53,13 @@ class OrderOf {
   int limit_;
   std::array<int, 2> first_;
   std::array<std::array<int, 3>, 2> counts_{};  ///< forward, backward, weight by chunk
-  std::vector<int> waiting_;  ///< chunks of the Bs whose W is due
+  std::vector<int> waiting_;                    ///< chunks of the Bs whose W is due
   std::size_t at_ = 0;
   std::vector<Work> list_;
 };
 
-/// \param warm_up forwards before the first backward beyond the one of the pair; \param delay microbatches between a B and its W; below 0: fused
+/// \param warm_up forwards before the first backward beyond the one of the pair; \param delay microbatches between a B and its W; below 0:
+/// fused
 [[nodiscard]] inline std::vector<Work> one_f_one_b_order(int warm_up, int delay, int microbatches) {
   OrderOf order(microbatches);
   for (int i = 0; i < std::min(warm_up, microbatches); ++i) order.add(WorkKind::forward, 0);
@@ -96,8 +97,8 @@ class OrderOf {
   return list;
 }
 
-/// Stage i: 2 (p - i) - 1 forwards of chunk 0; i times forward of 1 and of 0; p - i times forward, B, W of 1; then forward, B, W of 0 and of
-/// 1 in turn; at last B of 0 and 1 i times, B and W of 0 p - i times, the Ws left.
+/// Stage i: 2 (p - i) - 1 forwards of chunk 0; i times forward of 1 and of 0; p - i times forward, B, W of 1; then forward, B, W of 0 and
+/// of 1 in turn; at last B of 0 and 1 i times, B and W of 0 p - i times, the Ws left.
 [[nodiscard]] inline std::vector<Work> zb_v_order(int stage, int stages, int microbatches) {
   const int filled = std::max(microbatches, 2 * stages - 1);  // the pattern needs that many; those a step does not have stay empty
   OrderOf order(microbatches);
@@ -130,7 +131,8 @@ class OrderOf {
 
 /// \param half stages of half the way; \param rank counted from the outer end; \param near, far chunks fed from the near and the far end;
 /// \param each microbatches of each chunk; \param apart the first pair of the main phase is not run as one
-[[nodiscard]] inline std::vector<Work> dualpipe_order(int half, int rank, int near, int far, int each, bool apart, std::array<int, 2> first) {
+[[nodiscard]] inline std::vector<Work> dualpipe_order(int half, int rank, int near, int far, int each, bool apart,
+                                                      std::array<int, 2> first) {
   using enum WorkKind;
   const int inner = half - rank - 1;
   OrderOf order(each, first);

@@ -22,7 +22,8 @@ namespace fabricost {
 }
 
 /// \throws RequestError as check_pipeline
-[[nodiscard]] inline PipelineRun run_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times) {
+[[nodiscard]] inline PipelineRun run_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
+                                              const StageTimes& times) {
   check_pipeline(schedule, stages, chunks, microbatches, times);
   PipelineOrders orders;
   if (has_fixed_order(schedule)) {

@@ -27,14 +27,27 @@
 namespace fabricost {
 
 enum class PipelineSchedule : unsigned char {
-  none, gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_1p, zb_2p, zb_v, v_half, v_min, dualpipe, dualpipe_v
+  none,
+  gpipe,
+  one_f_one_b,
+  interleaved,
+  zb_h1,
+  zb_h2,
+  zb_1p,
+  zb_2p,
+  zb_v,
+  v_half,
+  v_min,
+  dualpipe,
+  dualpipe_v
 };
 inline constexpr int pipeline_schedule_count = 13;
 inline constexpr std::array<std::string_view, pipeline_schedule_count> pipeline_schedule_names{
     "none", "gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_1p", "zb_2p", "zb_v", "v_half", "v_min", "dualpipe", "dualpipe_v"};
 [[nodiscard]] constexpr std::string_view name(PipelineSchedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
 
-/// Names in any case, with dashes, underscores or blanks; also `one_f_one_b`, `1F1B-I`, `interleaved-1F1B`, `vpp`; nothing at all is `none`.
+/// Names in any case, with dashes, underscores or blanks; also `one_f_one_b`, `1F1B-I`, `interleaved-1F1B`, `vpp`; nothing at all is
+/// `none`.
 [[nodiscard]] inline std::optional<PipelineSchedule> parse_pipeline_schedule(std::string_view text) {
   const std::string t = detail::folded(text);
   if (t.empty()) return PipelineSchedule::none;

@@ -9,8 +9,8 @@
 ///   W         where it fits before the next piece's input is there, or where the gap would make this stage the worst of all, or where
 ///             the memory is needed; the rest at the end
 ///
-/// Three decisions are open: an F more than the wait for the first B holds, whether to put an F off, whether a W may delay the next piece of
-/// a stage that is not the worst. All eight ways are tried, the shortest longest stage is kept. It gives the published bubbles of all
+/// Three decisions are open: an F more than the wait for the first B holds, whether to put an F off, whether a W may delay the next piece
+/// of a stage that is not the worst. All eight ways are tried, the shortest longest stage is kept. It gives the published bubbles of all
 /// ZB-1p and ZB-2p rows to their rounding, with the share of activations held for W of 32 / (34 + 5 a s / h).
 
 #include <fabricost/workload/pipeline_work.hpp>
@@ -175,7 +175,7 @@ class ZeroBubbleSearch {
 
 /// The best of the eight ways. \param room microbatch-stages a stage may hold, at least `stages`
 [[nodiscard]] inline std::pair<PipelineOrders, PipelineRun> searched_orders(PipelineSchedule schedule, int stages, int microbatches,
-                                                                             const StageTimes& times, double room) {
+                                                                            const StageTimes& times, double room) {
   std::optional<std::pair<PipelineOrders, PipelineRun>> best;
   for (int way = 0; way < 8; ++way) {
     auto orders = ZeroBubbleSearch(stages, microbatches, times, room, {(way & 4) == 0, (way & 2) == 0, (way & 1) == 0}).orders();

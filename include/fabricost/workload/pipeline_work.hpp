@@ -81,7 +81,8 @@ class PipelineClock {
       : way_(schedule, stages, chunks),
         times_(times),
         microbatches_(microbatches),
-        ends_(2 * static_cast<std::size_t>(stages) * static_cast<std::size_t>(way_.chunks()) * static_cast<std::size_t>(microbatches), -1) {}
+        ends_(2 * static_cast<std::size_t>(stages) * static_cast<std::size_t>(way_.chunks()) * static_cast<std::size_t>(microbatches), -1) {
+  }
 
   [[nodiscard]] const PipelineWay& way() const { return way_; }
 
