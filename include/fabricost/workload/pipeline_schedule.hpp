@@ -1,6 +1,129 @@
 #pragma once
 /// \file pipeline_schedule.hpp
-/// placeholder of the branch that brings the schedules
+/// The pipeline schedules by name, where each puts the layers, and the times one stage takes. No machine is known here.
+///
+/// F, B, W: forward, gradient of the input, gradient of the weights of one microbatch in all layers of one stage (backward = B + W);
+/// C: one hand-over between neighbouring stages, one way.
+///
+///   gpipe         all forwards, then all backwards                            Huang 2019, arXiv 1811.06965
+///   one_f_one_b   1F1B, also called PipeDream-flush                           Narayanan 2021, arXiv 2104.04473
+///   interleaved   1F1B on v chunks of every stage, in a loop                  the same
+///   zb_h1, zb_h2  W apart from B, in the memory of 1F1B and of twice that     Qi 2023, arXiv 2401.10241
+///   zb_1p, zb_2p  the same two limits of memory, order searched for the times the same
+///   zb_v          two chunks laid out as a V, W apart                         the same
+///   v_half, v_min V with a half and a third of the memory of 1F1B             Qi 2024, arXiv 2405.15362
+///   dualpipe      microbatches from both ends, parameters twice               DeepSeek-AI 2024, arXiv 2412.19437
+///   dualpipe_v    dualpipe folded in its middle: a V of half as many devices  github.com/deepseek-ai/DualPipe
+
+#include <fabricost/collective.hpp>
+#include <fabricost/error.hpp>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace fabricost {
-enum class PipelineSchedule : unsigned char { none, gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_1p, zb_2p, zb_v, v_half, v_min, dualpipe, dualpipe_v };
+
+enum class PipelineSchedule : unsigned char {
+  none,
+  gpipe,
+  one_f_one_b,
+  interleaved,
+  zb_h1,
+  zb_h2,
+  zb_1p,
+  zb_2p,
+  zb_v,
+  v_half,
+  v_min,
+  dualpipe,
+  dualpipe_v
+};
+inline constexpr int pipeline_schedule_count = 13;
+inline constexpr std::array<std::string_view, pipeline_schedule_count> pipeline_schedule_names{
+    "none", "gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_1p", "zb_2p", "zb_v", "v_half", "v_min", "dualpipe", "dualpipe_v"};
+[[nodiscard]] constexpr std::string_view name(PipelineSchedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
+
+/// Names in any case, with dashes, underscores or blanks; also `one_f_one_b`, `1F1B-I`, `interleaved-1F1B`, `vpp`; nothing at all is
+/// `none`.
+[[nodiscard]] inline std::optional<PipelineSchedule> parse_pipeline_schedule(std::string_view text) {
+  const std::string t = detail::folded(text);
+  if (t.empty()) return PipelineSchedule::none;
+  if (t == "onefoneb" || t == "pipedreamflush") return PipelineSchedule::one_f_one_b;
+  if (t == "1f1bi" || t == "interleaved1f1b" || t == "1f1binterleaved" || t == "vpp") return PipelineSchedule::interleaved;
+  return detail::parse_enum<PipelineSchedule>(text, pipeline_schedule_names);
 }
+
+/// Where the chunks of a stage lie on the way of a microbatch.
+enum class PipelineLayout : unsigned char {
+  loop,       ///< chunk c of stage s is the (c p + s)-th: every chunk goes through all stages
+  v,          ///< chunk 0 goes down the stages, chunk 1 comes back: the last stage holds the middle
+  both_ways,  ///< every stage holds two full chunks: half of the microbatches go down, half come up
+};
+
+[[nodiscard]] constexpr PipelineLayout layout_of(PipelineSchedule s) {
+  switch (s) {
+    case PipelineSchedule::zb_v:
+    case PipelineSchedule::v_half:
+    case PipelineSchedule::v_min:
+    case PipelineSchedule::dualpipe_v: return PipelineLayout::v;
+    case PipelineSchedule::dualpipe: return PipelineLayout::both_ways;
+    default: return PipelineLayout::loop;
+  }
+}
+
+/// True when B and W are two pieces of work; otherwise the gradient travels on only after both.
+[[nodiscard]] constexpr bool splits_backward(PipelineSchedule s) { return s >= PipelineSchedule::zb_h1; }
+
+/// True when the microbatches are numbered from both ends.
+[[nodiscard]] constexpr bool runs_both_ways(PipelineSchedule s) {
+  return s == PipelineSchedule::dualpipe || s == PipelineSchedule::dualpipe_v;
+}
+
+/// Chunks of layers a stage holds: 2 in the V schedules and dualpipe, `asked` when interleaved, otherwise 1.
+[[nodiscard]] constexpr int chunks_of(PipelineSchedule s, int asked) {
+  return layout_of(s) != PipelineLayout::loop ? 2 : s == PipelineSchedule::interleaved ? asked : 1;
+}
+
+/// What one stage takes for one microbatch, in seconds.
+struct StageTimes {
+  double forward = 0, backward = 0, weight = 0;  ///< F, B, W of all layers of one stage, over all its chunks
+  double exchange = 0;                           ///< C, one hand-over, one way
+  double last_extra = 0;                         ///< what the last layers take more (the logits), F + B + W together, a third each
+  double overlapped = 0;                         ///< dualpipe: a forward and a full backward run as one; 0: their sum
+  /// Share of a microbatch's activations that stays until W; the rest goes with B. 32/34 of a layer with fused attention:
+  /// 34 s b h bytes, of which W needs all but 2 (Korthikanti 2022, Qi 2023 section 4.1); 32 / (34 + 5 a s / h) where scores are kept.
+  double held_for_weight = 32.0 / 34;
+
+  [[nodiscard]] constexpr double full_backward() const { return backward + weight; }
+  [[nodiscard]] constexpr double work() const { return forward + backward + weight; }
+};
+
+/// \throws RequestError for a schedule that cannot run so, naming the nearest that can, and for times that are none
+inline void check_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t) {
+  const auto refuse = [schedule](const std::string& why) { throw RequestError("schedule " + std::string(name(schedule)) + ": " + why); };
+  if (stages < 1) refuse(std::to_string(stages) + " stages; a pipeline has at least 1");
+  if (microbatches < 1) refuse(std::to_string(microbatches) + " microbatches; a step has at least 1");
+  if (schedule == PipelineSchedule::none && stages > 1)
+    refuse(std::to_string(stages) + " stages need a schedule, as in 1f1b; or write 1 stage");
+  if (chunks < 1) refuse(std::to_string(chunks) + " chunks; a stage has at least 1");
+  if (layout_of(schedule) != PipelineLayout::loop && chunks != 1 && chunks != 2)
+    refuse(std::to_string(chunks) + " chunks; this schedule has 2 per stage");
+  if (layout_of(schedule) == PipelineLayout::loop && schedule != PipelineSchedule::interleaved && chunks != 1)
+    refuse(std::to_string(chunks) + " chunks; only interleaved and the V schedules have more than 1");
+  if (schedule == PipelineSchedule::dualpipe) {
+    if (stages % 2 != 0) refuse(std::to_string(stages) + " stages; it needs an even number, as in " + std::to_string(stages + 1));
+    if (microbatches % 2 != 0) refuse(std::to_string(microbatches) + " microbatches; it needs an even number");
+  }
+  if (runs_both_ways(schedule) && microbatches < 2 * stages)
+    refuse(std::to_string(microbatches) + " microbatches; it needs at least twice the stages: " + std::to_string(2 * stages));
+  for (const double time : {t.forward, t.backward, t.weight, t.exchange, t.last_extra, t.overlapped})
+    if (!(time >= 0) || !std::isfinite(time)) refuse("a time is " + std::to_string(time) + " s; it must be 0 or more and finite");
+  if (!(t.work() > 0)) refuse("forward, backward and weight take no time at all; give at least one of them");
+  if (!(t.held_for_weight >= 0 && t.held_for_weight <= 1))
+    refuse("the share of activations held for the weight gradient is " + std::to_string(t.held_for_weight) + "; it must be from 0 to 1");
+}
+
+}  // namespace fabricost
