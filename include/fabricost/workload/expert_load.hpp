@@ -105,17 +105,21 @@ class Imbalance {
       values_[i] = fullest_over_mean(classes, tokens_per_unit * std::exp2(static_cast<double>(i) / 2), most);
   }
   /// \param tokens at least 1 (fewer count as 1); above 2^20 as 2^20
-  [[nodiscard]] double operator()(double tokens) const {
-    if (even_) return 1;
-    const double at = std::clamp(2 * std::log2(std::max(1.0, tokens)), 0.0, static_cast<double>(values_.size() - 1));
-    const auto i = std::min(static_cast<std::size_t>(at), values_.size() - 2);
-    return values_[i] + (at - static_cast<double>(i)) * (values_[i + 1] - values_[i]);
+  [[nodiscard]] double operator()(double tokens) const { return even_ ? 1 : at(position(tokens)); }
+  /// Where a number of tokens stands in every such table, so that several need one logarithm.
+  [[nodiscard]] static double position(double tokens) {
+    return std::clamp(2 * std::log2(std::max(1.0, tokens)), 0.0, static_cast<double>(points - 1));
+  }
+  [[nodiscard]] double at(double position) const {
+    const auto i = std::min(static_cast<std::size_t>(position), points - 2);
+    return values_[i] + (position - static_cast<double>(i)) * (values_[i + 1] - values_[i]);
   }
   [[nodiscard]] bool even() const { return even_; }
 
  private:
   bool even_ = true;
-  std::array<double, 41> values_{};
+  static constexpr std::size_t points = 41;
+  std::array<double, points> values_{};
 };
 
 /// Choices each of `sets` equal runs of experts gets from one token, and how they spread.
