@@ -95,6 +95,14 @@ struct ExpertTraffic {
   return {all * sent * (g - 1) / e, all * sent * (1 - g / e), all * sent, all * sent};
 }
 
+/// How many times as long an all_to_all takes beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC 2023, section
+/// 2). Fair sharing of the NICs says 1.3 send by send and 2 collective by collective (network/concurrent.hpp): 1 / median is a share to
+/// assume.
+struct SlowDown {
+  double median = 1, worst = 1;
+};
+inline constexpr SlowDown beside_all_reduce{1.83, 4.14};
+
 /// One layer's exchange over one group of ranks.
 struct ExpertExchange {
   Gate gate{};
