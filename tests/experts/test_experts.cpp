@@ -5,6 +5,7 @@
 #include "simulated_tokens.hpp"
 #include "support/systems.hpp"
 
+#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/workload/experts.hpp>
 
@@ -153,6 +154,63 @@ TEST_CASE("leaving the domain costs about what the rates say") {
   CHECK(domain_penalty(rack, exchange(deepseek, place_experts(64, 72), Copies::per_rank), 4096).ratio() == 1);
   CHECK(expert_exchange_seconds(rack, exchange(deepseek, place_experts(64, 72), Copies::per_rank), 4096) <
         expert_exchange_seconds(systems::blackwell_box(), exchange(deepseek, place_experts(64, 8), Copies::per_domain), 4096));
+}
+
+TEST_CASE("a penalty's terms are its arithmetic") {
+  const DomainPenalty p = domain_penalty(systems::hopper_box(), exchange(deepseek, {32, 8}, Copies::per_domain), 4096);
+  const auto terms = p.terms();
+  for (const ExchangeTerm& t : terms)
+    if (t.rate > 0) CHECK(t.bytes / t.rate == Approx(t.seconds).epsilon(1e-12));
+  CHECK(std::max(terms[0].seconds, terms[1].seconds) + terms[2].seconds == Approx(p.placed.seconds));
+  CHECK(p.seconds() == Approx(p.placed.seconds - terms[3].seconds));
+}
+
+TEST_CASE("one curve serves tokens of another width") {
+  const System box = systems::hopper_box();
+  ExpertExchange x = exchange(deepseek, {32, 8}, Copies::per_domain, {RoutingKind::uniform});
+  const ExpertCurve narrow{box, x};
+  x.bytes_per_token = 14336;
+  const ExpertCurve wide{box, x};
+  for (const double tokens : {1.0, 100.0, 4096.0}) CHECK(narrow(tokens, 14336.0 / 7392) == Approx(wide(tokens)).epsilon(1e-12));
+}
+
+TEST_CASE("a layer dispatches and combines once forward, once backward") {
+  CHECK(expert_exchanges(false) == 2);
+  CHECK(expert_exchanges(true) == 4);
+  CHECK(expert_exchanges(true, Recompute::full) == 6);
+}
+
+TEST_CASE("every shipped machine with a domain prices an exchange inside it, and across where it has NICs") {
+  int inside = 0, across = 0;
+  for (const SystemName& n : system_names()) {
+    const System s = load_system(n.name);
+    if (s.tier(TierRole::scale_up) == nullptr || s.domain < 2 || s.tier(TierRole::scale_up)->kind == TierKind::torus) continue;
+    INFO(s.name);
+    const int half = 1 << static_cast<int>(std::log2(s.domain));
+    const int ranks = std::min(64, half);
+    for (const Copies copies : {Copies::per_expert, Copies::per_rank, Copies::per_domain}) {
+      const ExpertCurve near{s, exchange(deepseek, {ranks, ranks}, copies)};
+      double last = 0;
+      for (const double tokens : {0.0, 1.0, 333.0, 1e5}) {
+        CHECK(std::isfinite(near(tokens)));
+        CHECK(near(tokens) >= last);
+        last = near(tokens);
+      }
+      ++inside;
+      if (s.tier(TierRole::nic) == nullptr) continue;
+      const ExpertCurve far{s, exchange(deepseek, {2 * ranks, ranks}, copies, {RoutingKind::uniform})};
+      CHECK(std::isfinite(far(1e5)));
+      CHECK(far(1e5) > 0);
+      // no faster than the bytes at the rate of the NICs a domain has, all its GPUs in use
+      const Tier& nic = *s.tier(TierRole::nic);
+      const double rate =
+          nic.aggregate().value() * s.nodes_per_domain() / nic.shared_by / std::max(1, copies == Copies::per_domain ? s.domain : ranks);
+      CHECK(far(1e5) >= 0.999 * far.terms(1e5).across_bytes / rate);
+      ++across;
+    }
+  }
+  CHECK(inside > 60);
+  CHECK(across > 60);
 }
 
 TEST_CASE("an exchange takes longer with more tokens, more skew, and less of the NICs") {

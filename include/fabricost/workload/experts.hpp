@@ -162,13 +162,14 @@ namespace detail {
 /// Seconds of one dispatch or combine for any number of tokens, compiled once; evaluating never allocates. A value of some 20 kB.
 class ExpertCurve {
  public:
-  /// Seconds for `tokens` tokens of every rank, at least 0.
-  [[nodiscard]] double operator()(double tokens) const {
+  /// Seconds for `tokens` tokens of every rank, at least 0 (then what starting costs).
+  /// \param scale bytes of a token over those compiled with: one curve serves a dispatch in fp8 and the combine in 16 bit
+  [[nodiscard]] double operator()(double tokens, double scale = 1) const {
     if (!inside_ && !across_) return 0;
-    const double position = even_ ? 0 : Imbalance::position(tokens);
-    const double inside_size = tokens * inside_size_ * (even_ ? 1 : inside_imbalance_.at(position));
+    const double position = even_ ? 0 : Imbalance::position(tokens), all = tokens * scale;
+    const double inside_size = all * inside_size_ * (even_ ? 1 : inside_imbalance_.at(position));
     if (!across_) return (*inside_)(inside_size);
-    const double out = (*across_)(tokens * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
+    const double out = (*across_)(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
     if (!inside_) return out;
     if (!streamed_) return (*inside_)(inside_size) + out;
     if (detail::no_more_than(inside_->line(inside_size), inside_size) <= out) return out + fill_;  // no need to know it
@@ -176,16 +177,17 @@ class ExpertCurve {
   }
 
   /// The same, taken apart.
-  [[nodiscard]] ExpertTime terms(double tokens) const {
+  [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const {
     ExpertTime t;
     t.inside_imbalance = inside_imbalance_(tokens);
     t.across_imbalance = across_imbalance_(tokens);
-    t.inside_bytes = tokens * inside_bytes_ * t.inside_imbalance;
-    t.across_bytes = tokens * across_bytes_ * t.across_imbalance;
-    if (inside_) t.inside = (*inside_)(tokens * inside_size_ * t.inside_imbalance);
-    if (across_) t.across = (*across_)(tokens * across_size_ * t.across_imbalance);
+    const double all = tokens * scale;
+    t.inside_bytes = all * inside_bytes_ * t.inside_imbalance;
+    t.across_bytes = all * across_bytes_ * t.across_imbalance;
+    if (inside_) t.inside = (*inside_)(all * inside_size_ * t.inside_imbalance);
+    if (across_) t.across = (*across_)(all * across_size_ * t.across_imbalance);
     t.fill = fill_;
-    t.seconds = (*this)(tokens);
+    t.seconds = (*this)(tokens, scale);
     return t;
   }
 
@@ -268,12 +270,26 @@ class ExpertCurve {
   return expert_exchange(machine, x, tokens).seconds;
 }
 
+/// One line of an answer's arithmetic: bytes / rate = seconds.
+struct ExchangeTerm {
+  std::string_view name;
+  double bytes = 0, rate = 0, seconds = 0;
+};
+
 /// What it costs that the experts of a layer do not fit into one scale-up domain.
 struct DomainPenalty {
   ExpertTime placed;    ///< where the ranks are
   ExpertTime together;  ///< the same ranks in one domain, imagined with the rate per GPU of the machine's own
   [[nodiscard]] double ratio() const { return together.seconds > 0 ? placed.seconds / together.seconds : 1; }
   [[nodiscard]] double seconds() const { return placed.seconds - together.seconds; }
+  /// Where the time goes: across domains, inside them, what streaming leaves, and all of it in one domain. Rates are bytes over seconds,
+  /// start included.
+  [[nodiscard]] std::array<ExchangeTerm, 4> terms() const {
+    return {{{"across domains", placed.across_bytes, placed.across_rate(), placed.across},
+             {"inside domains", placed.inside_bytes, placed.inside_rate(), placed.inside},
+             {"last hop", 0, 0, placed.fill},
+             {"in one domain", together.inside_bytes, together.inside_rate(), together.inside}}};
+  }
 };
 
 /// The exchange as placed against the same on a domain widened to hold all its ranks: same links, switches that are large enough. Copies
@@ -298,6 +314,12 @@ struct DomainPenalty {
   if (together.copies == Copies::per_domain) together.copies = Copies::per_rank;
   out.together = expert_exchange(wide, together, tokens);
   return out;
+}
+
+/// Dispatches and combines of one expert layer: 2 forward; in training 2 more backward (the combine's gradients go out, the dispatch's come
+/// back), and the forward's again where all of a layer is recomputed.
+[[nodiscard]] constexpr int expert_exchanges(bool training, Recompute recompute = Recompute::none) {
+  return training ? recompute == Recompute::full ? 6 : 4 : 2;
 }
 
 /// What one rank's experts compute in one layer and one direction (forward).
