@@ -103,14 +103,14 @@ Table all_reduce_per_layer(int batch) {
     double total_microseconds;
   };
   double largest_naive_share = 0;  // over NVLink
-  const auto add = [&](const char* label, std::string said, Figure said_total, const System& system, const Choice& choice,
+  const auto add = [&](std::string label, std::string said, Figure said_total, const System& system, const Choice& choice,
                        Verdict verdict) -> Row& {
     const AllReduce question{.bytes = Bytes::from_value(bytes), .ranks = 8};
     const Prediction p = predict(system, question, choice);
     const double naive = naive_time(system, question).value();
-    if (p.basis != Basis::datasheet && verdict != Verdict::added)
+    if (tier(system, TierRole::scale_up).kind != TierKind::host && verdict != Verdict::added)
       largest_naive_share = std::max(largest_naive_share, 100 * naive / p.seconds);
-    return out.rows.emplace_back(Row{.label = label,
+    return out.rows.emplace_back(Row{.label = std::move(label),
                                      .said = std::move(said),
                                      .beside = {{.value = naive * 1e6, .unit = "us"},
                                                 {.value = latency_share(p), .unit = "%", .decimals = 0},
@@ -130,6 +130,11 @@ Table all_reduce_per_layer(int batch) {
     Row& row = add(l.label, fmt::format("{} us at {} GB/s", batch == 1 ? fmt::format("{}", said) : text(said), text(l.both_ways)),
                    {.value = said_total, .unit = "us"}, machine(l.system), {}, Verdict::corrected);
     row.verdict = judge(said, said, row.ours.value);
+    if (std::string_view{l.system}.starts_with("pcie")) {
+      Row& direct = add(fmt::format("{}, peer to peer", l.label), row.said, {.value = said_total, .unit = "us"}, peer_to_peer(l.system), {},
+                        Verdict::corrected);
+      direct.verdict = judge(said, said, direct.ours.value);
+    }
   }
   if (batch == 1) {
     add("NVLink 4, H100, an inference engine's kernel", "-", {}, machine("dgx-h100"), {.algorithm = Algorithm::one_shot}, Verdict::added);
@@ -138,17 +143,17 @@ Table all_reduce_per_layer(int batch) {
         "GPUs does not take the 1-2 us that text 001 then allows for any generation; the one-shot "
         "kernels of inference engines, in which every GPU reads its peers' memory, come closer (the last row, priced from its schedule "
         "alone: `fabricost predict --algorithm one_shot`).\n\n"
-        "The PCIe rows are *datasheet*: no such machine was measured. Their constants come from eight L40S spread over two sockets, whose "
-        "traffic passes through host memory. A board with PCIe switches and "
-        "peer-to-peer copies can be many times faster, beyond even the interval given; the naive column is its bound. Over PCIe the board "
-        "decides, not the link: measure it.",
+        "No machine of the PCIe rows was measured. Their constants come from eight L40S spread over two sockets, whose "
+        "traffic passes through host memory. Where GPUs write into each other's memory instead (*peer to peer*) large messages are many "
+        "times "
+        "faster; those rows rest on published rates of such boards. Over PCIe the board decides, not the link: measure it.",
         text(largest_naive_share, 1));
   } else {
     out.remark =
         batch == 256
             ? "Text 001 says bandwidth dominates at batch 256. Over PCIe it does; over NVLink 4 and 5 latency is still the larger part. "
             : "";
-    out.remark += "The PCIe rows are *datasheet* and for a board that goes through host memory: see batch 1.";
+    out.remark += "PCIe rows without *peer to peer* are for a board that goes through host memory: see batch 1.";
   }
   return out;
 }
@@ -169,9 +174,10 @@ Table gradient_sync() {
     double low, high;
   };
   for (const Line& l : {Line{"PCIe 5", "pcie5-8gpu", "2.2 s; 5.6 s", 2.2, 5.6},
+                        {"PCIe 5, peer to peer", "pcie5-8gpu", "2.2 s; 5.6 s", 2.2, 5.6},
                         {"NVLink 4", "dgx-h100", "0.31 s; 0.08 s", 0.08, 0.31},
                         {"NVLink 5", "dgx-b200", "0.16 s", 0.16, 0.16}}) {
-    const System& system = machine(l.system);
+    const System& system = std::string_view{l.label}.ends_with("peer to peer") ? peer_to_peer(l.system) : machine(l.system);
     const AllReduce question{.bytes = Bytes::from_value(buffer), .ranks = 8, .dtype = DataType::single};
     const Prediction p = predict(system, question);
     const double rate = gigabytes_per_second(system, TierRole::scale_up);
@@ -207,7 +213,7 @@ Table gradient_sync() {
       "NVLS adds inside the switches and sends fewer bytes than a ring, which is why NVLink 4 comes out below its naive time. The \"70x "
       "difference\" (003) between its 0.08 and 5.6 s divides HBM's rate by InfiniBand's.";
   out.remark += fmt::format(
-      " One way, NVLink 4 is {} times PCIe 5. The PCIe row is *datasheet* and rests on a board that goes through host memory; see the "
+      " One way, NVLink 4 is {} times PCIe 5. The first PCIe row is for a board that goes through host memory; see the "
       "remark under batch 1.",
       text(gigabytes_per_second(h, TierRole::scale_up) / gigabytes_per_second(machine("pcie5-8gpu"), TierRole::scale_up)));
   return out;

@@ -41,6 +41,11 @@ const System& machine(std::string_view name) {
   static std::map<std::string, System, std::less<>> known;
   return remembered(known, name, [](std::string_view n) { return load_system(n); });
 }
+const System& peer_to_peer(std::string_view name) {
+  static std::map<std::string, System, std::less<>> known;
+  return remembered(known, name,
+                    [](std::string_view n) { return load_system(n, std::vector<std::string>{"tiers.pcie.peer_to_peer=true"}); });
+}
 const Gpu& gpu(std::string_view name) {
   static std::map<std::string, Gpu, std::less<>> known;
   return remembered(known, name, [](std::string_view n) { return load_gpu(n); });
@@ -102,19 +107,42 @@ Figure time_figure(const Prediction& prediction, double unit, std::string unit_n
 
 // Grattafiori et al., The Llama 3 Herd of Models, 2024, table 3. One layer of the 70B: q and o 2 x 8192^2, k and v 2 x 8192 x 1024,
 // MLP 3 x 8192 x 28672.
+namespace {
+fabricost::Model llama(const char* name, int layers, int hidden, int heads, int ffn) {
+  fabricost::Model m;
+  m.name = name;
+  m.layers = layers;
+  m.hidden = hidden;
+  m.heads = heads;
+  m.kv_heads = 8;
+  m.head_dim = 128;
+  m.vocab = 128256;
+  m.ffn = ffn;
+  check(m);
+  return m;
+}
+Model rounded(const fabricost::Model& shape, double parameters) {
+  const ParameterCount one = parameters_of(shape);
+  return {.shape = shape,
+          .parameters = parameters,
+          .layers = shape.layers,
+          .hidden = shape.hidden,
+          .kv_heads = shape.kv_heads,
+          .head_size = shape.head_dim,
+          .layer_parameters = one.attention + one.dense_ffn};
+}
+}  // namespace
 const Model& llama_70b() {
-  static const Model model{.parameters = 70e9,
-                           .layers = 80,
-                           .hidden = 8192,
-                           .kv_heads = 8,
-                           .head_size = 128,
-                           .layer_parameters = 2.0 * 8192 * 8192 + 2.0 * 8192 * 1024 + 3.0 * 8192 * 28672};
+  static const Model model = rounded(llama("llama3-70b", 80, 8192, 64, 28672), 70e9);
   return model;
 }
 const Model& llama_405b() {
-  static const Model model{.parameters = 405e9, .layers = 126, .hidden = 16384, .kv_heads = 8, .head_size = 128};
+  static const Model model = rounded(llama("llama3-405b", 126, 16384, 128, 53248), 405e9);
   return model;
 }
-double activation_bytes(const Model& model, double tokens) { return tokens * model.hidden * half_precision; }
+TensorQuestion tensor_question(double tokens, int ranks, bool sequence_parallel) {
+  return {.ranks = ranks, .tokens = tokens, .bytes_per_number = half_precision, .sequence_parallel = sequence_parallel};
+}
+double activation_bytes(const Model& model, double tokens) { return tensor_message_bytes(model.shape, tensor_question(tokens, 1)); }
 
 }  // namespace seed_tables

@@ -7,6 +7,7 @@
 
 #include <fabricost/fabricost.hpp>
 #include <fabricost/io/load.hpp>
+#include <fabricost/workload/tensor_parallel.hpp>
 
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ namespace seed_tables {
 
 /// A system or cluster of data/, loaded once.
 [[nodiscard]] const fabricost::System& machine(std::string_view name);
+/// The same with GPUs that write into each other's memory over PCIe rather than stage in the host's.
+[[nodiscard]] const fabricost::System& peer_to_peer(std::string_view name);
 [[nodiscard]] const fabricost::Gpu& gpu(std::string_view name);
 [[nodiscard]] const fabricost::Link& link(std::string_view name);
 
@@ -42,8 +45,9 @@ namespace seed_tables {
 /// The time as a figure with its interval.
 [[nodiscard]] Figure time_figure(const fabricost::Prediction& prediction, double unit, std::string unit_name);
 
-/// Published shapes of models; `fabricost plan` will read them from data/models.
+/// Published shapes of models, with the round numbers of parameters the texts calculate with.
 struct Model {
+  fabricost::Model shape;
   double parameters = 0;
   int layers = 0, hidden = 0;
   int kv_heads = 0, head_size = 0;
@@ -52,6 +56,8 @@ struct Model {
 [[nodiscard]] const Model& llama_70b();
 [[nodiscard]] const Model& llama_405b();
 inline constexpr double half_precision = 2;  ///< bytes of an FP16 or BF16 number
+/// What `tokens` tokens ask of tensor parallelism over `ranks` GPUs, in 16 bit.
+[[nodiscard]] fabricost::TensorQuestion tensor_question(double tokens, int ranks, bool sequence_parallel = false);
 /// Bytes of the activations of `tokens` tokens: what tensor parallelism all-reduces twice a layer.
 [[nodiscard]] double activation_bytes(const Model& model, double tokens);
 

@@ -92,7 +92,12 @@ struct Table {
 
 // tensor_parallel.cpp: its share of a step
 [[nodiscard]] Table decode_overhead();
+[[nodiscard]] Table decode_overhead_by_link(int batch);
 [[nodiscard]] Table training_overhead();
+
+// tensor_messages.cpp: what it sends, and the step of a large model
+[[nodiscard]] Table tensor_messages();
+[[nodiscard]] Table large_model_step();
 
 // point_to_point.cpp: two ends
 [[nodiscard]] Table pair_rates();
