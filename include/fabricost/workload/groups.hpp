@@ -7,9 +7,12 @@
 /// places each group has there. Curves are compiled once per (collective, places, domains) and kept.
 
 #include <fabricost/predict/curve.hpp>
+#include <fabricost/workload/experts.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 
 namespace fabricost {
@@ -47,7 +50,9 @@ class GroupCosts {
     if (!at) {
       const Operation op{.collective = collective, .ranks = place.ranks(), .path = path};
       const Levels levels = place.domains > 1 ? Levels{place.local, place.domains} : Levels{place.local};
-      at = std::make_unique<Curve>(detail::compile_on(fabric_on(system_, op, levels), system_, op, choice_));
+      Fabric fabric = fabric_on(system_, op, levels);
+      if (place.domains > 1) fabric.outer_rate = std::min(fabric.outer_rate, domain_rate() * place.local / system_.domain);
+      at = std::make_unique<Curve>(detail::compile_on(fabric, system_, op, choice_));
     }
     last_key_ = key;
     last_ = at.get();
@@ -59,18 +64,50 @@ class GroupCosts {
     return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
   }
 
+  /// The exchange of tokens between `ranks` expert ranks, each spread over `stride` GPUs. \throws as ExpertCurve
+  [[nodiscard]] const ExpertCurve& experts(const Gate& gate, int ranks, int stride, Copies copies, double bytes_per_token,
+                                           const Routing& routing) {
+    const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, stride, static_cast<int>(copies), bytes_per_token};
+    if (key == last_expert_key_) return *last_expert_;
+    std::unique_ptr<ExpertCurve>& at = experts_[key];
+    if (!at)
+      at = std::make_unique<ExpertCurve>(system_, ExpertExchange{.gate = gate,
+                                                                 .routing = routing,
+                                                                 .placement = place_experts(ranks, system_.domain, stride),
+                                                                 .copies = copies,
+                                                                 .bytes_per_token = bytes_per_token});
+    last_expert_key_ = key;
+    last_expert_ = at.get();
+    return *at;
+  }
+
   /// One message to a rank `stride` GPUs away: over the domain where both are in it, else from NIC to NIC.
   [[nodiscard]] double send(bool across, double bytes) {
-    if (across) return curve(Collective::send_recv, {1, 2}, Path::nic)(bytes);
+    if (across) {
+      const Curve& pair = curve(Collective::send_recv, {1, 2}, Path::nic);
+      const double crowd = std::max(1.0, pair.fabric().outer_rate * system_.domain / domain_rate());  // GPUs of one NIC
+      return pair(bytes * crowd);
+    }
     return curve(Collective::send_recv, {2, 1})(bytes);
   }
 
  private:
+  using ExpertKey = std::tuple<int, int, int, int, int, int, int, double>;
+
+  /// Bytes per second all NICs of a domain send: all groups of a kind use them at once.
+  [[nodiscard]] double domain_rate() const {
+    const Tier* nic = system_.tier(TierRole::nic);
+    return nic == nullptr ? 0 : nic->endpoints * system_.nodes_per_domain() * nic->bandwidth.value.value() / nic->shared_by;
+  }
+
   const System& system_;
   Choice choice_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Curve>> curves_;
   std::uint64_t last_key_ = ~std::uint64_t{0};
   const Curve* last_ = nullptr;
+  std::map<ExpertKey, std::unique_ptr<ExpertCurve>> experts_;
+  ExpertKey last_expert_key_{};
+  const ExpertCurve* last_expert_ = nullptr;
 };
 
 }  // namespace fabricost

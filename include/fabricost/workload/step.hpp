@@ -1,21 +1,20 @@
 #pragma once
 /// \file step.hpp
-/// Time of one training step of a layout: layers, pipeline, gradient exchange, optimizer, each with what of it is exposed.
+/// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of gradients and weights, the optimizer.
 ///
-///   layer     forward = norm_4(kernels, floor) + exposed tensor + expert exchange; backward twice the kernels, with attention's own ratio
-///   stage     (l / p) layers; the last also the output matrix and its loss
-///   pipeline  1F1B  (m-1) max(stage) + p stage + head + [2 (p-1)(m+p)/p - 2] C
-///             interleaved  m max(stage) + (p-1)/v stage + hand-over;  C one hand-over of b s h / c activations
-///   data      reduce-scatter of gradients + all-gather of weights (one all-reduce without sharding), or per microbatch (FSDP)
-///   optimizer 30 bytes per parameter a rank owns
+///   stage      layers of the fullest stage (stages.hpp), forward, input gradient, weight gradient (layer.hpp); the last one has the output
+///              matrix and its loss besides, which counts where it makes that stage the slowest
+///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
+///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding) over dp x cp ranks, experts over
+///              their own; what the stack hides fits behind one microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
+///              z = 2 all-gathers + reduce-scatter
+///   optimizer  30 bytes per parameter a rank owns; adding up gradients per microbatch and local parameter
 ///
-/// Form: measurements of 30 groups of published runs (docs/training-accuracy.md); T = b s / c tokens of a microbatch on a rank.
+/// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
 
-#include <fabricost/workload/compute.hpp>
-#include <fabricost/workload/groups.hpp>
-#include <fabricost/workload/layout.hpp>
-#include <fabricost/workload/model.hpp>
-#include <fabricost/workload/stack.hpp>
+#include <fabricost/workload/layer.hpp>
+#include <fabricost/workload/pipeline.hpp>
+#include <fabricost/workload/stage_parameters.hpp>
 
 namespace fabricost {
 
@@ -28,7 +27,7 @@ struct StepTime {
   double context = 0;
   double expert = 0;
   double pipeline = 0;   ///< exposed hand-over between stages
-  double bubble = 0;     ///< stages waiting for the pipeline to fill and drain
+  double bubble = 0;     ///< stages waiting for the pipeline to fill and drain, and for the slowest of them
   double data = 0;       ///< exposed exchange of gradients and weights
   double optimizer = 0;  ///< and the adding up of gradients
   double stack = 0;      ///< what the stack's own factor adds
@@ -36,15 +35,29 @@ struct StepTime {
   [[nodiscard]] double exposed() const { return tensor + context + expert + pipeline + data; }
 };
 
-namespace detail {
-
-/// One layer of one microbatch, seconds.
-struct LayerTime {
-  double forward = 0, backward = 0;  ///< kernels
-  double core = 0;                   ///< attention's own part of `forward`
-  double floor = 0;                  ///< of one forward
-  double tensor_forward = 0, tensor_backward = 0, context = 0, expert = 0;  ///< exchange, exposed
+/// What of a step does not depend on how layers, microbatches and data are spread: shared by all layouts with the same tensor, context and
+/// expert ranks, microbatch, sequence, recomputation and precision.
+struct LayerTimes {
+  LayerTime dense, mixed;
+  double head = 0;
+  ParameterCount parameters;
 };
+
+/// \throws RequestError when the machine cannot join the ranks of a group
+[[nodiscard]] inline LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {
+  Processor left = gpu;
+  left.peak16 *= stack.compute_share;
+  left.peak8 *= stack.compute_share;
+  left.peak4 *= stack.compute_share;
+  LayerTimes out;
+  if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, false);
+  if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, true);
+  out.head = head_time(model, layout, stack, left);
+  out.parameters = parameters_of(model);
+  return out;
+}
+
+namespace detail {
 
 struct StepModel {
   const Model& m;
@@ -52,222 +65,119 @@ struct StepModel {
   const Stack& stack;
   const Processor& gpu;
   GroupCosts& costs;
+  const LayerTimes& layers;
 
-  [[nodiscard]] bool full_shard() const { return l.zero == 3; }
-  [[nodiscard]] Placement tensor_place() const { return place(l.tp, 1, costs.system().domain); }
-
-  /// Bytes of 16-bit traffic of element-wise kernels beside the feed-forward block.
-  [[nodiscard]] double stream(double bytes) const {
-    const ComputeConstants& c = gpu.constants;
-    return (stack.old_kernels ? c.elementwise * c.elementwise_old : c.elementwise) * stream_seconds(gpu, bytes);
+  [[nodiscard]] int domain() const { return costs.system().domain; }
+  /// GPipe, 1F1B and interleaved by the number of chunks where the layout leaves it open.
+  [[nodiscard]] PipelineSchedule schedule() const {
+    if (l.pp == 1) return PipelineSchedule::none;
+    const bool plain = l.schedule == PipelineSchedule::none || l.schedule == PipelineSchedule::one_f_one_b;
+    return plain && l.vp > 1 ? PipelineSchedule::interleaved : plain ? PipelineSchedule::one_f_one_b : l.schedule;
   }
 
-  [[nodiscard]] LayerTime layer(bool experts) const {
-    const ComputeConstants& c = gpu.constants;
-    const double t = l.tp, T = l.tokens(), h = m.hidden;
-    const double rows = l.sequence_parallel ? T / t : T;
-    const double query = m.query_width() / t, value = m.value_width() / t;
-    const double keys = m.latent() ? query + value : 2.0 * m.kv_heads * m.head_dim / std::min<double>(t, m.kv_heads);
+  [[nodiscard]] LayerTime content(const StageContent& at) const {
     LayerTime out;
-    double products = 0;
-    if (m.latent()) {
-      products += product_seconds(gpu, l.precision, T, m.q_rank + m.kv_rank + m.rope_dim, h);
-      if (m.q_rank > 0) products += product_seconds(gpu, l.precision, T, query, m.q_rank);
-      products += product_seconds(gpu, l.precision, T, double(m.heads) * (m.nope_dim + m.value_dim) / t, m.kv_rank);
-    } else {
-      products += product_seconds(gpu, l.precision, T, query + keys, h);
-    }
-    products += product_seconds(gpu, l.precision, T, h, value);
-    double traffic = 2 * (12 * rows * h + 2 * T * (query + keys));
-    const double mats = m.ffn_matrices();
-    if (!experts) {
-      products += product_seconds(gpu, l.precision, T, (mats - 1) * m.ffn / t, h);
-      products += product_seconds(gpu, l.precision, T, h, m.ffn / t);
-      traffic += 2 * 2 * T * mats * m.ffn / t;
-    } else {
-      const double routed = T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, width = double(m.expert_ffn) / l.expert_tp;
-      products += product_seconds(gpu, l.precision, routed * l.expert_tp, (mats - 1) * width, h, local);
-      products += product_seconds(gpu, l.precision, routed * l.expert_tp, h, width, local);
-      traffic += 2 * (2 * routed * mats * m.expert_ffn + 5 * routed * h);
-      if (m.shared_experts > 0) {
-        const double shared = double(m.shared_experts) * m.shared_ffn / t;
-        products += product_seconds(gpu, l.precision, T, (mats - 1) * shared, h) + product_seconds(gpu, l.precision, T, h, shared);
-        traffic += 2 * 2 * T * mats * shared;
+    if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
+    if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
+    return out;
+  }
+
+  [[nodiscard]] RankParameters parameters(const StageContent& at) const {
+    return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
+  }
+
+  /// Reduce-scatter and all-gather, or one all-reduce, of `count` parameters.
+  [[nodiscard]] double gradients(const Placement& at, double count) const {
+    const double bytes = stack.gradient_bytes * count;
+    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at, bytes);
+    return costs.seconds(Collective::reduce_scatter, at, bytes) + costs.seconds(Collective::all_gather, at, 2 * count);
+  }
+
+  /// `copies` of a chain of stages work at once when microbatches come from both ends; each holds both ends' parameters.
+  [[nodiscard]] StepTime run() const {
+    const double micro = l.microbatches();
+    const int replicas = l.dp * l.cp;
+    const Placement data = place(replicas, l.tp, domain());
+    // the fullest stage: the first, one in the middle, or the last
+    const LayerSplit split = split_layers(m, l);
+    StageContent fullest = stage_content(split, m, l, 0);
+    LayerTime stage = content(fullest);
+    RankParameters local = parameters(fullest);
+    StageContent last = fullest;
+    if (l.pp > 1) {
+      const StageContent middle = stage_content(split, m, l, l.pp / 2);
+      last = stage_content(split, m, l, l.pp - 1);
+      for (const StageContent& other : {middle, last}) {
+        const LayerTime t = content(other);
+        if (t.sum() > stage.sum()) stage = t, fullest = other;
+        if (const RankParameters p = parameters(other); p.shared() + p.experts > local.shared() + local.experts) local = p;
       }
     }
-    const double element = stream(traffic);
-    const double seen = m.window > 0 && m.window < l.sequence ? 2.0 * m.window : l.sequence;
-    out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
-                                 (m.query_width() + m.value_width()) / m.heads);
-    out.forward = products + out.core + element;
-    out.backward = 2 * (products + element) + attention_backward(gpu, stack.attention) * out.core;
-    out.floor = c.layer_floor * (1 + c.floor_tensor * std::log2(t)) * (stack.old_kernels ? c.floor_old : 1);
-    if (experts) out.floor *= c.floor_mixture + c.floor_expert * m.experts / l.ep;
-    tensor(out, T * h * 2);
-    if (l.cp > 1) {
-      const double bytes = 2 * T * keys * l.cp;
-      const Placement ring = place(l.cp, l.tp, costs.system().domain);
-      const double gathered = costs.seconds(Collective::all_gather, ring, bytes);
-      out.context = 3 * (l.context == ContextParallel::ring ? stack.context_exposed : 1) * gathered;
-      if (l.context == ContextParallel::ulysses)
-        out.context = 2 * (costs.seconds(Collective::all_to_all, ring, 2 * T * (query + keys)) +
-                           costs.seconds(Collective::all_to_all, ring, 2 * T * value));
-    }
-    if (experts && l.ep > 1) {
-      out.expert = 4 * stack.expert_exposed * exchange(T / t, h * 2);
-    }
-    return out;
-  }
-
-  /// One dispatch or combine of `rows` tokens of `width` bytes per rank.
-  [[nodiscard]] double exchange(double rows, double width) const {
-    const Placement at = place(l.ep, l.expert_tp, costs.system().domain);
-    if (!stack.deduplicated) return costs.seconds(Collective::all_to_all, at, rows * m.top_k * width);
-    const auto distinct = [&](double groups) { return groups * (1 - std::pow(1 - 1 / groups, m.top_k)); };
-    const double over = at.domains > 1 ? costs.seconds(Collective::all_to_all, {1, at.domains}, rows * distinct(at.domains) * width) : 0;
-    const double inside = costs.seconds(Collective::all_to_all, {at.local, 1}, rows * distinct(l.ep) * width);
-    return std::max(over, inside);
-  }
-
-  void tensor(LayerTime& out, double bytes) const {
-    if (l.tp < 2) return;
-    const Placement at = tensor_place();
-    if (l.sequence_parallel) {
-      const double gather = costs.seconds(Collective::all_gather, at, bytes), scatter = costs.seconds(Collective::reduce_scatter, at, bytes);
-      out.tensor_forward = stack.tensor_exposed * 2 * (gather + scatter);
-      out.tensor_backward = stack.tensor_exposed * (2 * (gather + scatter) + 2 * gather);
-    } else {
-      out.tensor_forward = out.tensor_backward = stack.tensor_exposed * 2 * costs.seconds(Collective::all_reduce, at, bytes);
-    }
-  }
-
-  /// Forward + backward of a layer with what is recomputed: {kernels, added by floors, tensor, context, expert}.
-  struct Whole {
-    double kernels = 0, floor = 0, tensor = 0, context = 0, expert = 0;
-    [[nodiscard]] double sum() const { return kernels + floor + tensor + context + expert; }
-    void add(const Whole& o, double n) {
-      kernels += n * o.kernels;
-      floor += n * o.floor;
-      tensor += n * o.tensor;
-      context += n * o.context;
-      expert += n * o.expert;
-    }
-  };
-  [[nodiscard]] Whole whole(bool experts) const {
-    const LayerTime one = layer(experts);
-    const double q = gpu.constants.floor_overlap;
-    Whole out;
-    const double backward_kernels = one.backward + (l.recompute == Recompute::selective ? one.core : 0);
-    double forward = joined(one.forward, one.floor, q), backward = joined(backward_kernels, 2 * one.floor, q);
-    out.kernels = one.forward + backward_kernels;
-    out.tensor = one.tensor_forward + one.tensor_backward;
-    out.context = one.context;
-    out.expert = one.expert;
-    if (l.recompute == Recompute::full) {
-      const double again = l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
-      out.kernels += again * one.forward;
-      forward *= 1 + again;
-      out.tensor += again * one.tensor_forward;
-      out.context += again * one.context / 3;
-      out.expert += again * one.expert / 2;
-    }
-    out.floor = forward + backward - out.kernels;
-    return out;
-  }
-
-  /// The output matrix with its loss, forward and backward.
-  [[nodiscard]] double head() const {
-    const ComputeConstants& c = gpu.constants;
-    const double T = l.tokens(), vocab = std::ceil(m.vocab / (128.0 * l.tp)) * 128;
-    const Precision p = l.precision == Precision::fp8 || l.precision == Precision::fp4 ? Precision::bf16 : l.precision;
-    return 3 * product_seconds(gpu, p, T, vocab, m.hidden) +
-           stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
-  }
-
-  [[nodiscard]] StepTime run() const {
-    const ComputeConstants& c = gpu.constants;
-    const double p = l.pp, v = l.vp, micro = l.microbatches();
-    const double mixed = m.expert_layers() / p, dense = m.dense_layers() / p;
-    Whole stage;
-    if (dense > 0) stage.add(whole(false), dense);
-    if (mixed > 0) stage.add(whole(true), mixed);
-    const ParameterCount n = parameters_of(m);
-    const double layers_here = (m.layers * (n.attention + n.norms) + m.dense_layers() * n.dense_ffn + m.expert_layers() * (n.shared + n.router)) /
-                               (p * l.tp);
-    const double experts_here = m.expert_layers() / p * n.expert * m.experts / (l.ep * l.expert_tp);
-    const double tables = (p > 1 ? n.head > 0 ? n.head : n.embedding : n.head + n.embedding) / l.tp;
-    const double local = layers_here + tables, all_local = local + experts_here;
-    const double accumulate = stack.accumulation_bytes * all_local / gpu.memory_rate;
-    const double body = stage.sum() + accumulate, last = head();
+    const double accumulate = stack.accumulation_bytes * (local.shared() + local.experts) / gpu.memory_rate;
+    const double body = stage.sum() + accumulate;
+    const double tail = content(last).sum() + accumulate + layers.head;  // of the last stage
 
     StepTime out;
-    // data: full sharding is paid per microbatch and joins the work of the stage
-    const int replicas = l.dp * l.cp;
-    const Placement data = place(replicas, l.tp, costs.system().domain);
-    double per_microbatch = 0;
-    if (replicas > 1 && full_shard()) {
-      const double z = 2 * costs.seconds(Collective::all_gather, data, 2 * all_local) +
-                       costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * all_local);
-      const double work = body + last;
-      per_microbatch = joined(work, z, 4) - work + stack.shard_exposed * z;
-    } else if (replicas > 1) {
-      const bool sharded = l.zero > 0;
-      const double bytes = stack.gradient_bytes * local;
-      double z = sharded ? costs.seconds(Collective::reduce_scatter, data, bytes) + costs.seconds(Collective::all_gather, data, 2 * local)
-                         : costs.seconds(Collective::all_reduce, data, bytes);
-      out.data = stack.data_exposed * z;
-    }
-    if (experts_here > 0 && !full_shard()) {
-      const int copies = static_cast<int>(static_cast<long long>(l.tp) * replicas / (l.ep * l.expert_tp));
-      if (copies > 1) {
-        const Placement at = place(copies, l.ep * l.expert_tp, costs.system().domain);
-        const double bytes = stack.gradient_bytes * experts_here;
-        out.data += stack.data_exposed * (l.zero > 0 ? costs.seconds(Collective::reduce_scatter, at, bytes) +
-                                                           costs.seconds(Collective::all_gather, at, 2 * experts_here)
-                                                     : costs.seconds(Collective::all_reduce, at, bytes));
-      }
-    }
-    out.data += per_microbatch * micro;
-
-    // pipeline
-    const double hand_over_bytes = 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1);
-    const bool across = static_cast<long long>(l.gpus()) > costs.system().domain;
-    const double C = l.pp > 1 ? costs.send(across, hand_over_bytes) : 0;
-    if (l.pp > 1) {
-      if (v > 1) {
-        out.bubble = (p - 1) / v * body;
-        out.pipeline = (2 * p * v - 2 - p) * C;
-      } else {
-        out.bubble = (p - 1) * body;
-        out.pipeline = (2 * (p - 1) * (micro + p) / p - 2) * C;
-      }
-    }
-    const double work = micro * (body + last);
-    out.compute = micro * (stage.kernels + last);
+    out.compute = micro * stage.kernels;
     out.floor = micro * stage.floor;
     out.tensor = micro * stage.tensor;
     out.context = micro * stage.context;
     out.expert = micro * stage.expert;
-    const double owned = l.zero > 0 || full_shard() ? local / replicas : local;
-    const double owned_experts = l.zero > 0 || full_shard() ? experts_here * l.ep * l.expert_tp / (double(l.tp) * replicas) : experts_here;
-    out.optimizer = micro * accumulate + c.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
-    out.seconds = work + out.bubble + out.pipeline + out.data + out.optimizer - micro * accumulate;
+    double work = micro * body;
+    if (l.pp == 1) {
+      out.compute += micro * layers.head;
+      work += micro * layers.head;
+    } else {
+      const bool across = static_cast<long long>(l.gpus()) > domain();
+      StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
+      times.last_extra = std::max(0.0, tail - body);
+      const int chunks = schedule() == PipelineSchedule::interleaved ? l.vp : 1;
+      const double waiting = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
+      times.exchange = costs.send(across, 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
+      const double with = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
+      out.bubble = std::max(0.0, waiting);
+      out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
+    }
+    exchange_data(out, data, local, body + (l.pp == 1 ? layers.head : 0), micro);
+    const bool owned_in_part = l.zero > 0;
+    const double owned = owned_in_part ? local.shared() / replicas : local.shared();
+    const double expert_copies = static_cast<double>(l.tp) * replicas / (static_cast<double>(l.ep) * l.expert_tp);
+    const double owned_experts = owned_in_part ? local.experts / std::max(1.0, expert_copies) : local.experts;
+    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
+    out.optimizer = micro * accumulate + update;
+    out.seconds = work + out.bubble + out.pipeline + out.data + update;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;
     return out;
+  }
+
+  void exchange_data(StepTime& out, const Placement& data, const RankParameters& local, double work, double micro) const {
+    double z = 0;
+    if (data.ranks() > 1 && l.zero == 3) {
+      z = 2 * costs.seconds(Collective::all_gather, data, 2 * (local.shared() + local.experts)) +
+          costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * (local.shared() + local.experts));
+      out.data = micro * (joined(work, z, 4) - work + stack.shard_exposed * z);
+      return;
+    }
+    if (data.ranks() > 1) z = gradients(data, local.shared());
+    const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / (static_cast<long long>(l.ep) * l.expert_tp);
+    if (local.experts > 0 && copies > 1) z += gradients(place(static_cast<int>(copies), l.ep * l.expert_tp, domain()), local.experts);
+    out.data = stack.data_exposed * z + std::max(0.0, (1 - stack.data_exposed) * z - work);
   }
 };
 
 }  // namespace detail
 
-/// Time of one step. The layout must be possible on the machine and for the model (check it first).
+/// Time of one step from layers that are known already. The layout must be possible (check it first).
+[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
+                                        const LayerTimes& layers) {
+  return detail::StepModel{model, layout, stack, gpu, costs, layers}.run();
+}
+
+/// Time of one step. The layout must be possible on the machine and for the model. \throws RequestError when the machine cannot join the
+/// ranks of a group
 [[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {
-  if (stack.compute_share >= 1) return detail::StepModel{model, layout, stack, gpu, costs}.run();
-  Processor left = gpu;
-  left.peak16 *= stack.compute_share;
-  left.peak8 *= stack.compute_share;
-  left.peak4 *= stack.compute_share;
-  return detail::StepModel{model, layout, stack, left, costs}.run();
+  return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs));
 }
 
 }  // namespace fabricost
