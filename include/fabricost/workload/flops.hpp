@@ -98,7 +98,7 @@ namespace detail {
     case FlopConvention::dgx_cloud: {
       if (m.latent() || m.hybrid()) refuse(m.latent() ? "latent attention" : "mixing layers");
       const double attention = 12 * l * s * h * h * (1 + double(m.kv_heads) / m.heads + part * s / h);
-      const double shared = m.shared_experts * m.shared_ffn;
+      const double shared = double(m.shared_experts) * m.shared_ffn;
       const double widths = m.dense_layers() * double(m.ffn) + m.expert_layers() * (m.top_k * double(m.expert_ffn) + shared);
       return attention + 6 * m.ffn_matrices() * s * h * widths + 6 * s * h * vocab;
     }
