@@ -125,6 +125,7 @@ namespace detail {
                        " ranks or nodes; take a divisor of " + std::to_string(g.experts));
   const int size = g.experts / sets;
   if (!g.limited()) return sets * (1 - all_among(g.experts - size, g.experts, g.top_k));
+  if (g.groups % sets == 0 || sets % g.groups == 0) return sets * (1 - detail::missed_under_limit(g, 0, size));  // all alike
   double out = 0;
   for (int s = 0; s < sets; ++s) out += 1 - detail::missed_under_limit(g, s * size, size);
   return out;
