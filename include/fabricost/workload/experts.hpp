@@ -18,7 +18,7 @@
 
 namespace fabricost {
 
-/// How many times as long an all_to_all takes beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC$
+/// How many times as long an all_to_all takes beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC
 /// 2023). Fair sharing of the NICs says 1.3 send by send and 2 collective by collective (network/concurrent.hpp): 1 / median is a share to
 /// assume.
 struct SlowDown {
