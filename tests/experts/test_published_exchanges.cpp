@@ -1,19 +1,17 @@
 /// \file test_published_exchanges.cpp
-/// The rows of moe.csv that routing and the library's exchanges can answer, error by group; and what an all-reduce beside an all_to_all
-/// does to it.
+/// Published rows about experts beside ours, error by group; and what an all-reduce beside an all_to_all does to it.
 
 #include "../catch.hpp"
-#include "io/csv.hpp"
 #include "support/measurements.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/io/moe_rows.hpp>
 #include <fabricost/network/concurrent.hpp>
 #include <fabricost/network/layout.hpp>
-#include <fabricost/predict/predict.hpp>
 #include <fabricost/workload/experts.hpp>
 
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <numeric>
 
@@ -21,83 +19,53 @@ using namespace fabricost;
 
 namespace {
 
-struct Row {
-  std::string id, group, quantity, gpu, method;
-  int experts = 0, top_k = 0, hidden = 0, gpus = 0, per_node = 0;
-  double tokens = 0, value = 0;
+/// A moe.csv of these rows: group, topic, experts, top_k, hidden, tokens, gpu, gpus, interconnect, method, quantity, value, unit.
+class File {
+ public:
+  explicit File(const std::string& rows) {
+    std::ofstream(path_)
+        << "id,group,topic,experts,top_k,hidden,tokens_per_rank,gpu,gpus,gpus_per_node,interconnect,method,quantity,value,unit\n"
+        << rows;
+  }
+  ~File() { std::filesystem::remove(path_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / "fabricost_moe_rows.csv";
 };
-
-std::vector<Row> rows_of(const std::filesystem::path& file) {
-  io::CsvTable table{file};
-  const auto at = [&](const char* column) { return table.cell(table.column(column)); };
-  const auto number = [&](const char* column) { return io::parse_number(at(column)).value_or(0); };
-  const auto whole = [&](const char* column) { return static_cast<int>(number(column)); };
-  std::vector<Row> out;
-  while (table.next())
-    out.push_back({at("id"), at("group"), at("quantity"), at("gpu"), at("method"), whole("experts"), whole("top_k"), whole("hidden"),
-                   whole("gpus"), whole("gpus_per_node"), number("tokens_per_rank"), number("value")});
-  table.finish();
-  return out;
-}
-
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-/// 4096 tokens over nodes of 8, at most 4 of them, as DeepEP's own test routes; GB/s as its normal kernels count.
-double normal_kernel_rate(const System& system, const Row& r, Precision dispatch) {
-  const Gate gate{r.experts > 0 ? r.experts : 256, r.top_k, std::max(1, r.gpus / 8), std::min(4, std::max(1, r.gpus / 8))};
-  const double bytes = token_bytes(r.hidden, has(r.quantity, "combine") ? Precision::bf16 : dispatch);
-  const ExpertPlacement at = place_experts(r.gpus, 8);
-  const ExpertExchange x{.gate = gate, .routing = {}, .placement = at, .copies = Copies::per_domain, .bytes_per_token = bytes};
-  const ExpertTraffic t = expert_traffic(gate, at, Copies::per_domain, r.tokens, bytes);
-  return (at.domains() > 1 ? t.counted_across : t.counted_inside) / expert_exchange_seconds(system, x, r.tokens) / 1e9;
-}
 
 }  // namespace
 
-TEST_CASE("published rows of expert exchanges, error by group", "[measurements]") {
+TEST_CASE("published rows of experts, error by group", "[measurements]") {
   const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  std::map<std::string, std::vector<std::pair<std::string, double>>> errors;
-  for (const Row& r : rows_of(folder / "workloads" / "moe.csv")) {
-    double ours = 0;
-    if (r.id == "M008") ours = touched_sets({256, 8}, 8);
-    if (r.id == "M010") ours = touched_sets({256, 8}, 4);
-    if (r.group == "analytic_imbalance") ours = load_imbalance({r.experts, r.top_k}, {RoutingKind::uniform}, r.experts, r.tokens);
-    if (r.id == "M002") {  // NVLink as reached over the NIC's rate: experts per node for one copy across
-      const Curve inside = compile(load_system("deepseek-v3-h800"), AllToAll{.ranks = 8});
-      ours = 7.0 / 8 * 1e9 / inside(1e9) / 50e9;
-    }
-    if (r.id == "M160") ours = static_cast<double>(replicate(std::vector<double>(256, 1.0), 32, 32).expert_of_slot.size()) - 256;
-    if (r.group == "deepep_readme") ours = normal_kernel_rate(load_system("deepseek-v3-h800"), r, Precision::fp8);
-    if (r.id == "M113" || r.id == "M114") ours = normal_kernel_rate(load_system("nebius-h200"), r, Precision::fp8);
-    if (r.group == "uccl_ep_published") ours = normal_kernel_rate(load_system("aws-p6-b200"), r, Precision::fp8);
-    if (has(r.group, "aws_ep_") && r.tokens == 4096)
-      ours = normal_kernel_rate(load_system(has(r.group, "b300") ? "aws-p6-b300" : "aws-p5"), r,
-                                has(r.group, "b300") ? Precision::bf16 : Precision::fp8);
-    if (has(r.quantity, "NCCL all-to-all busbw")) {
-      const Prediction p =
-          predict(load_system(has(r.group, "b300") ? "aws-p6-b300" : "aws-p5"), AllToAll{.bytes = units::MiB(64), .ranks = r.gpus});
-      ours = p.bus_bandwidth().value() / 1e9;
-    }
-    if (ours == 0) continue;
-    const std::string group = has(r.quantity, "NCCL") ? r.group + ", NCCL" : r.group + (r.method.empty() ? "" : ", " + r.method);
-    errors[group].emplace_back(r.id + " " + r.quantity, 100 * (ours / r.value - 1));
-  }
+  std::map<std::string, std::vector<double>> errors;
+  std::map<std::string, int> skipped;
   std::string report;
+  for (const MoeRow& r : predict_moe_rows(folder / "workloads" / "moe.csv")) {
+    if (!r.skipped.empty()) {
+      ++skipped[r.skipped];
+      continue;
+    }
+    const bool nccl = r.quantity.find("NCCL") != std::string::npos;
+    errors[r.group + (nccl ? ", NCCL" : r.method.empty() ? "" : ", " + r.method)].push_back(r.error());
+  }
   std::map<std::string, double> median;
   for (auto& [group, list] : errors) {
-    std::vector<double> sizes;
     report += group + ":";
-    for (const auto& [label, error] : list) {
-      sizes.push_back(std::fabs(error));
-      char text[64];
-      std::snprintf(text, sizeof text, " %s %+.1f %%", label.substr(0, 4).c_str(), error);
+    for (double& error : list) {
+      char text[32];
+      std::snprintf(text, sizeof text, " %+.1f %%", error);
       report += text;
+      error = std::fabs(error);
     }
-    std::sort(sizes.begin(), sizes.end());
-    median[group] = sizes[sizes.size() / 2];
+    std::sort(list.begin(), list.end());
+    median[group] = list[list.size() / 2];
     report += "\n";
   }
+  for (const auto& [reason, rows] : skipped) report += std::to_string(rows) + " skipped: " + reason + "\n";
   WARN("moe.csv, predicted against published\n" << report);
   CHECK(median.at("analytic_dedup") < 1e-3);
   CHECK(median.at("analytic_imbalance") < 2);
@@ -105,6 +73,30 @@ TEST_CASE("published rows of expert exchanges, error by group", "[measurements]"
   // above
   CHECK(median.at("deepep_readme, normal kernel, top-4 groups") < 10);
   CHECK(median.at("uccl_ep_published, UCCL-EP normal") < 10);
+}
+
+TEST_CASE("rows of a moe.csv are priced, skipped with a reason, or refused with their place") {
+  const std::vector<MoeRow> rows =
+      predict_moe_rows(File{"A,g,dedup,,,,,,,,,,\"expected distinct nodes, uniform top-8 of 256 on 8 nodes, no limit\",5.29465,nodes\n"
+                            "B,g,expert load,256,8,,128,,,,,,mean of max expert load over mean load,2.624,x\n"
+                            "C,g,bandwidth,256,8,7168,,H800,64,8,,,NVLink effective / IB effective,160/40,GB/s\n"
+                            "D,g,EP bandwidth,256,8,7168,4096,A6000,32,8,NVLink pairs,normal,dispatch bandwidth,40,GB/s\n"
+                            "E,g,EP bandwidth,256,8,7168,128,H800,32,8,CX7,low-latency kernel,dispatch bandwidth,40,GB/s\n"}
+                           .path());
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[0].error() == Approx(0).margin(1e-3));
+  CHECK(std::fabs(rows[1].error()) < 2);
+  CHECK(rows[2].skipped == "its value is a formula or a range");
+  CHECK(rows[3].skipped.find("no machine is described for A6000") == 0);
+  CHECK(rows[4].skipped.find("low-latency") == 0);
+  const auto refused = [](const std::string& row, const char* words) {
+    const File file{row};
+    CHECK_THROWS_WITH(predict_moe_rows(file.path()), Catch::Contains(words) && Catch::Contains(".csv:2:"));
+  };
+  refused("A,g,t,many,8,,,,,,,,q,1,x\n", "experts is \"many\", not a number");
+  refused("A,g,t,256,-8,,,,,,,,q,1,x\n", "top_k is -8");
+  refused("A,g,t,256,8.5,,,,,,,,q,1,x\n", "not a whole number");
+  refused("A,g,t,256,8,,,,,,,,q,-1,x\n", "value is negative");
 }
 
 TEST_CASE("an all_to_all beside an all-reduce is slowed down between what fair sends and fair collectives say, as Lina measured") {

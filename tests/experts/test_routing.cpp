@@ -17,6 +17,12 @@ TEST_CASE("a token of 8 among 256 touches the published number of nodes") {
   CHECK(touched_sets({256, 8}, 4) == Approx(3.61421).epsilon(2e-6));
   CHECK(touched_sets({256, 8, 8, 4}, 8) == Approx(touched_sets({128, 8}, 4)).epsilon(1e-12));  // the limit halves both
   CHECK(touched_sets({256, 8}, 1) == 1);
+  // sets that lie alike to the groups: the short way is the sum over all of them
+  for (const int sets : {2, 4, 8, 16, 64, 128}) {
+    double sum = 0;
+    for (int s = 0; s < sets; ++s) sum += 1 - detail::missed_under_limit({256, 8, 8, 4}, s * 256 / sets, 256 / sets);
+    CHECK(touched_sets({256, 8, 8, 4}, sets) == Approx(sum).epsilon(1e-12));
+  }
   CHECK(touched_sets({64, 64}, 16) == 16);
   CHECK(touched_sets({256, 8}, 256) == Approx(8).epsilon(1e-12));
 }

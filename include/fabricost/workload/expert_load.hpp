@@ -11,7 +11,7 @@
 /// In uniform routing d = (E - k) / (E - 1): hypergeometric choices, and what the fixed sum of all loads adds to the spread of each against
 /// the others. Within 3 % of simulated tokens from one token a rank up (tests/experts).
 
-#include <fabricost/workload/routing.hpp>
+#include <fabricost/workload/popularity.hpp>
 
 #include <limits>
 #include <utility>

@@ -1,102 +1,25 @@
 #pragma once
 /// \file experts.hpp
-/// Sending tokens to their experts and back: bytes per rank inside the scale-up domain and across domains, seconds of one dispatch or
-/// combine, what leaving the domain costs, and the work the experts do with what arrives.
+/// Sending tokens to their experts and back on a machine: seconds of one dispatch or combine inside a scale-up domain and across domains,
+/// and what leaving the domain costs.
 ///
-/// T tokens a rank of b bytes each, k of E experts a token, e ranks on N domains of g; per token
-///
-///   copies      one for each expert        k                     inside k (g-1)/e         across k (1 - g/e)                NCCL, low
-///   latency
-///               one for each rank          Dr                    inside Dr (g-1)/e        across Dr (1 - g/e)
-///               one for each domain        Dn, forwarded to Dr   inside Dr (1 - 1/g)      across Dn (1 - 1/N)               DeepEP's
-///               normal kernels
-///
-/// Dr, Dn: expected ranks and domains touched (routing.hpp). DeepEP counts what stays at home as well: T Dn b and T Dr b are its printed
-/// volumes.
+/// What is sent, in three ways: a copy for each expert, for each rank, or for each domain and forwarded there (expert_traffic.hpp).
 ///
 /// The first two are the library's all_to_all over e ranks. The third is two of them: one rank of each domain over its own NICs with
-/// S = T Dn b, and the g ranks of a domain with S = T Dr b; the larger of the two plus the smaller's serial steps when they stream through
+/// S = T Dn b, and the g ranks of a domain with S = T Dr b; the larger of the two plus the fewer serial steps when they stream through
 /// each other, their sum otherwise. Sizes grow by the fullest receiver over the mean (expert_load.hpp). Prices are NCCL's: kernels written
 /// for this job start sooner.
 
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/workload/expert_load.hpp>
-#include <fabricost/workload/layout.hpp>
-#include <fabricost/workload/model.hpp>
+#include <fabricost/workload/expert_traffic.hpp>
 
 #include <optional>
 
 namespace fabricost {
 
-/// How often a token travels.
-enum class Copies : unsigned char { per_expert, per_rank, per_domain };
-inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per_rank", "per_domain"};
-[[nodiscard]] constexpr std::string_view name(Copies c) { return copies_names[static_cast<std::size_t>(c)]; }
-
-/// Bytes of one token of `hidden` numbers on the wire, block scales included: 2 h in 16 bit; fp8 h + 4 h/128 (one float for 128 numbers,
-/// DeepSeek-V3, arXiv 2412.19437, section 3.3); fp4 h/2 + h/16 (NVFP4: one byte for 16 numbers).
-[[nodiscard]] inline double token_bytes(int hidden, Precision p) {
-  const double h = hidden;
-  switch (p) {
-    case Precision::fp8: return h + 4 * h / 128;
-    case Precision::fp4: return h / 2 + h / 16;
-    default: return 2 * h;
-  }
-}
-
-/// What a model's router chooses from. \throws RequestError for a model without experts, or a gate that is none
-[[nodiscard]] inline Gate gate_of(const Model& m) {
-  if (!m.mixture()) throw RequestError(m.name + ": has no experts");
-  const Gate g{m.experts, m.top_k, m.expert_groups, m.group_limit};
-  check(g);
-  return g;
-}
-
-/// Where the ranks of one expert-parallel group sit: `ranks` of them, `per_domain` in each scale-up domain.
-struct ExpertPlacement {
-  int ranks = 1;
-  int per_domain = 1;
-  [[nodiscard]] int domains() const { return ranks / per_domain; }
-};
-
-/// As many ranks of the group in a domain as fit, every `stride`-th GPU one of them (tensor ranks of an expert in between).
-/// \throws RequestError when domains cannot hold equal parts, naming the nearest number of ranks that works
-[[nodiscard]] inline ExpertPlacement place_experts(int ranks, int domain, int stride = 1) {
-  if (ranks < 1 || domain < 1 || stride < 1) throw RequestError("expert ranks, domain and stride must be at least 1");
-  const int room = std::max(1, domain / stride);
-  if (ranks <= room) return {ranks, ranks};
-  const int domains = (ranks + room - 1) / room;
-  if (ranks % domains != 0)
-    throw RequestError(std::to_string(ranks) + " expert ranks do not spread evenly over " + std::to_string(domains) + " domains of " +
-                       std::to_string(room) + "; take " + std::to_string(ranks / domains * domains));
-  return {ranks, ranks / domains};
-}
-
-/// One rank's share of a dispatch (or combine).
-struct ExpertTraffic {
-  double inside = 0;          ///< bytes it sends to other GPUs of its domain
-  double across = 0;          ///< bytes it sends to other domains
-  double counted_inside = 0;  ///< as kernels report: with the copies that stay on the rank
-  double counted_across = 0;  ///< with the copies that stay in the domain
-};
-
-/// Expected bytes for `tokens` tokens of `bytes_each`, by expectation over balanced or uniform choices (skewed ones move the same on
-/// average). \throws RequestError when ranks, or domains where copies are made for them, do not divide the experts
-[[nodiscard]] inline ExpertTraffic expert_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double tokens,
-                                                  double bytes_each) {
-  const double e = at.ranks, g = at.per_domain, N = at.domains();
-  const double touched = touched_sets(gate, at.ranks);
-  const double all = tokens * bytes_each;
-  if (copies == Copies::per_domain && at.domains() > 1) {
-    const double domains = touched_sets(gate, at.domains());
-    return {all * touched * (1 - 1 / g), all * domains * (1 - 1 / N), all * touched, all * domains};
-  }
-  const double sent = copies == Copies::per_expert ? gate.top_k : touched;
-  return {all * sent * (g - 1) / e, all * sent * (1 - g / e), all * sent, all * sent};
-}
-
-/// How many times as long an all_to_all takes beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC 2023, section
-/// 2). Fair sharing of the NICs says 1.3 send by send and 2 collective by collective (network/concurrent.hpp): 1 / median is a share to
+/// How many times as long an all_to_all takes beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC
+/// 2023). Fair sharing of the NICs says 1.3 send by send and 2 collective by collective (network/concurrent.hpp): 1 / median is a share to
 /// assume.
 struct SlowDown {
   double median = 1, worst = 1;
@@ -314,43 +237,6 @@ struct DomainPenalty {
   if (together.copies == Copies::per_domain) together.copies = Copies::per_rank;
   out.together = expert_exchange(wide, together, tokens);
   return out;
-}
-
-/// Dispatches and combines of one expert layer: 2 forward; in training 2 more backward (the combine's gradients go out, the dispatch's come
-/// back), and the forward's again where all of a layer is recomputed.
-[[nodiscard]] constexpr int expert_exchanges(bool training, Recompute recompute = Recompute::none) {
-  return training ? recompute == Recompute::full ? 6 : 4 : 2;
-}
-
-/// What one rank's experts compute in one layer and one direction (forward).
-struct ExpertWork {
-  double rows = 0;              ///< tokens times choices that arrive, at the fullest rank
-  double rows_per_expert = 0;   ///< M of its matrix products
-  double experts_touched = 0;   ///< whose weights are read, of those it holds
-  double flops = 0;             ///< 2 x matrices x h x f x rows / tensor ranks of an expert
-  double weight_bytes = 0;      ///< of the experts touched
-  double activation_bytes = 0;  ///< in and out: rows x (h + matrices x f + h) x bytes
-};
-
-/// Each of e ranks brings `tokens` tokens: rows = tokens x k x imbalance, of which every expert gets
-/// rows / (E/e); weights matrices x h x f of the experts touched by all ranks' tokens, E/e (1 - (1 - k/E)^(tokens e)).
-/// \param tokens of one expert-parallel rank \param imbalance fullest rank over the mean, at least 1
-/// \throws RequestError when the ranks do not divide the experts
-[[nodiscard]] inline ExpertWork expert_work(const Model& m, int ranks, int tensor_ranks, double tokens, double bytes_per_number,
-                                            double imbalance = 1) {
-  const Gate g = gate_of(m);
-  if (ranks < 1 || tensor_ranks < 1 || m.experts % ranks != 0)
-    throw RequestError(m.name + ": " + std::to_string(m.experts) + " experts do not divide over " + std::to_string(ranks) + " ranks");
-  const double held = static_cast<double>(m.experts) / ranks, h = m.hidden, f = static_cast<double>(m.expert_ffn) / tensor_ranks;
-  const double matrices = m.ffn_matrices();
-  ExpertWork w;
-  w.rows = tokens * m.top_k * imbalance;
-  w.experts_touched = touched_experts(g, tokens * ranks) / ranks;
-  w.rows_per_expert = w.rows / std::max(1e-300, std::min(held, w.experts_touched));
-  w.flops = 2 * matrices * h * f * w.rows;
-  w.weight_bytes = matrices * h * f * w.experts_touched * bytes_per_number;
-  w.activation_bytes = w.rows * (2 * h + matrices * f) * bytes_per_number;
-  return w;
 }
 
 }  // namespace fabricost
