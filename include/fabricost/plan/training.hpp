@@ -1,0 +1,226 @@
+#pragma once
+/// \file training.hpp
+/// Which layout trains a model fastest on a machine: every layout of a space is priced or shown not to be needed.
+///
+/// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert and data ranks, microbatch,
+/// ZeRO stage, recomputation, schedule, placement of stages. Layouts with the same (tensor, context, expert ranks, microbatch, recompute)
+/// share their layers; whatever the rest, they take at least
+///
+///   batch x t x c / (gpus x microbatch) x (all layers' time)         one stage's share of the layers, all microbatches of its replica
+///
+/// so once a group's bound is above the best K found, none of its layouts can be among them: the search cannot lose the best (tests compare
+/// it with pricing everything). Groups are visited by their bound.
+
+#include <fabricost/plan/layout_check.hpp>
+#include <fabricost/workload/memory.hpp>
+#include <fabricost/workload/step.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace fabricost {
+
+/// What is asked, and what of the layout is given; the rest is searched.
+struct TrainingQuestion {
+  Model model;
+  Stack stack;
+  int gpus = 0;
+  int global_batch = 0;
+  int sequence = 4096;
+  Precision precision = Precision::bf16;
+  int max_tp = 0;        ///< 0: as many as a scale-up domain has
+  double headroom = 0;   ///< share of the memory to be left free
+  int top = 10;          ///< layouts to return
+  bool prune = true;     ///< false: price every layout that fits
+  std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
+  std::optional<PipelineSchedule> schedule{};
+  std::optional<Recompute> recompute{};
+  std::optional<bool> sequence_parallel{};
+  std::optional<Placing> placing{};
+};
+
+struct PricedLayout {
+  Layout layout;
+  StepTime time;
+  MemoryUse memory;  ///< of the worst stage
+};
+
+struct TrainingPlan {
+  std::vector<PricedLayout> layouts;  ///< fastest first
+  long long evaluated = 0;            ///< layouts whose full step time was priced
+  long long unfit = 0;                ///< left out because they need more memory than a GPU has
+  long long bounded = 0;              ///< left out because no layout with their layers can be among the best
+  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least
+};
+
+namespace detail {
+
+/// Divisors of n up to `most`, ascending.
+[[nodiscard]] inline std::vector<int> divisors(int n, int most) {
+  std::vector<int> out;
+  for (int d = 1; d <= std::min(n, most); ++d)
+    if (n % d == 0) out.push_back(d);
+  return out;
+}
+
+/// The values of one dimension: the given one, or all that are allowed.
+[[nodiscard]] inline std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
+  return given ? std::vector<int>{*given} : all;
+}
+
+/// Layouts with these layers in common.
+struct LayerGroup {
+  Layout layout;
+  LayerTimes layers;
+  double bound = 0;
+};
+
+class TrainingSearch {
+ public:
+  TrainingSearch(const TrainingQuestion& q, const System& system)
+      : q_(q), gpu_(Processor::of(system)), costs_(system), domain_(system.domain) {}
+
+  [[nodiscard]] TrainingPlan run() {
+    std::vector<LayerGroup> groups = layer_groups();
+    std::sort(groups.begin(), groups.end(), [](const LayerGroup& a, const LayerGroup& b) { return a.bound < b.bound; });
+    for (const LayerGroup& group : groups) {
+      const bool hopeless = q_.prune && full() && group.bound > worst();
+      for_each_layout(group.layout, [&](const Layout& l) {
+        if (hopeless)
+          ++plan_.bounded;
+        else
+          price(l, group.layers);
+      });
+    }
+    std::sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
+    return std::move(plan_);
+  }
+
+ private:
+  static bool faster(const PricedLayout& a, const PricedLayout& b) { return a.time.seconds < b.time.seconds; }
+  [[nodiscard]] bool full() const { return static_cast<int>(plan_.layouts.size()) >= q_.top; }
+  [[nodiscard]] double worst() const { return plan_.layouts.front().time.seconds; }  // a heap, slowest on top
+
+  [[nodiscard]] std::vector<int> context_sizes(int ranks) const {
+    std::vector<int> out;
+    for (const int c : divisors(ranks, 64))
+      if (q_.sequence % (2 * c) == 0 && (c == 1 || q_.sequence / c >= 1024)) out.push_back(c);
+    return out;
+  }
+
+  [[nodiscard]] std::vector<LayerGroup> layer_groups() {
+    std::vector<LayerGroup> out;
+    const int most_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
+    for (const int tp : either(q_.tp, divisors(q_.gpus, most_tp))) {
+      if (q_.model.heads % tp != 0 || q_.gpus % tp != 0) continue;
+      for (const int cp : either(q_.cp, context_sizes(q_.gpus / tp)))
+        for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
+          for (const int expert_tp : either(q_.expert_tp, ep > 1 && tp > 1 ? std::vector<int>{1, tp} : std::vector<int>{1}))
+            for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16)))
+              for (int r = 0; r < 3; ++r) {
+                if (q_.recompute && *q_.recompute != static_cast<Recompute>(r)) continue;
+                Layout l;
+                l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
+                l.recompute = static_cast<Recompute>(r);
+                l.sequence = q_.sequence, l.global_batch = q_.global_batch, l.precision = q_.precision;
+                l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
+                if (q_.placing) l.placing = *q_.placing;
+                add_group(out, l);
+              }
+    }
+    return out;
+  }
+
+  void add_group(std::vector<LayerGroup>& out, const Layout& l) {
+    bool any = false;
+    for_each_layout(l, [&](const Layout&) { any = true; });
+    if (!any) return;
+    LayerGroup group{l, {}, 0};
+    try {
+      group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
+    } catch (const RequestError&) {
+      return;  // the machine cannot join these ranks, another layout may
+    }
+    const double all = q_.model.dense_layers() * group.layers.dense.sum() + q_.model.expert_layers() * group.layers.mixed.sum();
+    group.bound = q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
+    out.push_back(std::move(group));
+  }
+
+  [[nodiscard]] std::vector<PipelineSchedule> schedules(int pp) const {
+    if (pp == 1) return {PipelineSchedule::none};
+    if (q_.schedule) return {*q_.schedule};
+    return q_.stack.schedules;
+  }
+
+  /// Chunks that leave no stage without work: layers, with embedding and output matrix as one more each, divide over them.
+  [[nodiscard]] std::vector<int> chunks(PipelineSchedule schedule, int pp) const {
+    if (q_.vp) return {*q_.vp};
+    if (schedule != PipelineSchedule::interleaved) return {1};
+    std::vector<int> out;
+    for (int v = 2; pp * v <= q_.model.layers + 2; ++v)
+      for (int extra = 0; extra <= 2; ++extra)
+        if ((q_.model.layers + extra) % (pp * v) == 0) {
+          out.push_back(v);
+          break;
+        }
+    return out;
+  }
+
+  template <class Visit>
+  void for_each_layout(Layout l, Visit&& visit) const {
+    const int rest = q_.gpus / l.tp;
+    for (const int pp : either(q_.pp, divisors(rest, q_.model.layers + 2))) {
+      const long long taken = static_cast<long long>(l.tp) * l.cp * pp;
+      if (q_.gpus % taken != 0) continue;
+      l.pp = pp;
+      l.dp = static_cast<int>(q_.gpus / taken);
+      if (q_.dp && *q_.dp != l.dp) continue;
+      for (const PipelineSchedule schedule : schedules(pp))
+        for (const int v : chunks(schedule, pp)) {
+          l.schedule = schedule;
+          l.vp = v;
+          if (!is_possible(q_.model, l)) continue;
+          for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero) {
+            l.zero = q_.zero.value_or(zero);
+            visit(static_cast<const Layout&>(l));
+            if (q_.zero) break;
+          }
+        }
+    }
+  }
+
+  void price(const Layout& l, const LayerTimes& layers) {
+    const MemoryUse memory = worst_stage(q_.model, l, q_.stack.memory);
+    if (!fits(memory, gpu_.memory, q_.headroom)) {
+      ++plan_.unfit;
+      if (plan_.layouts.empty() && (!plan_.nearest || memory.total() < plan_.nearest->memory.total())) plan_.nearest = PricedLayout{l, {}, memory};
+      return;
+    }
+    ++plan_.evaluated;
+    const StepTime time = step_time(q_.model, l, q_.stack, gpu_, costs_, layers);
+    if (full() && time.seconds >= worst()) return;
+    if (full()) {
+      std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+      plan_.layouts.pop_back();
+    }
+    plan_.layouts.push_back({l, time, memory});
+    std::push_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+  }
+
+  const TrainingQuestion& q_;
+  Processor gpu_;
+  GroupCosts costs_;
+  int domain_;
+  TrainingPlan plan_;
+};
+
+}  // namespace detail
+
+/// The fastest layouts. Deterministic. \throws RequestError when no layout is possible, saying why and what the nearest possible is
+[[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& question, const System& system) {
+  check(question, system);
+  TrainingPlan plan = detail::TrainingSearch{question, system}.run();
+  return plan;
+}
+
+}  // namespace fabricost
