@@ -79,3 +79,39 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
   CHECK(found > 10);
   CHECK(none > 0);
 }
+
+TEST_CASE("no more layers are computed again than it takes") {
+  const Model m = llama70b();
+  Layout l = on_64();
+  l.pp = 4, l.dp = 2, l.zero = 1, l.schedule = PipelineSchedule::one_f_one_b, l.microbatch = 1;
+  const MemoryStack stack;
+  Layout all = l;
+  all.recompute = Recompute::full;
+  const double none = worst_stage(m, l, stack).total(), full = worst_stage(m, all, stack).total();
+  REQUIRE(full < none);
+  for (const double share : {0.2, 0.5, 0.9}) {
+    const double capacity = full + share * (none - full);
+    const MemoryAdvice a = smallest_change_that_fits(m, l, stack, capacity);
+    INFO(a.sentence);
+    REQUIRE(a.found);
+    if (a.layout.recompute != Recompute::full) continue;
+    REQUIRE(a.layout.recompute_layers > 0);
+    CHECK(a.sentence.find("full recompute of " + std::to_string(a.layout.recompute_layers) + " of 80 layers") != std::string::npos);
+    Layout fewer = a.layout;
+    fewer.recompute_layers -= l.pp;
+    if (fewer.recompute_layers > 0) CHECK_FALSE(fits(worst_stage(m, fewer, stack), capacity));
+  }
+}
+
+TEST_CASE("recompute of some layers lies between none and all") {
+  const Model m = llama70b();
+  Layout l = on_64();
+  const MemoryStack stack;
+  const double none = memory_of(m, l, stack, 0).activations;
+  l.recompute = Recompute::full;
+  const double full = memory_of(m, l, stack, 0).activations;
+  l.recompute_layers = 20;
+  CHECK(memory_of(m, l, stack, 0).activations == Approx(0.25 * full + 0.75 * none));
+  l.recompute_layers = 80;
+  CHECK(memory_of(m, l, stack, 0).activations == Approx(full));
+}

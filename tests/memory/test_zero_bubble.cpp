@@ -23,9 +23,10 @@ std::optional<PipelineSchedule> schedule_named(const std::string& text) {
 
 }  // namespace
 
-// A check of peaks by schedule that nothing was fitted to: Zero Bubble's runs (arXiv 2401.10241), GPT shapes on Megatron without flash
-// attention.
-TEST_CASE("peaks of pipeline schedules are met without anything fitted to them", "[measurements]") {
+// Zero Bubble's runs (arXiv 2401.10241): GPT shapes, microbatches and schedules of the table, states of 18 bytes, no constant fitted. That
+// attention was not fused and dropout was on is not stated there; it was read off the peaks (with flash attention the 1.5B model would
+// need half). The limits below were set after seeing a mean of 3.7 %.
+TEST_CASE("peaks of pipeline schedules are met with no constant fitted to them", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   io::CsvTable table(folder / "workloads" / "pipeline.csv");

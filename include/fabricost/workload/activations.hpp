@@ -5,11 +5,13 @@
 /// With 16-bit tensors, t tensor ranks, r = 1/t with sequence parallel and 1 without (Korthikanti 2022, arXiv 2205.05198, section 4, in
 /// the widths of any shape; with dropout, h = a d = g d and f = 4 h they are its 10 + 24/t + 5 a s / (h t), times h):
 ///
-///     block     r (4 h + 2 h + 2 h [+ 2 h masks])      inputs of two norms, of two column-parallel products
-///     attention (2 (a + 2 g) d + 2 a d) / t            q, k, v, output;  + 4 a / t of flash attention's row sums, or 2 [+ 3] a s / t
-///     scores latent    (4 a (n + r) + 4 a v) / t + 4 q + 4 kv + 2 r      q, k, v, output; inputs of the ranks' norms and products
-///     (DeepSeek-V2) dense     2 mats f / t                           gate and up (or one), and the input of the last product experts load
-///     k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
+///     block      r (4 h + 2 h + 2 h [+ 2 h])           inputs of two norms, of two column-parallel products [masks of dropout]
+///     attention  (2 (a + 2 g) d + 2 a d) / t           q, k, v, output
+///     latent     (4 a (n + r) + 4 a v) / t             q, k, v, output (DeepSeek-V2), and on every rank
+///                + 4 q + 4 kv + 2 r                    inputs of the latents' norms and products, the rotary key
+///     scores     2 a s / t [+ 3 a s / t]               softmax [mask, scores after it]; with flash attention 4 a / t for the row sums
+///     dense      2 mats f / t                          gate and up (or one), and the input of the last product
+///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
 ///
 /// Layers that mix through a state rather than attention (Mamba-2, delta rules) are counted as attention layers.
 

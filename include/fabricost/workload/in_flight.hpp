@@ -2,16 +2,21 @@
 /// \file in_flight.hpp
 /// Microbatches whose activations a stage holds at once, by schedule: the most at any time, in units of all the stage's layers.
 ///
-/// p stages, v chunks each, m microbatches, stage s from 0:
+/// p stages, v chunks each, m microbatches, stage s from 0; never more than m:
 ///
-///     GPipe                   m                                    all forwards come first (Huang 2019)
-///     1F1B                    p - s                                (Narayanan 2019)
-///     interleaved             (2 (p - s - 1) + (v - 1) p + 1) / v  chunks of the warm-up and one more; s = 0: p (1 + (p-1)/(p v))
-///     (Narayanan 2021) ZB-H1, ZB-1p            p        weight gradients held back as far as 1F1B's first stage allows (Zero Bubble, arXiv
-///     2401.10241) ZB-H2, ZB-2p            2p - 1, 2p ZB-V; V-Half, V-Min     p; p/2 and p/3, a chunk more           (Qi 2024, arXiv
-///     2405.15362) DualPipe; DualPipeV     p + 1 of one direction's layers; half a microbatch more than p on its p ranks    (DeepSeek-V3)
+///     GPipe               m: all forwards come first                                       Huang 2019
+///     1F1B                p - s                                                            Narayanan 2019
+///     interleaved         (2 (p - s - 1) + (v - 1) p + 1) / v: the chunks of the warm-up
+///                         and one more; for s = 0 p (1 + (p - 1)/(p v))                    Narayanan 2021
+///     ZB-H1, ZB-1p        p: weight gradients wait as long as 1F1B's first stage can hold  Qi 2023, arXiv 2401.10241
+///     ZB-H2, ZB-2p        2p - 1, 2p                                                       the same
+///     ZB-V                p                                                                the same
+///     V-Half              p/2 + 1, odd p (p + 1)/2                                         Qi 2024, arXiv 2405.15362
+///     V-Min               (p + 1)/3 rounded down, + 1                                      the same
+///     DualPipe            p + 1, of the layers of one direction                            DeepSeek-V3, arXiv 2412.19437
+///     DualPipeV           p + 1/2 on its p ranks                                           the same
 ///
-/// never more than m. Activations waiting for their weight gradient count in full, which is the upper end.
+/// Activations that wait for their weight gradient count in full, which is the upper end.
 
 #include <fabricost/workload/layout.hpp>
 
@@ -33,8 +38,8 @@ namespace fabricost {
     case PipelineSchedule::zb_v: return most(p);
     case PipelineSchedule::zb_h2: return most(2 * p - 1);
     case PipelineSchedule::zb_2p: return most(2 * p);
-    case PipelineSchedule::v_half: return most((p + 1) / 2);
-    case PipelineSchedule::v_min: return most(p / 3 + 0.5);
+    case PipelineSchedule::v_half: return most(layout.pp % 2 == 0 ? p / 2 + 1 : (p + 1) / 2);
+    case PipelineSchedule::v_min: return most(1.0 + (layout.pp + 1) / 3);
     case PipelineSchedule::dualpipe: return most(p + 1);
     case PipelineSchedule::dualpipe_v: return most(p + 0.5);
   }

@@ -124,6 +124,7 @@ struct MemoryUse {
   return use;
 }
 
+/// The same with the microbatches the layout's schedule keeps in flight on that stage.
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage) {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }

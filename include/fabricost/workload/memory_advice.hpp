@@ -4,9 +4,10 @@
 ///
 /// Changes are tried in all combinations and the cheapest that fits is named. A change's cost is its place in the order below, which
 /// follows what each is known to cost in time; it ranks, it predicts no time: a distributed optimizer and sequence parallel move the same
-/// bytes (Rajbhandari 2020, Korthikanti 2022); sharded gradients are reduced once a microbatch; selective recompute repeats a few percent
-/// of the FLOPs; a smaller microbatch, more expert ranks or more stages lose efficiency; full recompute repeats a third; more tensor or
-/// context ranks put messages into every layer; sharded weights are gathered twice a microbatch.
+/// bytes (Rajbhandari 2020, Korthikanti 2022); selective recompute repeats a few percent of the FLOPs; a smaller microbatch and more expert
+/// ranks make matrix products smaller; sharded gradients are reduced once a step without a pipeline, once a microbatch with one; full
+/// recompute repeats a third; more stages lengthen the bubble; more tensor or context ranks put messages into every layer; sharded
+/// weights are gathered twice a microbatch.
 
 #include <fabricost/workload/memory.hpp>
 
@@ -29,8 +30,9 @@ namespace memory_detail {
 
 /// Places in the order of what changes cost; a doubling or halving counts once each.
 struct ChangeCost {
-  static constexpr int optimizer = 1, sequence_parallel = 1, selective = 2, microbatch = 3, gradients = 4, experts = 4, stages = 6,
-                       full = 8, tensor = 10, context = 11, weights = 12;
+  static constexpr int optimizer = 1, sequence_parallel = 1, selective = 2, microbatch = 3, gradients = 4, experts = 4, full = 6,
+                       stages = 7;
+  static constexpr int piped_gradients = 9, tensor = 10, context = 11, weights = 12;
 };
 
 inline std::string gib(double bytes) {
@@ -54,7 +56,7 @@ inline std::string gib(double bytes) {
 }
 
 /// The changes in words, from one layout to another; empty when there is none.
-[[nodiscard]] inline std::string changes(const Layout& from, const Layout& to) {
+[[nodiscard]] inline std::string changes(const Layout& from, const Layout& to, int layers) {
   std::vector<std::string> words;
   const auto number = [&](const char* what, int before, int after) {
     if (before != after) words.push_back(std::string(what) + " " + std::to_string(after) + " instead of " + std::to_string(before));
@@ -64,7 +66,10 @@ inline std::string gib(double bytes) {
                     : to.zero == 2 ? "optimizer and gradients sharded (zero 2)"
                                    : "optimizer, gradients and weights sharded (zero 3)");
   if (to.sequence_parallel != from.sequence_parallel) words.emplace_back("sequence parallel");
-  if (to.recompute != from.recompute) words.push_back(std::string(recompute_names[static_cast<std::size_t>(to.recompute)]) + " recompute");
+  if (to.recompute != from.recompute || to.recompute_layers != from.recompute_layers)
+    words.push_back(
+        std::string(recompute_names[static_cast<std::size_t>(to.recompute)]) + " recompute" +
+        (to.recompute_layers > 0 ? " of " + std::to_string(to.recompute_layers) + " of " + std::to_string(layers) + " layers" : ""));
   number("microbatch", from.microbatch, to.microbatch);
   number("ep", from.ep, to.ep);
   number("pp", from.pp, to.pp);
@@ -107,7 +112,8 @@ inline std::string gib(double bytes) {
   const auto states = [&](Layout l, int cost) {
     for (int zero = layout.zero; zero <= 3; ++zero) {
       l.zero = zero;
-      const int sharding = (zero >= 1 && layout.zero < 1 ? Cost::optimizer : 0) + (zero >= 2 && layout.zero < 2 ? Cost::gradients : 0) +
+      const int sharding = (zero >= 1 && layout.zero < 1 ? Cost::optimizer : 0) +
+                           (zero >= 2 && layout.zero < 2 ? (l.pp > 1 ? Cost::piped_gradients : Cost::gradients) : 0) +
                            (zero >= 3 && layout.zero < 3 ? Cost::weights : 0);
       consider(l, cost + sharding);
     }
@@ -115,6 +121,7 @@ inline std::string gib(double bytes) {
   const auto activations = [&](Layout l, int cost) {
     for (int again = static_cast<int>(layout.recompute); again <= 2; ++again) {
       l.recompute = static_cast<Recompute>(again);
+      l.recompute_layers = l.recompute == layout.recompute ? layout.recompute_layers : 0;
       const int repeated = l.recompute == layout.recompute ? 0 : l.recompute == Recompute::full ? Cost::full : Cost::selective;
       int halved = 0;
       for (l.microbatch = layout.microbatch; l.microbatch >= 1; l.microbatch /= 2, ++halved)
@@ -146,7 +153,22 @@ inline std::string gib(double bytes) {
       }
     }
   }
-  const std::string what = memory_detail::changes(layout, advice.layout);
+  if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
+    // not more layers than it takes, as many on each stage
+    const int step = advice.layout.pp;
+    int enough = (model.layers + step - 1) / step, too_few = 0;  // steps
+    while (enough - too_few > 1) {
+      Layout l = advice.layout;
+      const int half = (enough + too_few) / 2;
+      l.recompute_layers = half * step;
+      (fits(worst_stage(model, l, stack), capacity, margin) ? enough : too_few) = half;
+    }
+    if (enough * step < model.layers) {
+      advice.layout.recompute_layers = enough * step;
+      advice.use = worst_stage(model, advice.layout, stack);
+    }
+  }
+  const std::string what = memory_detail::changes(layout, advice.layout, model.layers);
   const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) +
                             " GiB instead of " + memory_detail::gib(before);
   if (advice.found)

@@ -33,6 +33,7 @@ struct StageParameters {
   return (n.total - rest) / mixing;
 }
 
+/// Parameters of what stands on a stage; over all stages they sum to ParameterCount::total, and a tied table counts twice with pp > 1.
 [[nodiscard]] inline StageParameters stage_parameters(const ParameterCount& n, const Model& model, const StageContent& stage) {
   const double mixed = stage.expert_layers;
   StageParameters out;

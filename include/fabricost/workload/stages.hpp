@@ -40,6 +40,7 @@ struct LayerSplit {
   [[nodiscard]] int layers(int chunk) const { return most - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0); }
 };
 
+/// The cut of so many layers into so many chunks, both at least 1.
 [[nodiscard]] inline LayerSplit split_layers(int layers, int chunks) {
   const int most = (layers + chunks - 1) / chunks;
   const int missing = most * chunks - layers;
@@ -71,6 +72,7 @@ struct StageContent {
   bool embedding = false, head = false;
 };
 
+/// What stands on a stage, from 0; cost grows with its chunks.
 [[nodiscard]] inline StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
   StageContent out;
   const int chunks = chunks_per_stage(layout);
