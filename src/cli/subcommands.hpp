@@ -18,6 +18,7 @@ void add_explain(CLI::App& app, Runner& runner);
 void add_sweep(CLI::App& app, Runner& runner);
 void add_validate(CLI::App& app, Runner& runner);
 void add_calibrate(CLI::App& app, Runner& runner);
+void add_plan(CLI::App& app, Runner& runner);
 void add_tune(CLI::App& app, Runner& runner);
 void add_diagnose(CLI::App& app, Runner& runner);
 void add_topo(CLI::App& app, Runner& runner);

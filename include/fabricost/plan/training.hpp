@@ -11,7 +11,7 @@
 /// so once a group's bound is above the best K found, none of its layouts can be among them: the search cannot lose the best (tests compare
 /// it with pricing everything). Groups are visited by their bound.
 
-#include <fabricost/plan/layout_check.hpp>
+#include <fabricost/workload/layout_check.hpp>
 #include <fabricost/workload/memory.hpp>
 #include <fabricost/workload/step.hpp>
 
@@ -216,11 +216,55 @@ class TrainingSearch {
 
 }  // namespace detail
 
+/// \throws RequestError for a question no layout can answer, with the nearest that one can
+inline void check(const TrainingQuestion& q, const System& system) {
+  check(q.model);
+  if (q.model.hybrid()) throw RequestError(q.model.name + ": training is priced for layers of attention only, it has others");
+  if (q.gpus < 1) throw RequestError("--gpus must be at least 1");
+  if (q.global_batch < 1) throw RequestError("--global-batch must be at least 1 sequence");
+  if (q.sequence < 1) throw RequestError("--sequence must be at least 1 token");
+  if (!(q.headroom >= 0 && q.headroom < 1)) throw RequestError("--headroom is a share of the memory, 0 to below 1");
+  if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr)
+    throw RequestError(system.name + ": " + std::to_string(q.gpus) + " GPUs do not fit its domain of " + std::to_string(system.domain) +
+                       ", and it has no NICs to leave it by; take at most " + std::to_string(system.domain));
+  long long given = 1;
+  for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given *= size.value_or(1);
+  if (given < 1 || q.gpus % given != 0)
+    throw RequestError("tp x pp x cp x dp = " + std::to_string(given) + " does not divide " + std::to_string(q.gpus) + " GPUs; take " +
+                       std::to_string(given < 1 ? q.gpus : q.gpus / given * given > 0 ? q.gpus / given * given : given) + " GPUs");
+}
+
+namespace detail {
+/// The layout a question comes nearest to stating, for saying what is wrong with it.
+[[nodiscard]] inline Layout stated(const TrainingQuestion& q) {
+  Layout l;
+  l.tp = q.tp.value_or(1), l.pp = q.pp.value_or(1), l.vp = q.vp.value_or(1), l.cp = q.cp.value_or(1), l.ep = q.ep.value_or(1);
+  l.expert_tp = q.expert_tp.value_or(1);
+  l.microbatch = q.microbatch.value_or(1);
+  l.zero = q.zero.value_or(0);
+  l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
+  l.recompute = q.recompute.value_or(Recompute::none);
+  l.sequence_parallel = q.sequence_parallel.value_or(false);
+  l.schedule = q.schedule.value_or(l.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b);
+  l.placing = q.placing.value_or(Placing::data_inside);
+  if (q.dp && !q.tp && !q.pp && !q.cp) l.pp = q.gpus / *q.dp;
+  l.dp = q.dp.value_or(std::max(1, q.gpus / (l.tp * l.pp * l.cp)));
+  return l;
+}
+}  // namespace detail
+
 /// The fastest layouts. Deterministic. \throws RequestError when no layout is possible, saying why and what the nearest possible is
 [[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& question, const System& system) {
   check(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
-  return plan;
+  if (!plan.layouts.empty() || plan.nearest) return plan;
+  const std::string why = why_impossible(question.model, detail::stated(question));
+  if (!why.empty()) throw RequestError(why);
+  // no fault in what is stated: the rest found nothing, most often because replicas outnumber sequences or do not divide the batch
+  const int most = std::min(question.gpus, question.global_batch);
+  throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
+                     " sequences and the layers and heads of " + question.model.name + "; take " +
+                     std::to_string(detail::nearest_divisor(question.global_batch, most)) + " GPUs, or another batch");
 }
 
 }  // namespace fabricost

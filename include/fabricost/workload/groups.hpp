@@ -8,6 +8,7 @@
 
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/workload/experts.hpp>
+#include <fabricost/workload/layout.hpp>
 
 #include <cstdint>
 #include <map>
@@ -32,6 +33,19 @@ struct Placement {
   int local = std::max(1, std::min(n, domain / stride));
   while (n % local != 0) --local;
   return {local, n / local};
+}
+
+/// GPUs of a domain that groups of tensor, context, data and expert ranks can use without another stage's in between: all of them, or with
+/// stages inside data the whole blocks of t c p GPUs it holds, t c of each (at least the t c of one stage).
+[[nodiscard]] inline int domain_for_data(const Layout& l, int domain) {
+  if (l.placing == Placing::data_inside || l.pp == 1) return domain;
+  const int near = l.tp * l.cp;
+  return domain >= near * l.pp ? near * (domain / (near * l.pp)) : std::min(domain, near);
+}
+/// Whether the next stage is in another domain, for some stage.
+[[nodiscard]] inline bool stages_cross_domains(const Layout& l, int domain) {
+  const long long apart = l.placing == Placing::stages_inside ? static_cast<long long>(l.tp) * l.cp * l.pp : l.gpus();
+  return apart > domain;
 }
 
 /// Costs of collectives on one machine, compiled on first use. Not for two threads at once: give each its own.
@@ -64,16 +78,16 @@ class GroupCosts {
     return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
   }
 
-  /// The exchange of tokens between `ranks` expert ranks, each spread over `stride` GPUs. \throws as ExpertCurve
-  [[nodiscard]] const ExpertCurve& experts(const Gate& gate, int ranks, int stride, Copies copies, double bytes_per_token,
+  /// The exchange of tokens between expert ranks. Skewed routings differ by more than their kind: keep one object for each. \throws as ExpertCurve
+  [[nodiscard]] const ExpertCurve& experts(const Gate& gate, const ExpertPlacement& at, Copies copies, double bytes_per_token,
                                            const Routing& routing) {
-    const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, stride, static_cast<int>(copies), bytes_per_token};
+    const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, at.ranks, at.per_domain, static_cast<int>(copies), bytes_per_token};
     if (key == last_expert_key_) return *last_expert_;
     std::unique_ptr<ExpertCurve>& at = experts_[key];
     if (!at)
       at = std::make_unique<ExpertCurve>(system_, ExpertExchange{.gate = gate,
                                                                  .routing = routing,
-                                                                 .placement = place_experts(ranks, system_.domain, stride),
+                                                                 .placement = at,
                                                                  .copies = copies,
                                                                  .bytes_per_token = bytes_per_token});
     last_expert_key_ = key;

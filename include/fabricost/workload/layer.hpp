@@ -56,7 +56,7 @@ struct LayerModel {
     double tensor_forward = 0, tensor_backward = 0, context = 0, expert = 0;
   };
 
-  [[nodiscard]] int domain() const { return costs.system().domain; }
+  [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
   [[nodiscard]] double product(double M, double N, double K, double count = 1) const { return product_seconds(gpu, l.precision, M, N, K, count); }
 
   [[nodiscard]] double key_width() const {
@@ -136,7 +136,8 @@ struct LayerModel {
     if (experts && l.ep > 1 && stack.expert_exposed > 0) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const Gate gate{m.experts, m.top_k, m.expert_groups, m.group_limit};
-      const ExpertCurve& curve = costs.experts(gate, l.ep, l.expert_tp, copies, token_bytes(m.hidden, Precision::bf16), {});
+      const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
+      const ExpertCurve& curve = costs.experts(gate, at, copies, token_bytes(m.hidden, Precision::bf16), {});
       out.expert = 4 * stack.expert_exposed * curve(T / l.tp);  // dispatch and combine, forward and backward
     }
     return out;

@@ -3,7 +3,7 @@
 /// How a training job is spread over GPUs: the sizes of its parallel groups and what each rank keeps.
 ///
 /// Ranks are numbered with tensor parallelism innermost, then context, data (with the experts folded into tensor x context x data) and
-/// pipeline outermost, as Megatron places them: tensor ranks share a scale-up domain where they fit.
+/// pipeline outermost, as Megatron places them: tensor ranks share a scale-up domain where they fit. `placing` puts the stages before data.
 
 #include <fabricost/workload/pipeline_schedule.hpp>
 
@@ -24,6 +24,10 @@ inline constexpr std::array<std::string_view, 3> context_parallel_names{"ring", 
 enum class Precision : unsigned char { bf16, fp16, fp8, fp4 };
 inline constexpr std::array<std::string_view, 4> precision_names{"bf16", "fp16", "fp8", "fp4"};
 
+/// Which groups are nearest each other beyond tensor and context ranks: the data replicas of a stage, or the stages of a replica.
+enum class Placing : unsigned char { data_inside, stages_inside };
+inline constexpr std::array<std::string_view, 2> placing_names{"data_inside", "stages_inside"};
+
 struct Layout {
   int tp = 1;         ///< tensor
   int pp = 1;         ///< pipeline stages
@@ -42,6 +46,7 @@ struct Layout {
   int recompute_layers = 0;  ///< with full recompute: of so many layers of the model only; 0: all
   ContextParallel context = ContextParallel::ring;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Placing placing = Placing::data_inside;
   Precision precision = Precision::bf16;
 
   [[nodiscard]] int gpus() const { return tp * pp * cp * dp; }

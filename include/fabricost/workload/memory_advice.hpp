@@ -9,6 +9,7 @@
 /// recompute repeats a third; more stages lengthen the bubble; more tensor or context ranks put messages into every layer; sharded
 /// weights are gathered twice a microbatch.
 
+#include <fabricost/workload/layout_check.hpp>
 #include <fabricost/workload/memory.hpp>
 
 #include <array>
@@ -39,20 +40,6 @@ inline std::string gib(double bytes) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f", bytes / 1073741824.0);
   return text.data();
-}
-
-/// Whether the model can be laid out so: everything divides, no rank is idle.
-[[nodiscard]] inline bool is_possible(const Model& model, const Layout& l) {
-  const auto divides = [](long part, long whole) { return part > 0 && whole % part == 0; };
-  if (l.dp < 1 || l.microbatch < 1 || !divides(static_cast<long>(l.dp) * l.microbatch, l.global_batch)) return false;
-  if (!divides(l.tp, model.heads) || !divides(l.cp, l.sequence)) return false;
-  if (l.pp > 1 && (has_idle_chunk(model, l) || model.layers < l.pp)) return false;
-  if (l.vp > 1 && l.microbatches() % l.pp != 0) return false;
-  if (model.mixture()) {
-    const long ranks = static_cast<long>(l.tp) * l.cp * l.dp;
-    if (!divides(l.ep, model.experts) || !divides(static_cast<long>(l.ep) * l.expert_tp, ranks)) return false;
-  }
-  return true;
 }
 
 /// The changes in words, from one layout to another; empty when there is none.
@@ -98,7 +85,7 @@ inline std::string gib(double bytes) {
   }
   int cheapest = 1 << 20;
   const auto consider = [&](const Layout& l, int cost) {
-    if (cost > cheapest || !memory_detail::is_possible(model, l)) return;
+    if (cost > cheapest || !is_possible(model, l)) return;
     const MemoryUse use = worst_stage(model, l, stack);
     const bool fitting = fits(use, capacity, margin);
     // of equal costs the one that needs least; while none fits, the one that needs least

@@ -5,6 +5,7 @@
 
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/workload/layout.hpp>
+#include <fabricost/workload/memory_stack.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,6 +37,8 @@ struct Stack {
   bool deduplicated = false;        ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;                 ///< factor on the whole step
   double spread = 0.15;             ///< standard deviation, in log, of what the form leaves of this stack's steps
+  MemoryStack memory{};             ///< what it keeps in memory
+  std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< it can run
   std::vector<Generation> seen{};   ///< GPU generations its steps were fitted on
 
   [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }

@@ -67,7 +67,7 @@ struct StepModel {
   GroupCosts& costs;
   const LayerTimes& layers;
 
-  [[nodiscard]] int domain() const { return costs.system().domain; }
+  [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
   /// GPipe, 1F1B and interleaved by the number of chunks where the layout leaves it open.
   [[nodiscard]] PipelineSchedule schedule() const {
     if (l.pp == 1) return PipelineSchedule::none;
@@ -128,12 +128,11 @@ struct StepModel {
       out.compute += micro * layers.head;
       work += micro * layers.head;
     } else {
-      const bool across = static_cast<long long>(l.gpus()) > domain();
       StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
       times.last_extra = std::max(0.0, tail - body);
       const int chunks = schedule() == PipelineSchedule::interleaved ? l.vp : 1;
       const double waiting = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
-      times.exchange = costs.send(across, 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
+      times.exchange = costs.send(stages_cross_domains(l, costs.system().domain), 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
       const double with = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);

@@ -11,6 +11,38 @@ namespace fabricost::io {
 
 namespace {
 
+void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
+  MapReader in(node, "memory", faults);
+  in.text("notes");
+  const auto number = [&](std::string_view key, double& value, double most) { value = in.number(key, value, 0, most); };
+  const auto flag = [&](std::string_view key, bool& value) { value = in.flag(key, value); };
+  number("weight", into.weight, 8);
+  number("gradient", into.gradient, 8);
+  number("optimizer", into.optimizer, 32);
+  number("gathered_weight", into.gathered_weight, 8);
+  number("fp8_weight_copies", into.fp8_weight_copies, 8);
+  number("fp4_weight_copies", into.fp4_weight_copies, 8);
+  number("fp8_input", into.fp8_input, 8);
+  number("fp4_input", into.fp4_input, 8);
+  flag("flash_attention", into.flash_attention);
+  flag("dropout", into.dropout);
+  number("selective_keeps", into.selective_keeps, 1);
+  flag("shards_stored", into.shards_stored);
+  flag("keeps_gathered", into.keeps_gathered);
+  flag("keeps_routed_output", into.keeps_routed_output);
+  number("routed_load", into.routed_load, 100);
+  number("logit", into.logit, 64);
+  flag("logits_sharded", into.logits_sharded);
+  number("weight_gradient", into.weight_gradient, 8);
+  number("pipe_buffer", into.pipe_buffer, 64);
+  number("bucket_parameters", into.bucket_parameters, 1e12);
+  into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 1, 1000);
+  for (const auto& [key, value] : {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
+    if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;
+  number("fragmentation", into.fragmentation, 1);
+  in.finish();
+}
+
 NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   MapReader in(tree, "", faults);
   in.take("extends");
@@ -37,6 +69,14 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.shard_exposed = in.number("shard_exposed", s.shard_exposed, 0, 1);
   s.compute_share = in.fraction("compute_share", s.compute_share);
   s.deduplicated = in.flag("deduplicated", s.deduplicated);
+  if (const SpecNode* told = in.take("memory")) read_memory(*told, s.memory, faults);
+  if (in.has("schedules")) s.schedules.clear();
+  for (const SpecNode* item : in.texts("schedules")) {
+    if (const auto known = parse_pipeline_schedule(item->text); known && *known != PipelineSchedule::none)
+      s.schedules.push_back(*known);
+    else
+      in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)), fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
+  }
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
   in.finish();

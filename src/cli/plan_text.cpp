@@ -1,0 +1,229 @@
+/// \file plan_text.cpp
+/// Plans as JSON and text; what changes of the machine would give.
+
+#include "plan_text.hpp"
+
+#include "../io/text_table.hpp"
+#include "report.hpp"
+
+#include <fabricost/io/memory_text.hpp>
+#include <fabricost/workload/flops.hpp>
+#include <fabricost/workload/memory_advice.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr double gibi = 1073741824.0;
+constexpr auto right = TextTable::Align::right;
+
+struct NamedTerm {
+  std::string_view name;
+  double StepTime::*seconds;
+};
+constexpr std::array terms{NamedTerm{"compute", &StepTime::compute},   NamedTerm{"layer_floor", &StepTime::floor},
+                           NamedTerm{"tensor", &StepTime::tensor},     NamedTerm{"context", &StepTime::context},
+                           NamedTerm{"expert", &StepTime::expert},     NamedTerm{"hand_over", &StepTime::pipeline},
+                           NamedTerm{"bubble", &StepTime::bubble},     NamedTerm{"data", &StepTime::data},
+                           NamedTerm{"optimizer", &StepTime::optimizer}, NamedTerm{"stack", &StepTime::stack}};
+
+/// Figures that follow from a step's time.
+struct Derived {
+  double tokens_per_gpu = 0, tflops = 0, mfu = 0, gpu_hours_per_trillion = 0, low = 0, high = 0;
+};
+
+[[nodiscard]] Derived derived(const PlanAnswer& a, const PricedLayout& p) {
+  const TrainingQuestion& q = a.question;
+  const double tokens = static_cast<double>(q.global_batch) * q.sequence, gpus = q.gpus, s = p.time.seconds;
+  const double flops = q.global_batch * training_flops(q.model, q.sequence, FlopConvention::matmul, Scores::full);
+  Derived out;
+  out.tokens_per_gpu = tokens / (s * gpus);
+  out.tflops = flops / (s * gpus) * 1e-12;
+  out.mfu = out.tflops * 1e12 / Processor::of(a.system).peak(q.precision);
+  out.gpu_hours_per_trillion = gpus * s / 3600 * 1e12 / tokens;
+  const double factor = std::exp(half_width(q.stack, a.system.gpu.generation, q.precision));
+  out.low = s / factor;
+  out.high = s * factor;
+  return out;
+}
+
+[[nodiscard]] Json layout_json(const PlanAnswer& a, const PricedLayout& p) {
+  const Layout& l = p.layout;
+  const Derived d = derived(a, p);
+  Json out{{"tp", l.tp},
+           {"pp", l.pp},
+           {"vp", l.vp},
+           {"cp", l.cp},
+           {"ep", l.ep},
+           {"dp", l.dp},
+           {"zero", l.zero},
+           {"microbatch", l.microbatch},
+           {"schedule", name(l.schedule)},
+           {"recompute", recompute_names[static_cast<std::size_t>(l.recompute)]},
+           {"step_s", p.time.seconds},
+           {"tokens_per_s_per_gpu", d.tokens_per_gpu},
+           {"tflops_per_gpu", d.tflops},
+           {"mfu", d.mfu},
+           {"memory_GiB", p.memory.total() / gibi},
+           {"exposed_comm_s", p.time.exposed()}};
+  out["terms"] = Json::array();
+  for (const NamedTerm& term : terms) out["terms"].push_back({{"name", term.name}, {"time_s", p.time.*term.seconds}});
+  out["expert_tp"] = l.expert_tp;
+  out["sequence_parallel"] = l.sequence_parallel;
+  out["placing"] = placing_names[static_cast<std::size_t>(l.placing)];
+  out["interval_s"] = {d.low, d.high};
+  out["gpu_hours_per_trillion_tokens"] = d.gpu_hours_per_trillion;
+  return out;
+}
+
+[[nodiscard]] std::string layouts_text(const PlanAnswer& a, const std::vector<PricedLayout>& layouts) {
+  const bool mixture = a.question.model.mixture();
+  std::vector<TextTable::Column> columns{{"step s", right}, {"tokens/s/GPU", right}, {"MFU %", right}, {"GiB", right}, {"exposed %", right}, {"tp", right}, {"pp", right}, {"vp", right}, {"cp", right}};
+  if (mixture) columns.push_back({"ep", right});
+  for (const char* title : {"dp", "zero", "microbatch"}) columns.push_back({title, right});
+  columns.push_back({"schedule"});
+  columns.push_back({"recompute"});
+  TextTable rows{columns};
+  for (const PricedLayout& p : layouts) {
+    const Layout& l = p.layout;
+    const Derived d = derived(a, p);
+    std::vector<std::string> cells{fmt::format("{:.4g}", p.time.seconds), fmt::format("{:.4g}", d.tokens_per_gpu), fmt::format("{:.1f}", 100 * d.mfu),
+                                   fmt::format("{:.1f}", p.memory.total() / gibi), fmt::format("{:.1f}", 100 * p.time.exposed() / p.time.seconds)};
+    for (const int size : {l.tp, l.pp, l.vp, l.cp}) cells.push_back(std::to_string(size));
+    if (mixture) cells.push_back(std::to_string(l.ep));
+    for (const int size : {l.dp, l.zero, l.microbatch}) cells.push_back(std::to_string(size));
+    cells.emplace_back(name(l.schedule));
+    cells.emplace_back(recompute_names[static_cast<std::size_t>(l.recompute)]);
+    rows.row(cells);
+  }
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string best_text(const PlanAnswer& a, const PricedLayout& p) {
+  TextTable rows{{{"term"}, {"s", right}, {"share", right}}};
+  for (const NamedTerm& term : terms)
+    if (const double s = p.time.*term.seconds; std::fabs(s) > 0)
+      rows.row({std::string{term.name}, fmt::format("{:.4g}", s), fmt::format("{:.1f} %", 100 * s / p.time.seconds)});
+  rows.row({"total", fmt::format("{:.4g}", p.time.seconds), ""});
+  const Derived d = derived(a, p);
+  std::string out = rows.text(2);
+  out += fmt::format("\n  {:.4g} TFLOP/s per GPU (matrix products and all scores), {:.3g} GPU-hours per trillion tokens\n", d.tflops, d.gpu_hours_per_trillion);
+  const bool known = a.question.stack.saw(a.system.gpu.generation);
+  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation.\n", d.low, d.high, a.question.stack.name,
+                     known ? "fitted" : "not measured");
+  return out;
+}
+
+}  // namespace
+
+std::vector<Sensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
+  std::vector<Sensitivity> out;
+  TrainingQuestion one = question;
+  one.top = 1;
+  const auto try_change = [&](const std::string& change, auto&& apply) {
+    System other = system;
+    apply(other);
+    Sensitivity s{change, 0, 0};
+    try {
+      const TrainingPlan plan = plan_training(one, other);
+      if (plan.layouts.empty()) return;
+      s.seconds = plan.layouts.front().time.seconds;
+      s.gain = seconds / s.seconds - 1;
+      out.push_back(s);
+    } catch (const RequestError&) {
+      return;  // the change makes a machine that cannot be asked this
+    }
+  };
+  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
+    const Tier& tier = system.tiers[i];
+    if (tier.role == TierRole::memory) continue;
+    try_change(fmt::format("{} bandwidth + 10 %", tier.name.view()), [i](System& s) { s.tiers[i].bandwidth.value *= 1.1; });
+  }
+  try_change("hbm bandwidth + 10 %", [](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; });
+  try_change("hbm size + 10 %", [](System& s) { s.gpu.memory.value *= 1.1; });
+  try_change("arithmetic + 10 %", [](System& s) {
+    for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= 1.1;
+  });
+  try_change("domain x 2", [](System& s) {
+    s.domain *= 2;
+    for (Tier& tier : s.tiers) {
+      if (tier.role == TierRole::scale_up) tier.endpoints *= 2;
+      if (tier.role == TierRole::nic && s.domain / 2 == s.gpus_per_node) tier.endpoints *= 2;
+    }
+    if (s.domain / 2 == s.gpus_per_node) s.gpus_per_node *= 2, s.nodes = std::max(1, s.nodes / 2);
+  });
+  std::stable_sort(out.begin(), out.end(), [](const Sensitivity& a, const Sensitivity& b) { return a.gain > b.gain; });
+  return out;
+}
+
+std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
+  question.prune = false;
+  question.top = 10000000;
+  std::vector<PricedLayout> out;
+  for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first
+    if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
+  return out;
+}
+
+std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
+  const double capacity = Processor::of(system).memory;
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, nearest.layout, q.stack.memory, capacity, q.headroom, system.domain);
+  const Layout& l = nearest.layout;
+  return fmt::format("{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} recompute {}) "
+                     "needs {:.1f} GiB. {}{}",
+                     q.model.name, q.gpus, system.gpu.name, capacity / gibi, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "", l.tp, l.pp, l.cp,
+                     l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi,
+                     advice.found ? "It " : "", advice.sentence);
+}
+
+Json to_json(const PlanAnswer& a) {
+  Json out;
+  out["layouts"] = Json::array();
+  for (const PricedLayout& p : a.plan.layouts) out["layouts"].push_back(layout_json(a, p));
+  out["evaluated"] = a.plan.evaluated;
+  out["pruned"] = a.plan.unfit + a.plan.bounded;
+  out["seconds"] = a.seconds;
+  out["model"] = a.question.model.name;
+  out["system"] = a.system.name;
+  out["gpus"] = a.question.gpus;
+  out["stack"] = a.question.stack.name;
+  out["unfit"] = a.plan.unfit;
+  if (!a.sensitivity.empty()) {
+    out["sensitivity"] = Json::array();
+    for (const Sensitivity& s : a.sensitivity) out["sensitivity"].push_back({{"change", s.change}, {"step_s", s.seconds}, {"gain", s.gain}});
+  }
+  if (!a.pareto.empty()) {
+    out["pareto"] = Json::array();
+    for (const PricedLayout& p : a.pareto) out["pareto"].push_back(layout_json(a, p));
+  }
+  return out;
+}
+
+std::string text_of(const PlanAnswer& a, const Terminal& terminal) {
+  const TrainingQuestion& q = a.question;
+  std::string out = terminal.strong(fmt::format("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name, q.global_batch,
+                                                q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) + "\n";
+  out += layouts_text(a, a.plan.layouts);
+  out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best; {:.3f} s\n", a.plan.evaluated,
+                     a.plan.unfit, a.plan.bounded, a.seconds);
+  out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
+  out += "\n" + terminal.strong("Its memory") + "\n" +
+         memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, q.headroom, a.system.domain);
+  if (!a.sensitivity.empty()) {
+    out += "\n" + terminal.strong("What would help") + "\n";
+    TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};
+    for (const Sensitivity& s : a.sensitivity) rows.row({s.change, fmt::format("{:.4g}", s.seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
+    out += rows.text(2);
+  }
+  if (!a.pareto.empty()) out += "\n" + terminal.strong("Faster, or smaller") + "\n" + layouts_text(a, a.pareto);
+  return out;
+}
+
+}  // namespace fabricost::cli
