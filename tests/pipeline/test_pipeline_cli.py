@@ -12,8 +12,8 @@ from command import Command  # noqa: E402
 
 COMMAND = Command(os.path.abspath(sys.argv[1]), "pipeline")
 works, refused = COMMAND.works, COMMAND.refused
-ZB_H1 = ["--schedule", "zb-h1", "--stages", 8, "--microbatches", 24, "--forward", "18.522ms", "--backward", "18.086 ms", "--weight", "9.337ms",
-         "--exchange", "601us"]
+ZB_H1 = ["--schedule", "zb-h1", "--stages", 8, "--microbatches", 24, "--forward", "18.522ms", "--backward", "18.086 ms",
+         "--weight", "9.337ms", "--exchange", "601us"]
 
 # what a published row says (Qi 2023, arXiv 2401.10241, table 10: 1.5B, 24 microbatches, ZB-H1)
 answer = json.loads(works(*ZB_H1, "--json"))

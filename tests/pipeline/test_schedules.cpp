@@ -146,7 +146,7 @@ TEST_CASE("closed forms that call themselves estimates are within a few percent 
   for (const Bound& bound : {Bound{S::interleaved, 0.003, 0.012},
                              {S::zb_h1, 0.001, 0.012},
                              {S::zb_h2, 0.002, 0.02},
-                             {S::zb_1p, 0.001, 0.015},
+                             {S::zb_1p, 0.015, 0.1},
                              {S::zb_2p, 0.004, 0.04},
                              {S::zb_v, 0.003, 0.06},
                              {S::v_half, 0.012, 0.12},

@@ -6,7 +6,7 @@
 ///
 ///     gpipe          (p-1) (T + 2C) + m e
 ///     1f1b           (p-1) (T + 2C) + m e + 2 [m - 1 - ceil((m-1)/p)] (C - e/2)+        for p | m: (p-1) T + [2 (p-1) (m+p)/p - 2] C
-///     interleaved    (p-1) T/v + (2pv - 2 - p) C + m e                            p | m, v > 1
+///     interleaved    (p-1) T/v + 2 (p-1) C + (2v - 3) [p C - (g-p) F/v]+ + m e    m >= p in groups of g >= p; p | m: (2pv - 2 - p) C
 ///     zb_h1, zb_1p   (p-1) (F + B - W + 4C) + m e                                 m > p
 ///     zb_h2          (p-1) (F + B - 2W + 2C) + m e                                m >= 2p
 ///     zb_2p          max{ (p-1) (F + B + 2C) - d W, 3/2 (p-1) C } + m e,  d = min{ (2p-1) / held, m - 1 }: the Ws the last stage can put
@@ -16,7 +16,11 @@
 /// (x)+ is max(x, 0). The first four are the table of Qi 2023 (arXiv 2401.10241, table 10) to its digits; 1f1b for any m, dualpipe, zb_v
 /// and the fits of v_half and v_min were found by working the orders off (pipeline_run.hpp), and tests hold them to it: `exact` says where.
 /// The interleaved table has p hand-overs fewer than Megatron-LM's own order, worked off strictly in order, takes: (2pv - 2) C.
-/// Bubbles without communication: Narayanan 2021 (arXiv 2104.04473), Qi 2023, DeepSeek-AI 2024 (arXiv 2412.19437).
+///
+/// Where `exact` is false, over random pipelines of 2 to 12 stages with B from 0.9 to 1.1 F, W from 0.5 to 1.05 F, C up to F/20 and e up to
+/// F/2 the step is off by 0.0 to 0.4 % on average for all but the Vs and zb_1p (up to 1.5 %), at worst by 6 % (v_half and v_min 12 %, with
+/// few microbatches). zb_1p is given as zb_h1: where W holds little and the last stage is slow a search finds up to 9 % more. Bubbles
+/// without communication: Narayanan 2021 (arXiv 2104.04473), Qi 2023, DeepSeek-AI 2024 (arXiv 2412.19437).
 
 #include <fabricost/workload/pipeline_schedule.hpp>
 
@@ -120,8 +124,12 @@ struct Bubble {
     }
     case PipelineSchedule::interleaved: {
       if (chunks == 1) return bubble_of(PipelineSchedule::one_f_one_b, stages, 1, microbatches, t);
-      const double v = chunks;
-      return {last * total / v + (2 * p * v - 2 - p) * c + m * e, microbatches % stages == 0 && c == 0 && e == 0};
+      // fewer microbatches than stages leave holes in every chunk; a group larger than p gives its first hand-over time to come round
+      const double v = chunks, groups = std::max(1, microbatches / stages), spare = std::floor(m / groups) - p;
+      const double holes = (p - std::min(m, p)) * total + (std::min(m, p) - 1) * total / v;
+      const double trips = microbatches < stages ? 2 * v - 2 : 2 * v - 3;
+      const double late = spare > 0 ? above_zero(p * c - spare * std::min(t.forward, t.full_backward()) / v) : p * c;
+      return {holes + 2 * last * c + trips * late + m * e, c == 0 && e == 0};
     }
     case PipelineSchedule::zb_v: return zb_v_bubble(p, m, t);
     case PipelineSchedule::v_half:
