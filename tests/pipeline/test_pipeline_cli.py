@@ -15,7 +15,7 @@ works, refused = COMMAND.works, COMMAND.refused
 ZB_H1 = ["--schedule", "zb-h1", "--stages", 8, "--microbatches", 24, "--forward", "18.522ms", "--backward", "18.086 ms",
          "--weight", "9.337ms", "--exchange", "601us"]
 
-# what a published row says (Qi 2023, arXiv 2401.10241, table 10: 1.5B, 24 microbatches, ZB-H1)
+# what a published row says (Qi 2023, arXiv 2401.10241: 1.5B, 24 microbatches, ZB-H1)
 answer = json.loads(works(*ZB_H1, "--json"))
 assert abs(answer["bubble_over_total"] - 0.1585) < 1e-4, answer["bubble_over_total"]
 assert answer["closed_form_exact"] and abs(answer["closed_form_bubble_s"] - answer["bubble_s"]) < 1e-9

@@ -27,7 +27,7 @@ struct WorkloadRow {
 ///   samples_per_gpu_per_s        m b / (p step), step = (1 + stretch) work + bubble + 2 v m C: of data/workloads/pipeline.yaml
 ///   activations_first_stage,
 ///   params_grads_optimizer_...,
-///   activation_percent_of_...    Korthikanti 2022 (arXiv 2205.05198), sections 4 and 5
+///   activation_percent_of_...    Korthikanti 2022 (arXiv 2205.05198)
 ///   normalised_throughput        GPipe on even stages over its first row: p m / (m + p - 1)
 ///
 /// Stage times a row does not have come from a profile of the same model, else of the nearest by width, scaled by layers, FLOPs and tokens.

@@ -16,9 +16,9 @@ struct PipelineSetting {
   int layers = 0, hidden = 0, heads = 0, sequence = 0, stages = 0, microbatch = 0;
   [[nodiscard]] double tokens() const { return static_cast<double>(microbatch) * sequence; }
   [[nodiscard]] bool complete() const { return layers > 0 && hidden > 0 && heads > 0 && sequence > 0 && stages > 0 && microbatch > 0; }
-  /// Layers of a stage: the first and the last hold one fewer, for the embedding and the logits (Qi 2023, section 5.1).
+  /// Layers of a stage: the first and the last hold one fewer, for the embedding and the logits (Qi 2023).
   [[nodiscard]] double stage_layers() const { return (layers + 2.0) / stages; }
-  /// Share of a layer's activations that W holds: 32 of 34 + 5 a s / h (Qi 2023, section 4.1; Korthikanti 2022, section 4.1).
+  /// Share of a layer's activations that W holds: 32 of 34 + 5 a s / h (Qi 2023; Korthikanti 2022).
   [[nodiscard]] double held_for_weight() const { return 32 / (34 + 5.0 * heads * sequence / hidden); }
 };
 

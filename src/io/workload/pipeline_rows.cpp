@@ -109,7 +109,7 @@ struct Skip {
   std::string why;
 };
 
-/// Chunks of a stage: one layer each when an interleaved row does not say (Qi 2023, table 10).
+/// Chunks of a stage: one layer each when an interleaved row does not say (Qi 2023).
 [[nodiscard]] int chunks_in(const PipelineRow& r, PipelineSchedule schedule) {
   if (schedule != PipelineSchedule::interleaved) return 1;
   if (r.chunks > 0) return r.chunks;
@@ -175,7 +175,7 @@ class Predictor {
     return out;
   }
 
-  /// Bytes of a layer's activations per s b h (Korthikanti 2022, table 2).
+  /// Bytes of a layer's activations per s b h (Korthikanti 2022).
   [[nodiscard]] static double activations(const PipelineRow& r, bool sequence_parallel, bool selective, bool full) {
     const double t = r.tensor, scores = selective ? 0 : 5.0 * r.setting.heads * r.setting.sequence / (r.setting.hidden * t);
     if (full) return 2;
@@ -205,7 +205,7 @@ class Predictor {
     return held * s.layers / s.stages * layer * s.tokens() * s.hidden / gibibyte;
   }
 
-  /// Devices that work over devices, and for p devices: p m / (m + p - 1), which is 1 for one microbatch (Huang 2019, section 2.3).
+  /// Devices that work over devices, and for p devices: p m / (m + p - 1), which is 1 for one microbatch (Huang 2019).
   [[nodiscard]] static double gpipe_throughput(const PipelineRow& r) {
     if (r.out.model.find("Transformer") == std::string::npos) throw Skip{"its stages are uneven, by how much is not given"};
     if (r.setting.stages == 0 || r.microbatches == 0) throw Skip{"p or m is not given"};
