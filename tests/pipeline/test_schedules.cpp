@@ -240,7 +240,8 @@ TEST_CASE("more hand-over time never makes a step shorter", "[pipeline]") {
 }
 
 TEST_CASE("one stage has no bubble and hands nothing over", "[pipeline]") {
-  for (const S s : {S::none, S::gpipe, S::one_f_one_b, S::zb_h1, S::zb_h2, S::zb_1p, S::zb_2p}) {
+  for (const S s : {S::none, S::gpipe, S::one_f_one_b, S::interleaved, S::zb_h1, S::zb_h2, S::zb_1p, S::zb_2p, S::zb_v, S::v_half, S::v_min,
+                    S::dualpipe_v}) {
     const PipelineCost c = pipeline_cost(s, 1, 1, 5, {.forward = 1, .backward = 1, .weight = 1, .exchange = 0.1});
     CHECK(c.bubble == 0);
     CHECK(c.hops == 0);

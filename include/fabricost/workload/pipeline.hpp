@@ -24,8 +24,9 @@
 /// The published interleaved form has p hand-overs fewer than Megatron-LM's own order, worked off strictly in order, takes: (2pv - 2) C.
 ///
 /// Where `exact` is false the step is off, over 300 random pipelines each of 2 to 12 stages with B from 0.9 to 1.1 F, W from 0.5 to
-/// 1.05 F, C up to F/20 and e up to F/2, by less than 0.5 % on average and 5 % at worst; v_min by 0.9 and 6 %, v_half 0.7 and 12 % (few
-/// microbatches), zb_1p 1.0 and 9 %: it is given as zb_h1, and where W holds little and the last stage is slow there are shorter orders.
+/// 1.05 F, C up to F/20 and e up to F/2, by less than 0.5 % on average and 5 % at worst; v_min by 0.9 and 7 % (2 stages), v_half 0.7 and 12
+/// % (few microbatches), zb_1p 1.0 and 9 %: it is given as zb_h1, and where W holds little and the last stage is slow there are shorter
+/// orders.
 
 #include <fabricost/workload/pipeline_schedule.hpp>
 
@@ -118,7 +119,7 @@ struct Bubble {
 
 [[nodiscard]] constexpr Bubble bubble_of(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t) {
   const double p = stages, m = microbatches, last = p - 1, total = t.work(), c = t.exchange, e = t.last_extra;
-  if (stages == 1 && layout_of(schedule) == PipelineLayout::loop) return {m * e, true};
+  if (stages == 1) return {m * e, t.overlapped == 0};
   const double saved = t.overlapped > 0 ? total - t.overlapped : 0;  // by every pair of dualpipe that runs as one
   switch (schedule) {
     case PipelineSchedule::none:
