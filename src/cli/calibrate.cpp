@@ -239,7 +239,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   return out;
 }
 
-/// Fits training steps; with -o FOLDER writes compute-GENERATION.yaml and stacks.yaml there.
+/// Fits training steps; with -o FOLDER writes calibrations/compute-GENERATION.yaml and
+/// workloads/stacks.yaml there, as they lie in data/.
 [[nodiscard]] std::string fit_training(const CalibrateQuestion& asked, const Terminal& terminal) {
   std::vector<TrainingRow> rows;
   for (const std::string& file : asked.files) {
@@ -253,8 +254,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
     const std::filesystem::path folder{asked.out};
     std::string origin = origin_of(asked, fit.rows);
     if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " steps");
-    for (const CalibratedSet& set : fit.generations) write_file((folder / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
-    write_file((folder / "stacks.yaml").string(), stacks_yaml(fit, date, origin));
+    for (const CalibratedSet& set : fit.generations) write_file((folder / "calibrations" / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
+    write_file((folder / "workloads" / "stacks.yaml").string(), stacks_yaml(fit, date, origin));
   }
   return out;
 }

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   fabricost::cli::add_tune(runner.app(), runner);
   fabricost::cli::add_diagnose(runner.app(), runner);
   fabricost::cli::add_topo(runner.app(), runner);
+  fabricost::cli::add_pipeline(runner.app(), runner);
   fabricost::cli::add_completion(runner.app(), runner);
   return runner.run(argc, argv);
 }

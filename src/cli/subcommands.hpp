@@ -22,6 +22,7 @@ void add_plan(CLI::App& app, Runner& runner);
 void add_tune(CLI::App& app, Runner& runner);
 void add_diagnose(CLI::App& app, Runner& runner);
 void add_topo(CLI::App& app, Runner& runner);
+void add_pipeline(CLI::App& app, Runner& runner);
 void add_completion(CLI::App& app, Runner& runner);
 
 }  // namespace fabricost::cli

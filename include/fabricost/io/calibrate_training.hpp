@@ -39,7 +39,7 @@ struct TrainingFit {
 /// Rows with the predictions of a fit in place of the shipped constants.
 void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit);
 
-/// data/calibrations/stacks.yaml.
+/// data/workloads/stacks.yaml.
 [[nodiscard]] std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin);
 
 }  // namespace fabricost

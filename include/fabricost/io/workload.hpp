@@ -23,10 +23,13 @@ struct WorkloadRow {
   bool fully_specified = false;
   std::string skipped;  ///< why there is no prediction; empty when there is one
   int line = 0;
+
+  /// predicted / measured - 1; 0 when skipped.
+  [[nodiscard]] double error() const { return skipped.empty() ? predicted / measured - 1 : 0; }
 };
 
 /// Which table of published results a CSV is, by its columns; none for anything else (points, a log).
-enum class WorkloadTable : unsigned char { none, training };
+enum class WorkloadTable : unsigned char { none, training, pipeline, moe };
 /// \throws SpecError for a file that cannot be read
 [[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
 
@@ -40,6 +43,20 @@ struct WorkloadReport {
 [[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
 /// Reads and predicts tables. \throws SpecError, RequestError for a file that is none
 [[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files);
+
+/// Every row of a pipeline CSV (columns `id group model layers hidden heads seq p v tp m microbatch schedule t_f_ms t_b_ms t_w_ms t_comm_ms
+/// metric value unit fully_specified notes`, others are left alone).
+///
+///   bubble_rate                  bubble / (work + bubble), pipeline_cost; zb_2p is searched
+///   samples_per_gpu_per_s        m b / (p step), step = (1 + stretch) work + bubble + 2 v m C: of data/workloads/pipeline.yaml
+///   activations_first_stage,
+///   params_grads_optimizer_...,
+///   activation_percent_of_...    Korthikanti 2022 (arXiv 2205.05198)
+///   normalised_throughput        GPipe on even stages over its first row: p m / (m + p - 1)
+///
+/// Stage times a row does not have come from a profile of the same model, else of the nearest by width, scaled by layers, FLOPs and tokens.
+/// \throws SpecError for a file that is none, a column or cell that is wrong
+[[nodiscard]] std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file);
 
 /// A software stack of data/stacks, or a YAML file. \throws SpecError, RequestError as load_system
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);

@@ -83,16 +83,16 @@ class GroupCosts {
                                            const Routing& routing) {
     const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, at.ranks, at.per_domain, static_cast<int>(copies), bytes_per_token};
     if (key == last_expert_key_) return *last_expert_;
-    std::unique_ptr<ExpertCurve>& at = experts_[key];
-    if (!at)
-      at = std::make_unique<ExpertCurve>(system_, ExpertExchange{.gate = gate,
+    std::unique_ptr<ExpertCurve>& curve = experts_[key];
+    if (!curve)
+      curve = std::make_unique<ExpertCurve>(system_, ExpertExchange{.gate = gate,
                                                                  .routing = routing,
                                                                  .placement = at,
                                                                  .copies = copies,
                                                                  .bytes_per_token = bytes_per_token});
     last_expert_key_ = key;
-    last_expert_ = at.get();
-    return *at;
+    last_expert_ = curve.get();
+    return *curve;
   }
 
   /// One message to a rank `stride` GPUs away: over the domain where both are in it, else from NIC to NIC.

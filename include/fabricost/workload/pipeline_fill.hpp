@@ -9,9 +9,10 @@
 ///     v_min   i           2p - i - 1    2p + a + i        4p + a - i - 1     a = 2 where 3 divides p, else 0
 ///     v_half  2i          3p - i - 2    3p + b + 2i - 1   6p + b - i - 2     b = 3 for even p, else 0
 ///
-/// so an activation lives a third and a half of what it does in 1F1B. Starting each piece as soon as it can squeezes the holes out of the
-/// ends. Nobody waits for a W: they fill gaps, and make room where the stage holds all it may. Of three rules the shortest is kept: a W
-/// is let in where all, half or any of it fits.
+/// (slots and intervals as in github.com/sail-sg/zero-bubble-pipeline-parallelism, zbv_greedy.py), so an activation lives a third and a
+/// half of what it does in 1F1B. Starting each piece as soon as it can squeezes the holes out of the ends. Nobody waits for a W: they fill
+/// gaps, and make room where the stage holds all it may. Of three rules the shortest is kept: a W is let in where all, half or any of it
+/// fits. (The authors reorder the ends of the pattern instead; bubbles at F = B = W are the paper's.)
 
 #include <fabricost/workload/pipeline_orders.hpp>
 

@@ -5,9 +5,11 @@
 ///
 ///   1f1b, zb_h1   p - i - 1 forwards, then forward and backward in turn; zb_h1 runs each W i microbatches after its B
 ///   zb_h2         2 (p - i) - 2 forwards first, W 2 i microbatches after its B
-///   interleaved   microbatches in groups of p; 2 (p - i - 1) + (v - 1) p forwards first (Narayanan 2021, section 2.2)
-///   zb_v          Qi 2023, figure 5: counts of the phases below
-///   dualpipe      DeepSeek-AI 2024, figure 5: eight phases, below
+///   interleaved   microbatches in groups of p; 2 (p - i - 1) + (v - 1) p forwards first (Narayanan 2021)
+///   zb_v          Qi 2023; the counts of its phases as in PyTorch's ScheduleZBVZeroBubble
+///   dualpipe      DeepSeek-AI 2024; the counts of its eight phases as in github.com/deepseek-ai/DualPipe, dualpipe.py
+///
+/// The interleaved order is Megatron-LM's, here for microbatches that stages do not divide too.
 
 #include <fabricost/workload/pipeline_work.hpp>
 

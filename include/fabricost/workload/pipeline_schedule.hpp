@@ -94,7 +94,7 @@ struct StageTimes {
   double last_extra = 0;                         ///< what the last layers take more (the logits), F + B + W together, a third each
   double overlapped = 0;                         ///< dualpipe: a forward and a full backward run as one; 0: their sum
   /// Share of a microbatch's activations that stays until W; the rest goes with B. 32/34 of a layer with fused attention:
-  /// 34 s b h bytes, of which W needs all but 2 (Korthikanti 2022, Qi 2023 section 4.1); 32 / (34 + 5 a s / h) where scores are kept.
+  /// 34 s b h bytes, of which W needs all but 2 (Korthikanti 2022, Qi 2023); 32 / (34 + 5 a s / h) where scores are kept.
   double held_for_weight = 32.0 / 34;
 
   [[nodiscard]] constexpr double full_backward() const { return backward + weight; }

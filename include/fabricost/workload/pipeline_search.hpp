@@ -2,7 +2,8 @@
 /// \file pipeline_search.hpp
 /// The zero-bubble order searched for given times and memory: ZB-1p and ZB-2p, and from there any limit between and beyond.
 ///
-/// The heuristic of Qi 2023 (arXiv 2401.10241, section 3.1), microbatch by microbatch, stage by stage:
+/// The heuristic of Qi 2023 (arXiv 2401.10241), microbatch by microbatch, stage by stage. The paper tells it in words; its tie-breaks, on
+/// which the published digits rest, are those of github.com/sail-sg/zero-bubble-pipeline-parallelism (zb.py), written anew:
 ///
 ///   warm-up   as many forwards as memory takes before the first B can be there, fewer on every later stage
 ///   then      one F (put off where the next stage is behind anyway) and one B in turn

@@ -83,7 +83,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   return out;
 }
 
-/// What published runs say of a stack as a whole (data/calibrations/stacks.yaml): its factor, what is left, on which generations.
+/// What published runs say of a stack as a whole (data/workloads/stacks.yaml): its factor, what is left, on which generations.
 void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& faults) {
   MapReader in(tree, "", faults);
   for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
@@ -110,8 +110,8 @@ NamedStack load(SpecStore& library, std::string_view name_or_path) {
   Faults faults;
   const SpecNode tree = library.resolve("stacks", name_or_path);
   NamedStack out = read_stack(tree, faults);
-  if (!library.find("calibrations", "stacks").empty())
-    add_fitted(out, library.resolve("calibrations", "stacks"), tree.find("scale") != nullptr, faults);
+  if (!library.find("workloads", "stacks").empty())
+    add_fitted(out, library.resolve("workloads", "stacks"), tree.find("scale") != nullptr, faults);
   faults.raise();
   return out;
 }
@@ -152,7 +152,7 @@ Stack load_stack(std::string_view name_or_path) {
 TrainingGroups load_training_groups() {
   io::SpecStore library;
   io::Faults faults;
-  const io::SpecNode tree = library.resolve("measurements", "training-groups");
+  const io::SpecNode tree = library.resolve("workloads", "training-groups");
   io::MapReader in(tree, "", faults);
   for (const char* told : {"name", "title", "notes"}) in.text(told);
   TrainingGroups out;

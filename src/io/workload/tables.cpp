@@ -2,10 +2,12 @@
 #include "io/csv.hpp"
 #include "io/quantile.hpp"
 
+#include <fabricost/io/moe_rows.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -55,6 +57,8 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
+  if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
+  if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
   return WorkloadTable::none;
 }
 
@@ -65,8 +69,9 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
   std::map<std::string, std::vector<const WorkloadRow*>> groups;
   std::vector<const WorkloadRow*> all;
   for (const WorkloadRow& row : out.rows) {
-    if (!row.skipped.empty() || !row.fully_specified) {
-      ++skipped[row.skipped.empty() ? "not fully specified: priced, not counted" : row.skipped];
+    const bool comparable = row.measured > 0 && row.predicted > 0;
+    if (!row.skipped.empty() || !row.fully_specified || !comparable) {
+      ++skipped[!row.skipped.empty() ? row.skipped : !comparable ? "a figure of 0 has no relative error" : "not fully specified: priced, not counted" : row.skipped];
       continue;
     }
     groups[row.group].push_back(&row);
@@ -78,6 +83,24 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
   return out;
 }
 
+namespace {
+void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) { to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end())); }
+/// A row about experts as one of all tables.
+WorkloadRow as_workload(const MoeRow& row) {
+  WorkloadRow out;
+  out.id = row.id;
+  out.group = row.group;
+  out.model = row.method;
+  out.metric = row.quantity;
+  out.measured = row.published;
+  out.predicted = row.predicted;
+  out.fully_specified = row.fully_specified;
+  out.skipped = row.skipped;
+  out.line = row.line;
+  return out;
+}
+}  // namespace
+
 WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files) {
   std::vector<WorkloadRow> rows;
   for (const std::filesystem::path& file : files) {
@@ -88,6 +111,10 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
         break;
       }
+      case WorkloadTable::pipeline: append(rows, predict_pipeline_rows(file)); break;
+      case WorkloadTable::moe:
+        for (const MoeRow& row : predict_moe_rows(file)) rows.push_back(as_workload(row));
+        break;
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
