@@ -71,7 +71,8 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
   for (const WorkloadRow& row : out.rows) {
     const bool comparable = row.measured > 0 && row.predicted > 0;
     if (!row.skipped.empty() || !row.fully_specified || !comparable) {
-      ++skipped[!row.skipped.empty() ? row.skipped : !comparable ? "a figure of 0 has no relative error" : "not fully specified: priced, not counted" : row.skipped];
+      const std::string why = !comparable ? "a figure of 0 has no relative error" : "not fully specified: priced, not counted";
+      ++skipped[row.skipped.empty() ? why : row.skipped];
       continue;
     }
     groups[row.group].push_back(&row);
