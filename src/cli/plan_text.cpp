@@ -76,6 +76,7 @@ struct Derived {
   out["terms"] = Json::array();
   for (const NamedTerm& term : terms) out["terms"].push_back({{"name", term.name}, {"time_s", p.time.*term.seconds}});
   out["expert_tp"] = l.expert_tp;
+  out["fits"] = fits(p.memory, Processor::of(a.system).memory, a.question.headroom);
   out["sequence_parallel"] = l.sequence_parallel;
   out["placing"] = placing_names[static_cast<std::size_t>(l.placing)];
   out["interval_s"] = {d.low, d.high};

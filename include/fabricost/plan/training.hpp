@@ -50,7 +50,7 @@ struct TrainingPlan {
   long long evaluated = 0;            ///< layouts whose full step time was priced
   long long unfit = 0;                ///< left out because they need more memory than a GPU has
   long long bounded = 0;              ///< left out because no layout with their layers can be among the best
-  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least
+  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least; it is priced where it is the only one asked for
 };
 
 namespace detail {
@@ -257,6 +257,13 @@ namespace detail {
 [[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& question, const System& system) {
   check(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
+  if (plan.layouts.empty() && plan.nearest && plan.unfit == 1 && plan.bounded == 0) {  // one layout, given in full: priced all the same
+    GroupCosts costs{system};
+    plan.nearest->time = step_time(question.model, plan.nearest->layout, question.stack, Processor::of(system), costs);
+    plan.layouts.push_back(*plan.nearest);
+    plan.evaluated = 1;
+    plan.unfit = 0;
+  }
   if (!plan.layouts.empty() || plan.nearest) return plan;
   const std::string why = why_impossible(question.model, detail::stated(question));
   if (!why.empty()) throw RequestError(why);

@@ -49,6 +49,7 @@ struct LayerModel {
   /// Kernels of a forward.
   struct Kernels {
     double products = 0, core = 0, element = 0;
+    double selective = 0;  ///< what selective recomputation repeats: attention's core, or with a latent the products that unfold it
     [[nodiscard]] double sum() const { return products + core + element; }
   };
   /// Exposed exchange, seconds.
@@ -69,8 +70,9 @@ struct LayerModel {
     double keys = key_width();
     if (m.latent()) {
       out.products += product(T, m.q_rank + m.kv_rank + m.rope_dim, h);
-      if (m.q_rank > 0) out.products += product(T, query, m.q_rank);
-      out.products += product(T, double(m.heads) * (m.nope_dim + m.value_dim) / t, m.kv_rank);
+      if (m.q_rank > 0) out.selective += product(T, query, m.q_rank);
+      out.selective += product(T, double(m.heads) * (m.nope_dim + m.value_dim) / t, m.kv_rank);
+      out.products += out.selective;
       keys = query + value;
     } else {
       out.products += product(T, query + keys, h);
@@ -83,6 +85,7 @@ struct LayerModel {
     const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
     out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
                                  (m.query_width() + m.value_width()) / m.heads);
+    if (!m.latent()) out.selective = out.core;
   }
 
   void feed_forward(Kernels& out, double& traffic, bool experts) const {
@@ -162,7 +165,7 @@ struct LayerModel {
     const double q = gpu.constants.floor_overlap, least = floor(experts);
     const double forward = joined(k.sum(), least, q);
     double work = 2 * (k.products + k.element) + attention_backward(gpu, stack.attention) * k.core;
-    if (l.recompute == Recompute::selective) work += k.core;
+    if (l.recompute == Recompute::selective) work += k.selective;
     const double backward = joined(work, 2 * least, q);
     LayerTime out;
     out.kernels = k.sum() + work;

@@ -3,10 +3,11 @@
 /// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of gradients and weights, the optimizer.
 ///
 ///   stage      layers of the fullest stage (stages.hpp), forward, input gradient, weight gradient (layer.hpp); the last one has the output
-///              matrix and its loss besides, which counts where it makes that stage the slowest
+///              matrix and its loss besides, and for multi-token prediction a layer and that matrix again per module, which counts where it makes that stage the slowest
 ///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding) over dp x cp ranks, experts over
-///              their own; what the stack hides fits behind one microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
+///              their own; what the stack hides fits behind one microbatch; ZeRO-2 reduces
+///              gradients after every microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
 ///              z = 2 all-gathers + reduce-scatter
 ///   optimizer  30 bytes per parameter a rank owns; adding up gradients per microbatch and local parameter
 ///
@@ -115,7 +116,9 @@ struct StepModel {
     }
     const double accumulate = stack.accumulation_bytes * (local.shared() + local.experts) / gpu.memory_rate;
     const double body = stage.sum() + accumulate;
-    const double tail = content(last).sum() + accumulate + layers.head;  // of the last stage
+    // the last stage besides: the output matrix, and for every prediction module a layer and the output matrix once more
+    const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
+    const double tail = content(last).sum() + accumulate + ends;
 
     StepTime out;
     out.compute = micro * stage.kernels;
@@ -125,8 +128,8 @@ struct StepModel {
     out.expert = micro * stage.expert;
     double work = micro * body;
     if (l.pp == 1) {
-      out.compute += micro * layers.head;
-      work += micro * layers.head;
+      out.compute += micro * ends;
+      work += micro * ends;
     } else {
       StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
       times.last_extra = std::max(0.0, tail - body);
@@ -137,7 +140,7 @@ struct StepModel {
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
     }
-    exchange_data(out, data, local, body + (l.pp == 1 ? layers.head : 0), micro);
+    exchange_data(out, data, local, body + (l.pp == 1 ? ends : 0), micro);
     const bool owned_in_part = l.zero > 0;
     const double owned = owned_in_part ? local.shared() / replicas : local.shared();
     const double expert_copies = static_cast<double>(l.tp) * replicas / (static_cast<double>(l.ep) * l.expert_tp);
@@ -158,10 +161,14 @@ struct StepModel {
       out.data = micro * (joined(work, z, 4) - work + stack.shard_exposed * z);
       return;
     }
+    const double hidden = 1 - stack.data_exposed;
+    const auto left = [&](double exchange) { return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work); };
     if (data.ranks() > 1) z = gradients(data, local.shared());
     const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / (static_cast<long long>(l.ep) * l.expert_tp);
     if (local.experts > 0 && copies > 1) z += gradients(place(static_cast<int>(copies), l.ep * l.expert_tp, domain()), local.experts);
-    out.data = stack.data_exposed * z + std::max(0.0, (1 - stack.data_exposed) * z - work);
+    out.data = left(z);
+    if (l.zero == 2 && data.ranks() > 1)  // gradients are not kept between microbatches
+      out.data += (micro - 1) * left(costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * local.shared()));
   }
 };
 
