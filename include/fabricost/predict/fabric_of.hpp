@@ -114,6 +114,8 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + " nodes of " + std::to_string(per_node) +
                        " GPUs");
   if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
+  if (const int rack = system.domain / per_node; rack > 1 && nodes % rack == 0 && ranks % (nodes / rack) == 0)
+    return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: even over them will do, as it does inside one
   if (ranks % nodes != 0)
     throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
                        std::to_string(nodes));
