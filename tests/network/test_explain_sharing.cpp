@@ -55,3 +55,23 @@ TEST_CASE("explain still answers for machines no link list can be made of") {
     CHECK_FALSE(explain(system, over(Collective::all_reduce, 0)).empty());
   }
 }
+
+TEST_CASE("explain names every tier that is crossed, the one at the top included") {
+  const auto names = [](const std::string& name, int nodes) {
+    std::string text = told(name, over(Collective::all_to_all, nodes));
+    return text.substr(text.find("Where the numbers come from"));
+  };
+  // pods of 3,072 GPUs: 2 nodes below a ToR, 192 ToRs in a pod, pods under the core
+  CHECK(support::contains(names("meta-24k-roce", 384), " spine "));
+  CHECK_FALSE(support::contains(names("meta-24k-roce", 384), " core "));
+  CHECK(support::contains(names("meta-24k-roce", 768), " core "));
+  // and what the top one costs and brings is among the changes
+  const System system = load_system("meta-24k-roce");
+  const auto changed = [&](int nodes) {
+    std::string out;
+    for (const Sensitivity& s : sensitivities(system, over(Collective::all_to_all, nodes))) out += s.change + "; ";
+    return out;
+  };
+  CHECK(support::contains(changed(768), "10 % more core bandwidth"));
+  CHECK_FALSE(support::contains(changed(384), "core"));
+}
