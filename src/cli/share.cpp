@@ -16,7 +16,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 
 namespace fabricost::cli {
@@ -37,6 +39,8 @@ struct Shared {
   std::vector<GroupedCollective> asked;
   ConcurrentOptions options;
   AtOnce result;
+  std::string sharp_switch;  ///< whose limits hold for in-network reduction here; empty: nothing runs by it, or no limits are known
+  int sharp_jobs = 0, sharp_turns = 1;
 };
 
 template <class Enum, std::size_t N>
@@ -45,6 +49,25 @@ template <class Enum, std::size_t N>
   const auto found = detail::parse_enum<Enum>(text, names);
   if (!found) throw_unknown(text, what, listed(names));
   return *found;
+}
+
+/// In-network reductions of a fabric share its trees: how many turns they take (network/balance.hpp).
+void count_sharp_turns(Shared& s) {
+  std::map<int, int> jobs_of_nic;
+  const Topology t = topology_of(s.system, s.nodes);
+  TrafficCounter counter{t, s.options.routes};
+  int per_port = 0;
+  for (const ConcurrentCollective& one : s.result.flat) {
+    if (one.algorithm != Algorithm::collnet_chain && one.algorithm != Algorithm::collnet_direct) continue;
+    ++s.sharp_jobs;
+    for (const LinkLoad& l : counter.count(one.collective, one.algorithm, one.ranks).loads)
+      if (t.block_of(l.link).kind == LinkKind::nic_out) per_port = std::max(per_port, ++jobs_of_nic[l.link]);
+  }
+  if (s.sharp_jobs == 0) return;
+  for (const Tier& tier : s.system.tiers)
+    for (const SharpLimits& limits : sharp_limits)
+      if (tier.role == TierRole::network && tier.switch_name == limits.switches) s.sharp_switch = limits.switches;
+  if (!s.sharp_switch.empty()) s.sharp_turns = sharp_turns(s.sharp_switch, s.sharp_jobs, per_port);
 }
 
 [[nodiscard]] Shared work_out(const Options& typed) {
@@ -68,6 +91,7 @@ template <class Enum, std::size_t N>
     out.asked.back().choice.rule = rule;
   }
   out.result = at_once(out.system, out.nodes, out.asked, out.options);
+  count_sharp_turns(out);
   return out;
 }
 
@@ -113,6 +137,9 @@ template <class Enum, std::size_t N>
   for (std::size_t c = 0; c < s.asked.size(); ++c)
     if (const ContendedLink* link = held_by(s, s.result.outcomes[c]))
       out += wrapped("  ", fmt::format("{}: held by {}.", s.asked[c].name, link_text(s, *link)), 98);
+  if (s.sharp_turns > 1)
+    out += wrapped("  ", fmt::format("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.", s.sharp_jobs,
+                                     s.sharp_turns, s.sharp_switch), 98);
   out += wrapped("  ", "Beside: while all of them run; what a collective spends on latency is not slowed down.", 98);
   return out;
 }
@@ -123,6 +150,7 @@ template <class Enum, std::size_t N>
   out["nodes"] = s.nodes;
   out["gpus"] = s.gpus;
   out["balancing"] = balancing_names[static_cast<std::size_t>(s.options.balancing)];
+  out["sharp_turns"] = s.sharp_switch.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(s.sharp_turns);
   out["collectives"] = nlohmann::ordered_json::array();
   for (std::size_t c = 0; c < s.asked.size(); ++c) {
     const GroupedOutcome& one = s.result.outcomes[c];

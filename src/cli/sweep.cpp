@@ -59,6 +59,8 @@ void add_sweep(CLI::App& app, Runner& runner) {
   const auto options = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand("sweep", "One operation at many sizes, or on many counts of nodes or ranks");
   add_question(sub, *options);
+  sub.get_option("--nodes")->description("Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8");
+  sub.get_option("--ranks")->description("GPUs; default all of the nodes; several as for --nodes");
   sub.add_option("--sizes", options->sizes, "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB")->option_text("SIZES");
   add_size(sub, *options);
   sub.add_flag("--crossovers", options->crossovers, "For each count the sizes at which what runs, and what is\nfastest, change (--sizes FIRST:LAST:x2 bounds them)");

@@ -3,6 +3,7 @@
 
 #include "sweep_counts.hpp"
 
+#include "../io/rough_size.hpp"
 #include "../io/text_table.hpp"
 #include "counts.hpp"
 #include "report.hpp"
@@ -134,7 +135,7 @@ std::string sweep_crossovers(const Question& question, const std::string& sizes,
         csv += fmt::format("{},{},{},{:.0f},{},{}\n", s.nodes, s.ranks, which, c.from, name(c.runs.algorithm), name(c.runs.protocol));
     const auto cells = [](const std::vector<Change>& of, std::size_t i) {
       if (i >= of.size()) return std::pair<std::string, std::string>{};
-      return std::pair{size_text(Bytes::from_value(of[i].from)), fmt::format("{} {}", name(of[i].runs.algorithm), name(of[i].runs.protocol))};
+      return std::pair{rough_size(of[i].from), fmt::format("{} {}", name(of[i].runs.algorithm), name(of[i].runs.protocol))};
     };
     for (std::size_t i = 0; i < std::max(s.runs.size(), s.fastest.size()); ++i) {
       const auto [from, runs] = cells(s.runs, i);

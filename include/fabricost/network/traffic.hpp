@@ -98,16 +98,18 @@ inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm,
         out.sent_by_rank = ring_schedule(collective, flat).bytes(0);
         halving(ranks, collective, algorithm == Algorithm::rabenseifner);
         break;
-      case Algorithm::nvls:
-        if (by_domain(ranks).members.size() > 1)
+      case Algorithm::nvls: {
+        const Domains domains = by_domain(ranks);
+        if (domains.members.size() > 1)
           throw RequestError(t_.name + ": nvls stays inside one domain; between domains it is nvls_tree");
         out.sent_by_rank = nvls_schedule(collective, flat).bytes(0);
-        in_switch(ranks, out.sent_by_rank);
+        in_switch(domains, collective, out.sent_by_rank);
         break;
+      }
       case Algorithm::nvls_tree: {
         const Domains domains = by_domain(ranks);
         out.sent_by_rank = nvls_schedule(collective, Levels{static_cast<int>(domains.most)}).bytes(0);
-        in_switch(ranks, out.sent_by_rank);
+        in_switch(domains, collective, out.sent_by_rank);
         tree(domains, collective, true);
         break;
       }

@@ -70,7 +70,7 @@ class TrafficCounter {
   void swap_all(std::span<const int> members);
   void recursive_doubling(std::span<const int> ranks, const Domains& domains);
   void two_level_exchange(const Domains& domains);
-  void in_switch(std::span<const int> ranks, double bytes);
+  void in_switch(const Domains& domains, Collective collective, double bytes);
   void aggregated(std::span<const int> heads, double up, double down);
   void collnet(const Domains& domains, Collective collective, bool chained);
   void bucket(std::span<const int> ranks, Collective collective);

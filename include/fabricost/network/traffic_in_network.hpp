@@ -2,7 +2,7 @@
 /// \file traffic_in_network.hpp
 /// Collectives that switches combine or multiply: every link carries a part once, however many ranks are below it.
 ///
-///   nvls             each GPU its part into the switches of the domain and the result back
+///   nvls             each GPU its part into the switches of the domain and the result back; of two stages the first adds up before the trunk
 ///   collnet_direct   inside, everybody to everybody; rank i of every domain then has the i-th part, which its NIC hands the network's
 ///                    switches (SHARP) and takes back reduced
 ///   collnet_chain    inside, a chain that ends at the GPU whose NIC hands the part over; one chain for each NIC
@@ -17,12 +17,26 @@
 
 namespace fabricost {
 
-inline void TrafficCounter::in_switch(std::span<const int> ranks, double bytes) {
+/// On a trunk of two stages a group of m of n ranks adds up what is owned outside, (n-m)/n S, before it goes up, and what it owns comes
+/// down added up, m/n S; handing out results is the reverse.
+inline void TrafficCounter::in_switch(const Domains& domains, Collective collective, double bytes) {
   if (t_.gpu_out < 0) throw RequestError(t_.name + ": nvls needs a domain joined by switches");
   const auto sink = add(bytes);
-  for (const int gpu : ranks) {
-    sink(t_.link(t_.gpu_out, gpu), 1);
-    sink(t_.link(t_.gpu_in, gpu), 1);
+  for (const Group& d : domains.members) {
+    std::map<int, double> below;
+    for (const int gpu : d) {
+      sink(t_.link(t_.gpu_out, gpu), 1);
+      sink(t_.link(t_.gpu_in, gpu), 1);
+      if (t_.trunk_up >= 0) ++below[t_.stage_of(gpu)];
+    }
+    if (below.size() < 2) continue;
+    for (const auto& [stage, m] : below) {
+      const double own = m / static_cast<double>(d.size());
+      const double up = (reduces(collective) ? 1 - own : 0) + (collective != Collective::reduce_scatter ? own : 0);
+      const double down = (reduces(collective) ? own : 0) + (collective != Collective::reduce_scatter ? 1 - own : 0);
+      add(up)(t_.link(t_.trunk_up, stage), 1);
+      add(down)(t_.link(t_.trunk_down, stage), 1);
+    }
   }
 }
 

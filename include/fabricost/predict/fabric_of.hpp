@@ -56,6 +56,11 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
   f.inner_rate = full * share;
   const double planned = tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : 0.8;
   f.usable_per_gpu = f.inner_rate * planned;
+  if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // as describe_network has it for what is above the NICs
+    const double m = tier.first_stage;
+    f.inner_exchanges = std::min(1.0, (1 - 1.0 / n) / (tier.oversubscription * (1 - m / n)));
+    f.inner_rate *= std::min(1.0, m / tier.oversubscription);
+  }
   f.neighbours_only = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
   f.wrap = tier.wrap;
   if (tier.kind == TierKind::torus && n == tier.endpoints)

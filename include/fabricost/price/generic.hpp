@@ -90,7 +90,7 @@ struct LevelCost {
 
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   auto cost = level_costs(fabric, c, protocol, schedule.collective);
-  cost[0].rate *= link_share(schedule.algorithm, fabric);
+  cost[0].rate *= link_share(schedule.algorithm, fabric) * (schedule.algorithm == Algorithm::direct ? fabric.inner_exchanges : 1);
   cost[1].rate *= taper_share(schedule.algorithm, fabric) / fabric.streams;
   if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
   const bool simple = protocol == Protocol::simple;

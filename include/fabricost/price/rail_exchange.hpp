@@ -37,9 +37,10 @@ namespace fabricost {
              .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (exchange_tiny_limit * fabric.domains())});
   const double across = t.exchange_share * path * fabric.outer_rate * fabric.exchanges;
-  line.rate_part(TermKind::wire, 0, schedule.bytes(0), 1 / detail::inner_ring_rate(fabric, c));
+  const double inside = detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges;
+  line.rate_part(TermKind::wire, 0, schedule.bytes(0), 1 / inside);
   line.rate_part(TermKind::wire, 1, schedule.bytes(1), 1 / across);
-  line.wire_level = schedule.bytes(1) / across >= schedule.bytes(0) / detail::inner_ring_rate(fabric, c) ? 1 : 0;
+  line.wire_level = schedule.bytes(1) / across >= schedule.bytes(0) / inside ? 1 : 0;
   return line;
 }
 
