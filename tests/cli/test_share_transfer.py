@@ -90,6 +90,17 @@ def share_refuses_what_cannot_be():
         SHARE.refused(*arguments, saying=says)
 
 
+def aggregations_take_turns_where_trees_are_few():
+    # eight rails at once: on Quantum-2 each port has a stream of its own
+    eight = ["--system", "superpod-h100", "--nodes", 8, "--set", "nic.sharp=true", *of("all_reduce 64MiB over 8 every 8 by sharp")]
+    assert shared(*eight)["sharp_turns"] == 1
+    (row,) = shared(*eight)["collectives"]
+    close(row["slow_down"], 1)
+    two = shared("--system", "superpod-h100", "--nodes", 8, "--set", "nic.sharp=true", *of("all_reduce 64MiB by sharp", "all_reduce 64MiB by sharp"))
+    assert two["sharp_turns"] == 2, two["sharp_turns"]
+    assert shared("--system", "superpod-h100", "--nodes", 8, *of("all_reduce 64MiB"))["sharp_turns"] is None
+
+
 def weights_take_what_the_slowest_part_says():
     payload = 4096 / 4178  # RoCE packets, data/links/ethernet-100.yaml
     asked = ["storage", "--system", "dgx-h100", "--nodes", 16, "--size", "810GB", "--client", "ethernet-100", "--ports", 2]
@@ -175,7 +186,8 @@ def tables_fit_100_columns():
 
 if __name__ == "__main__":
     tests = [data_parallel_rings_of_all_tensor_ranks_meet_where_nics_are_shared, a_group_alone_takes_what_predict_says,
-             two_equal_exchanges_halve_each_other, layouts_name_groups, share_refuses_what_cannot_be, weights_take_what_the_slowest_part_says,
+             two_equal_exchanges_halve_each_other, layouts_name_groups, share_refuses_what_cannot_be, aggregations_take_turns_where_trees_are_few,
+             weights_take_what_the_slowest_part_says,
              loads_and_stores_meet_rdma_where_their_lines_cross, senders_divide_a_port, transfer_refuses_what_cannot_be, tables_fit_100_columns]
     for test in tests:
         test()
