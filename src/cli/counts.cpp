@@ -25,7 +25,8 @@ void append_part(std::vector<int>& out, const std::string& part, std::string_vie
   }
   const auto fault = [&](std::string_view what) { throw RequestError(fmt::format("{}: \"{}\" {}", option, part, what)); };
   const std::size_t second = part.find(':', colon + 1);
-  if (second == std::string::npos || second + 2 >= part.size() || colon == 0 || second == colon + 1 || (part[second + 1] != 'x' && part[second + 1] != '+'))
+  if (second == std::string::npos || second + 2 >= part.size() || colon == 0 || second == colon + 1 ||
+      (part[second + 1] != 'x' && part[second + 1] != '+'))
     fault("is not a range; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1:2048:x2");
   const int first = count_of(part.substr(0, colon), option), last = count_of(part.substr(colon + 1, second - colon - 1), option);
   const bool times = part[second + 1] == 'x';

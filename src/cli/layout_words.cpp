@@ -50,7 +50,8 @@ void take_group(GroupedCollective& out, const std::string& text, const std::vect
     out.size = count_of(text, "over");
   } else if (text != "all") {
     if (layout.empty())
-      throw RequestError(fmt::format("over \"{}\": no axis of that name; name the axes with --layout, as in --layout tp=8,dp, or give a count", text));
+      throw RequestError(
+          fmt::format("over \"{}\": no axis of that name; name the axes with --layout, as in --layout tp=8,dp, or give a count", text));
     throw_unknown(text, "an axis of the layout", names_of(layout));
   }
 }
@@ -71,8 +72,9 @@ std::vector<Axis> parse_layout(const std::string& text, int gpus) {
     for (const Axis& other : out)
       if (other.name == axis.name) throw RequestError(fmt::format("--layout: {} is there twice", axis.name));
     if (equals == std::string::npos) {
-      if (open >= 0) throw RequestError(fmt::format("--layout: {} and {} have no size; only one axis can take what is left",
-                                                    out[static_cast<std::size_t>(open)].name, axis.name));
+      if (open >= 0)
+        throw RequestError(fmt::format("--layout: {} and {} have no size; only one axis can take what is left",
+                                       out[static_cast<std::size_t>(open)].name, axis.name));
       open = static_cast<int>(out.size());
     } else {
       if (equals + 1 == one.size()) throw RequestError(fmt::format("--layout: {} misses its size; write {}=8", axis.name, axis.name));
@@ -84,8 +86,9 @@ std::vector<Axis> parse_layout(const std::string& text, int gpus) {
     at = end + 1;
   }
   if (product > gpus || gpus % product != 0 || (open < 0 && product != gpus))
-    throw RequestError(fmt::format("--layout {}: its sizes multiply to {}{}, there are {} GPUs; leave one axis without a size to take what is left",
-                                   text, product > gpus ? "more than " : "", product > gpus ? gpus : product, gpus));
+    throw RequestError(
+        fmt::format("--layout {}: its sizes multiply to {}{}, there are {} GPUs; leave one axis without a size to take what is left", text,
+                    product > gpus ? "more than " : "", product > gpus ? gpus : product, gpus));
   if (open >= 0) out[static_cast<std::size_t>(open)].size = static_cast<int>(gpus / product);
   int stride = 1;
   for (Axis& axis : out) {

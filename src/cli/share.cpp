@@ -71,7 +71,8 @@ void count_sharp_turns(Shared& s) {
 }
 
 [[nodiscard]] Shared work_out(const Options& typed) {
-  if (typed.of.empty()) throw RequestError("which collectives? Add --of for each, as in --of \"all_reduce 1GiB\" --of \"all_to_all 64MiB over 8\"");
+  if (typed.of.empty())
+    throw RequestError("which collectives? Add --of for each, as in --of \"all_reduce 1GiB\" --of \"all_to_all 64MiB over 8\"");
   if (typed.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
   const int nodes = count_of(typed.nodes, "--nodes");
   const auto rule = one_of<Choice::Rule>(typed.choice, rule_names, "a choice");
@@ -115,14 +116,16 @@ void count_sharp_turns(Shared& s) {
   std::vector<std::string> who;
   for (std::size_t c = 0; c < groups.size(); ++c)
     if (groups[c] > 0)
-      who.push_back(s.result.outcomes[c].groups > 1 ? fmt::format("{} of {} groups of {}", groups[c], s.result.outcomes[c].groups, s.asked[c].name)
-                                                    : s.asked[c].name);
+      who.push_back(s.result.outcomes[c].groups > 1
+                        ? fmt::format("{} of {} groups of {}", groups[c], s.result.outcomes[c].groups, s.asked[c].name)
+                        : s.asked[c].name);
   return out + ", shared by " + joined(who, " and ");
 }
 
 [[nodiscard]] std::string text(const Shared& s, const Terminal& terminal) {
   constexpr auto right = TextTable::Align::right;
-  TextTable rows{{{"collective"}, {"groups", right}, {"ranks", right}, {"runs"}, {"alone", right}, {"wire slowed", right}, {"beside", right}}};
+  TextTable rows{
+      {{"collective"}, {"groups", right}, {"ranks", right}, {"runs"}, {"alone", right}, {"wire slowed", right}, {"beside", right}}};
   for (std::size_t c = 0; c < s.asked.size(); ++c) {
     const GroupedOutcome& one = s.result.outcomes[c];
     const std::string slowed = one.slow_down > one.least_slow_down * (1 + 1e-6)
@@ -132,14 +135,17 @@ void count_sharp_turns(Shared& s) {
               fmt::format("{} {}", one.alone.algorithm.view(), one.alone.protocol.view()), time_text(one.alone.time()), slowed,
               time_text(Time::from_value(one.seconds))});
   }
-  std::string out = terminal.strong(fmt::format("At once on {} GPUs, {} node{} of {}", s.gpus, s.nodes, s.nodes == 1 ? "" : "s", s.system.name)) +
-                    "\n" + rows.text(2) + "\n";
+  std::string out =
+      terminal.strong(fmt::format("At once on {} GPUs, {} node{} of {}", s.gpus, s.nodes, s.nodes == 1 ? "" : "s", s.system.name)) + "\n" +
+      rows.text(2) + "\n";
   for (std::size_t c = 0; c < s.asked.size(); ++c)
     if (const ContendedLink* link = held_by(s, s.result.outcomes[c]))
       out += wrapped("  ", fmt::format("{}: held by {}.", s.asked[c].name, link_text(s, *link)), 98);
   if (s.sharp_turns > 1)
-    out += wrapped("  ", fmt::format("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.", s.sharp_jobs,
-                                     s.sharp_turns, s.sharp_switch), 98);
+    out += wrapped("  ",
+                   fmt::format("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.",
+                               s.sharp_jobs, s.sharp_turns, s.sharp_switch),
+                   98);
   out += wrapped("  ", "Beside: while all of them run; what a collective spends on latency is not slowed down.", 98);
   return out;
 }
@@ -182,7 +188,8 @@ void add_share(CLI::App& app, Runner& runner) {
   CLI::App& sub = *app.add_subcommand("share", "Collectives that run at once: who slows whom down, on which link");
   sub.add_option("--system", options->system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
   sub.add_option("--nodes", options->nodes, "Nodes, as nccl-tests counts them; default one domain")->option_text("N");
-  sub.add_option("--layout", options->layout, "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)")
+  sub.add_option("--layout", options->layout,
+                 "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)")
       ->option_text("AXES");
   sub.add_option("--of", options->of,
                  "One collective, run by every group; repeatable:\n"
@@ -190,12 +197,15 @@ void add_share(CLI::App& app, Runner& runner) {
                  " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"")
       ->option_text("WORDS")
       ->allow_extra_args(false);
-  sub.add_option("--balancing", options->balancing, "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)")->option_text("HOW");
+  sub.add_option("--balancing", options->balancing, "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)")
+      ->option_text("HOW");
   sub.add_flag("--no-pxn", options->no_pxn, "Rails: messages do not change GPU to reach their rail");
   sub.add_flag("--minimal", options->minimal, "Dragonfly: minimal routes instead of adaptive ones");
   sub.add_option("--choice", options->choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");
   sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")->option_text("PATH=VALUE")->allow_extra_args(false);
+  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
+      ->option_text("PATH=VALUE")
+      ->allow_extra_args(false);
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost share --system aws-p4d --nodes 8 --layout tp=8,dp --of \"all_reduce 1GiB over dp\"");
   runner.add(sub, [options](const Terminal& terminal) {

@@ -63,7 +63,8 @@ void add_sweep(CLI::App& app, Runner& runner) {
   sub.get_option("--ranks")->description("GPUs; default all of the nodes; several as for --nodes");
   sub.add_option("--sizes", options->sizes, "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB")->option_text("SIZES");
   add_size(sub, *options);
-  sub.add_flag("--crossovers", options->crossovers, "For each count the sizes at which what runs, and what is\nfastest, change (--sizes FIRST:LAST:x2 bounds them)");
+  sub.add_flag("--crossovers", options->crossovers,
+               "For each count the sizes at which what runs, and what is\nfastest, change (--sizes FIRST:LAST:x2 bounds them)");
   sub.add_flag("--csv", options->csv, "Print CSV");
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost sweep all_to_all --system aws-p5 --nodes 2 --sizes 1KiB:8GiB:x2 --csv");
@@ -76,10 +77,12 @@ void add_sweep(CLI::App& app, Runner& runner) {
       return sweep_crossovers(*options, options->sizes, form, terminal);
     }
     if (counts) {
-      if (!options->sizes.empty()) throw RequestError("several counts and several sizes; sweep over one of them: --size 256MiB, or one count");
+      if (!options->sizes.empty())
+        throw RequestError("several counts and several sizes; sweep over one of them: --size 256MiB, or one count");
       return sweep_counts(*options, form, terminal);
     }
-    if (!options->size.empty()) throw RequestError("one size on one count is fabricost predict; take --sizes, or several counts: --nodes 1:64:x2");
+    if (!options->size.empty())
+      throw RequestError("one size on one count is fabricost predict; take --sizes, or several counts: --nodes 1:64:x2");
     if (options->sizes.empty()) throw RequestError("which sizes? Add --sizes, as in --sizes 1KiB:8GiB:x2");
     const std::vector<Bytes> sizes = parse_sizes(options->sizes);
     const Asked asked = ask(*options, false);

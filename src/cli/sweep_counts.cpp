@@ -48,7 +48,8 @@ auto at_count(const Operation& op, const Work& work) {
   try {
     return work();
   } catch (const RequestError& e) {
-    throw RequestError(fmt::format("{}: {}", op.nodes > 0 ? fmt::format("{} nodes", op.nodes) : fmt::format("{} ranks", op.ranks), e.what()));
+    throw RequestError(
+        fmt::format("{}: {}", op.nodes > 0 ? fmt::format("{} nodes", op.nodes) : fmt::format("{} ranks", op.ranks), e.what()));
   }
 }
 
@@ -75,7 +76,8 @@ struct Scanned {
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Change>& changes) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const Change& c : changes)
-    out.push_back({{"from_bytes", static_cast<long long>(c.from)}, {"algorithm", name(c.runs.algorithm)}, {"protocol", name(c.runs.protocol)}});
+    out.push_back(
+        {{"from_bytes", static_cast<long long>(c.from)}, {"algorithm", name(c.runs.algorithm)}, {"protocol", name(c.runs.protocol)}});
   return out;
 }
 
@@ -96,13 +98,23 @@ std::string sweep_counts(const Question& question, SweepForm form, const Termina
     for (const Prediction& p : predictions) out += fmt::format("{},{},{}\n", p.nodes, p.ranks, csv_row(p));
     return out;
   }
-  TextTable rows{{{"nodes", right}, {"ranks", right}, {"time", right}, {"algbw GB/s", right}, {"busbw GB/s", right}, {"runs"}, {"bottleneck"}, {"nine in ten within", right}}};
+  TextTable rows{{{"nodes", right},
+                  {"ranks", right},
+                  {"time", right},
+                  {"algbw GB/s", right},
+                  {"busbw GB/s", right},
+                  {"runs"},
+                  {"bottleneck"},
+                  {"nine in ten within", right}}};
   for (const Prediction& p : predictions)
-    rows.row({std::to_string(p.nodes), std::to_string(p.ranks), time_text(p.time()), fmt::format("{:.2f}", p.algorithm_bandwidth().value() / 1e9),
-              fmt::format("{:.2f}", p.bus_bandwidth().value() / 1e9), fmt::format("{} {}", p.algorithm.view(), p.protocol.view()),
-              std::string{p.bottleneck().tier.view()}, fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
+    rows.row({std::to_string(p.nodes), std::to_string(p.ranks), time_text(p.time()),
+              fmt::format("{:.2f}", p.algorithm_bandwidth().value() / 1e9), fmt::format("{:.2f}", p.bus_bandwidth().value() / 1e9),
+              fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), std::string{p.bottleneck().tier.view()},
+              fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
   const Operation& op = all.asked.operation;
-  std::string out = terminal.strong(fmt::format("{} of {} ({}), {}", name(op.collective), size_text(op.bytes), name(op.dtype), all.asked.system.name)) + "\n" + rows.text(2);
+  std::string out =
+      terminal.strong(fmt::format("{} of {} ({}), {}", name(op.collective), size_text(op.bytes), name(op.dtype), all.asked.system.name)) +
+      "\n" + rows.text(2);
   for (const std::string& one : assumed(all.asked.system, predictions.back())) out += wrapped("  ", "Assumed: " + one + ".", 98);
   return out;
 }
@@ -119,7 +131,8 @@ std::string sweep_crossovers(const Question& question, const std::string& sizes,
       const Curve runs = compile(all.asked.system, op, choice);
       choice.rule = Choice::Rule::fastest;
       const Curve fastest = compile(all.asked.system, op, choice);
-      return Scanned{runs.fabric().nodes, static_cast<int>(runs.fabric().ranks()), changes_of(runs, first, last), changes_of(fastest, first, last)};
+      return Scanned{runs.fabric().nodes, static_cast<int>(runs.fabric().ranks()), changes_of(runs, first, last),
+                     changes_of(fastest, first, last)};
     }));
   if (form == SweepForm::json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
@@ -145,8 +158,9 @@ std::string sweep_crossovers(const Question& question, const std::string& sizes,
   }
   if (form == SweepForm::csv) return csv;
   const Operation& op = all.asked.operation;
-  return terminal.strong(fmt::format("From which size what runs, and what is fastest: {} ({}), {}", name(op.collective), name(op.dtype), all.asked.system.name)) + "\n" +
-         rows.text(2);
+  return terminal.strong(fmt::format("From which size what runs, and what is fastest: {} ({}), {}", name(op.collective), name(op.dtype),
+                                     all.asked.system.name)) +
+         "\n" + rows.text(2);
 }
 
 }  // namespace fabricost::cli

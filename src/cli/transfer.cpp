@@ -79,7 +79,9 @@ void add_transfer(CLI::App& app, Runner& runner) {
   add_access_options(sub, *options);
   sub.add_option("--senders", options->senders, "incast: how many write at once")->option_text("N");
   sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")->option_text("PATH=VALUE")->allow_extra_args(false);
+  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
+      ->option_text("PATH=VALUE")
+      ->allow_extra_args(false);
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost transfer storage --system dgx-h100 --nodes 16 --size 810GB --client ethernet-100");
   runner.add(sub, [options](const Terminal& terminal) {

@@ -50,7 +50,8 @@ struct Window {
   const Tier* tier = system.tier(TierRole::scale_up);
   if (typed.warps.empty() && tier != nullptr && tier->name == "ici") return {unbounded, "by DMA, no bound on bytes in flight"};
   const int warps = typed.warps.empty() ? 1 : count_of(typed.warps, "--warps");
-  return {warps * warp_window, fmt::format("{} warp{}, {} in flight", warps, warps == 1 ? "" : "s", size_text(Bytes::from_value(warps * warp_window)))};
+  return {warps * warp_window,
+          fmt::format("{} warp{}, {} in flight", warps, warps == 1 ? "" : "s", size_text(Bytes::from_value(warps * warp_window)))};
 }
 
 [[nodiscard]] std::string crossover_text(std::string_view what, double meet, double largest) {
@@ -77,7 +78,8 @@ TransferAnswer transfer_access(const System& system, const TransferOptions& type
   const TransferLine rdma = rdma_line(system, typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
   const std::string tier = system.tier(TierRole::scale_up)->name.c_str();
   TransferAnswer out;
-  out.heading = fmt::format("Over {} ({}) against RDMA by one {} port, {}", tier, window.words, system.tier(TierRole::nic)->name.view(), system.name);
+  out.heading =
+      fmt::format("Over {} ({}) against RDMA by one {} port, {}", tier, window.words, system.tier(TierRole::nic)->name.view(), system.name);
   const double stores_until = crossover(store, rdma), loads_until = crossover(load, rdma);
   out.json = {{"system", system.name}, {"tier", tier}};
   out.json["in_flight_bytes"] = crossover_json(window.bytes);
@@ -117,8 +119,13 @@ TransferAnswer transfer_incast(const System& system, const TransferOptions& type
   TextTable rows{{{""}, {"time", TextTable::Align::right}, {"rate of each", TextTable::Align::right}}};
   rows.row({"one alone", time_text(Time::from_value(alone)), rate_text(Bandwidth::from_value(one.rate))});
   rows.row({"all at once", time_text(Time::from_value(all)), rate_text(Bandwidth::from_value(rate))});
-  out.text = rows.text(2) + wrapped("  ", "A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.", 98);
-  out.json = {{"system", system.name}, {"senders", senders}, {"bytes", size.value()}, {"alone_us", alone * 1e6}, {"time_us", all * 1e6}, {"rate_GBps", rate / 1e9}};
+  out.text =
+      rows.text(2) +
+      wrapped("  ",
+              "A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.",
+              98);
+  out.json = {{"system", system.name},   {"senders", senders},   {"bytes", size.value()},
+              {"alone_us", alone * 1e6}, {"time_us", all * 1e6}, {"rate_GBps", rate / 1e9}};
   return out;
 }
 

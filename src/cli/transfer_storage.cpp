@@ -41,7 +41,8 @@ struct Source {
   }
   const int ports = typed.ports.empty() ? 1 : count_of(typed.ports, "--ports");
   const double rate = client_rate(load_link(typed.client), ports);
-  return {rate, fmt::format("{} port{} of {}, {} a node", ports, ports == 1 ? "" : "s", typed.client, rate_text(Bandwidth::from_value(rate)))};
+  return {rate,
+          fmt::format("{} port{} of {}, {} a node", ports, ports == 1 ? "" : "s", typed.client, rate_text(Bandwidth::from_value(rate)))};
 }
 
 [[nodiscard]] nlohmann::ordered_json to_json(const TransferTime& t) {
@@ -75,7 +76,8 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
   TransferAnswer out;
   out.heading = fmt::format("{} from storage into {} GPU{} of {} node{}, {}", size_text(Bytes::from_value(load.bytes)), reading * nodes,
                             reading * nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", system.name);
-  out.json = {{"system", system.name}, {"nodes", nodes}, {"gpus", reading * nodes}, {"bytes", load.bytes}, {"node_rate_GBps", source.rate / 1e9}};
+  out.json = {
+      {"system", system.name}, {"nodes", nodes}, {"gpus", reading * nodes}, {"bytes", load.bytes}, {"node_rate_GBps", source.rate / 1e9}};
   out.json["ways"] = nlohmann::ordered_json::array();
   constexpr auto right = TextTable::Align::right;
   TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
@@ -87,11 +89,12 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
     const TransferTime direct = weight_loading_time(system, load);
     load.node.direct = false;
     const TransferTime bounced = weight_loading_time(system, load);
-    rows.row({nodes == 1 ? std::string{"the node"} : std::string{way.words}, time_text(Time::from_value(direct.seconds)), std::string{direct.bottleneck.view()},
-              time_text(Time::from_value(bounced.seconds)), std::string{bounced.bottleneck.view()}});
+    rows.row({nodes == 1 ? std::string{"the node"} : std::string{way.words}, time_text(Time::from_value(direct.seconds)),
+              std::string{direct.bottleneck.view()}, time_text(Time::from_value(bounced.seconds)), std::string{bounced.bottleneck.view()}});
     out.json["ways"].push_back({{"sharing", way.name}, {"direct", to_json(direct)}, {"through_host", to_json(bounced)}});
   }
-  out.text = wrapped("  ", fmt::format("Read by {}{}.", source.words, typed.behind_host ? ", behind the processor" : ""), 98) + rows.text(2);
+  out.text =
+      wrapped("  ", fmt::format("Read by {}{}.", source.words, typed.behind_host ? ", behind the processor" : ""), 98) + rows.text(2);
   return out;
 }
 

@@ -169,8 +169,8 @@ class TierReader {
            "links of a torus are counted per endpoint in total");
     }
     if (tier_.first_stage > 0) {
-      need(tier_.role == TierRole::scale_up && tier_.kind == TierKind::switched, "first_stage",
-           "belongs to a scale_up tier of kind switch", "leave it out");
+      need(tier_.role == TierRole::scale_up && tier_.kind == TierKind::switched, "first_stage", "belongs to a scale_up tier of kind switch",
+           "leave it out");
       need(tier_.endpoints % tier_.first_stage == 0 && tier_.first_stage < tier_.endpoints, "first_stage",
            fmt::format("{} endpoints do not divide into groups of {}", tier_.endpoints, tier_.first_stage),
            "count the endpoints below one board or rack");

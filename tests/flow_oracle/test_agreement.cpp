@@ -180,7 +180,9 @@ TEST_CASE("a tapered network leaves rings and exchanges the share the fabric say
       chains(with(Algorithm::ring), {in_the_limits, exactly});
       level_by_level(with(Algorithm::hierarchical), {in_the_limits, with_contention});
       at_once(with(Algorithm::direct), {in_the_limits, with_contention});
-      at_once_in_two_levels(with(Algorithm::direct), {in_the_limits, with_contention});  // an exchange's share, too
+      Fabric exchange = f;
+      exchange.costs.outer.rate = W * taper_share(Algorithm::hierarchical, priced, Collective::all_to_all);
+      at_once_in_two_levels(exchange, {in_the_limits, with_contention});
     }
 }
 

@@ -17,9 +17,9 @@ struct Where {
   std::string machine;
   int nodes, per_node;  ///< the first of each node
 };
-const std::vector<Where> places{{"dgx-h100", 1, 8},      {"dgx-h100", 4, 8},      {"dgx-h100", 3, 8},  {"dgx-h100", 5, 6},
-                                {"dgx-1-v100", 2, 8},    {"superpod-h100", 40, 1}, {"aws-p4d", 4, 4},   {"mi300x-8", 2, 8},
-                                {"l40s-pcie", 1, 8},     {"gb200-nvl72", 16, 4},  {"frontier", 8, 8},  {"superpod-gb200", 20, 2},
+const std::vector<Where> places{{"dgx-h100", 1, 8},      {"dgx-h100", 4, 8},       {"dgx-h100", 3, 8}, {"dgx-h100", 5, 6},
+                                {"dgx-1-v100", 2, 8},    {"superpod-h100", 40, 1}, {"aws-p4d", 4, 4},  {"mi300x-8", 2, 8},
+                                {"l40s-pcie", 1, 8},     {"gb200-nvl72", 16, 4},   {"frontier", 8, 8}, {"superpod-gb200", 20, 2},
                                 {"meta-24k-roce", 8, 8}, {"tpu-v5p-cube", 16, 4}};
 
 std::vector<int> gpus_of(const fabricost::Topology& t, const Where& w) {

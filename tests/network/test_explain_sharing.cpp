@@ -39,6 +39,12 @@ TEST_CASE("explain names the tapered tier and how many share it") {
   CHECK(support::contains(text, "by 3072 GPUs"));
 }
 
+TEST_CASE("explain names the trunk of a two-stage switch where it is narrower than what is below") {
+  CHECK_FALSE(support::contains(told("dgx-2", over(Collective::all_to_all, 1)), "trunk"));  // as wide as the links
+  const std::string text = told("dgx-2", over(Collective::all_to_all, 1), {"tiers.nvlink.oversubscription=2"});
+  CHECK(support::contains(text, "Shared: nvlink trunk of GPUs 0 to 7 (up), 600 GB/s, by GPUs 0 to 7."));
+}
+
 TEST_CASE("explain says nothing of sharing where every GPU has its own way") {
   for (const int nodes : {1, 4}) CHECK_FALSE(support::contains(told("dgx-h100", over(Collective::all_reduce, nodes)), "Shared:"));
   CHECK_FALSE(support::contains(told("meta-24k-roce", over(Collective::all_to_all, 384)), "Shared:"));  // one pod

@@ -33,7 +33,7 @@ TEST_CASE("the boards of a DGX-2 meet on 48 trunk links: 1.2 TB/s one way") {
   CHECK(t.capacity(t.link(t.trunk_up, 0)) == Approx(1.2e12));
   CHECK(machines::way(t, 0, 7) == std::vector<std::string>{"nvlink of GPU 0 (out)", "nvlink of GPU 7 (in)"});
   CHECK(machines::way(t, 0, 8) == std::vector<std::string>{"nvlink of GPU 0 (out)", "nvlink trunk of GPUs 0 to 7 (up)",
-                                                          "nvlink trunk of GPUs 8 to 15 (down)", "nvlink of GPU 8 (in)"});
+                                                           "nvlink trunk of GPUs 8 to 15 (down)", "nvlink of GPU 8 (in)"});
   // as wide as the links: nothing is slower than without
   const Traffic exchange = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(16));
   CHECK(machines::alone(t, exchange).rate == Approx(150e9 / (15.0 / 16)));
@@ -63,10 +63,12 @@ TEST_CASE("switches that add send a trunk one copy up and one down") {
   for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
     const Traffic traffic = counter.count(c, Algorithm::nvls, first(576));
     const double own = 72.0 / 576;
-    CHECK(carried(t, traffic, LinkKind::trunk_up) / 8 ==
-          Approx(c == Collective::all_reduce ? 1 : c == Collective::all_gather ? own : 1 - own));
-    CHECK(carried(t, traffic, LinkKind::trunk_down) / 8 ==
-          Approx(c == Collective::all_reduce ? 1 : c == Collective::all_gather ? 1 - own : own));
+    CHECK(carried(t, traffic, LinkKind::trunk_up) / 8 == Approx(c == Collective::all_reduce   ? 1
+                                                                : c == Collective::all_gather ? own
+                                                                                              : 1 - own));
+    CHECK(carried(t, traffic, LinkKind::trunk_down) / 8 == Approx(c == Collective::all_reduce   ? 1
+                                                                  : c == Collective::all_gather ? 1 - own
+                                                                                                : own));
   }
 }
 

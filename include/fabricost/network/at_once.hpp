@@ -24,29 +24,29 @@ namespace fabricost {
 
 /// One collective that every group of the machine runs.
 struct GroupedCollective {
-  std::string name{};      ///< for people
-  Operation operation{};   ///< ranks and nodes are worked out
+  std::string name{};     ///< for people
+  Operation operation{};  ///< ranks and nodes are worked out
   Choice choice{};
-  int size = 0;            ///< ranks of a group; 0: all GPUs
-  int stride = 1;          ///< from member to member
-  double weight = 1;       ///< its part of a link it shares
+  int size = 0;       ///< ranks of a group; 0: all GPUs
+  int stride = 1;     ///< from member to member
+  double weight = 1;  ///< its part of a link it shares
 };
 
 /// What became of it: of all its groups the one slowed down most, and the one least.
 struct GroupedOutcome {
   Prediction alone;
   int groups = 0, size = 0;
-  int worst = 0;                  ///< in AtOnce::flat
-  double slow_down = 1;           ///< of the worst
+  int worst = 0;         ///< in AtOnce::flat
+  double slow_down = 1;  ///< of the worst
   double least_slow_down = 1;
-  double seconds = 0;             ///< of the worst, beside the others
+  double seconds = 0;  ///< of the worst, beside the others
 };
 
 struct AtOnce {
   std::vector<ConcurrentCollective> flat;  ///< every group of every collective, in order
   std::vector<int> of;                     ///< which collective each of `flat` is a group of
   Contention contention;
-  std::vector<GroupedOutcome> outcomes;    ///< one for each collective
+  std::vector<GroupedOutcome> outcomes;  ///< one for each collective
 };
 
 namespace detail {

@@ -93,7 +93,8 @@ struct Topology {
   bool gpu_direct = true;
   std::vector<NetworkLevel> levels;
   std::vector<LinkBlock> blocks;
-  int gpu_out = -1, gpu_in = -1, trunk_up = -1, trunk_down = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1, nic_out = -1,
+  int gpu_out = -1, gpu_in = -1, trunk_up = -1, trunk_down = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1,
+      nic_out = -1,
       nic_in = -1;  ///< blocks
 
   [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }

@@ -100,8 +100,7 @@ inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm,
         break;
       case Algorithm::nvls: {
         const Domains domains = by_domain(ranks);
-        if (domains.members.size() > 1)
-          throw RequestError(t_.name + ": nvls stays inside one domain; between domains it is nvls_tree");
+        if (domains.members.size() > 1) throw RequestError(t_.name + ": nvls stays inside one domain; between domains it is nvls_tree");
         out.sent_by_rank = nvls_schedule(collective, flat).bytes(0);
         in_switch(domains, collective, out.sent_by_rank);
         break;

@@ -36,7 +36,8 @@ class TrafficCounter {
       : t_(t), options_(options), bytes_(static_cast<std::size_t>(t.links()), 0), flows_(static_cast<std::size_t>(t.links()), 0) {}
 
   /// The links that `collective` run by `algorithm` over the GPUs `ranks` loads.
-  /// \throws RequestError for a pair of collective and algorithm that does not exist, a GPU that does not exist or is named twice, or ranks it cannot run on
+  /// \throws RequestError for a pair of collective and algorithm that does not exist, a GPU that does not exist or is named twice, or ranks
+  /// it cannot run on
   [[nodiscard]] Traffic count(Collective collective, Algorithm algorithm, std::span<const int> ranks);
 
  private:

@@ -93,7 +93,7 @@ namespace fabricost {
       if (fabric.over_pcie) return price_pcie(schedule, fabric, c.pcie, protocol);
       return price_exchange(schedule, fabric, c.scale_up, protocol);
     case Algorithm::hierarchical:
-      if (schedule.collective == Collective::all_to_all && across) return price_rail_exchange(schedule, fabric, c);
+      if (fitted && schedule.collective == Collective::all_to_all && across) return price_rail_exchange(schedule, fabric, c);
       break;
     default: break;
   }

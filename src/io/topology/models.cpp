@@ -169,8 +169,7 @@ constexpr std::array instances{
   if (links == 4 && !t.links.empty()) {
     const bool bridges =
         std::any_of(t.links.begin(), t.links.end(), [](const auto& row) { return std::count(row.begin(), row.end(), 4) == 1; });
-    if (bridges)
-      return {"a40", reason + ", all to one other: GA102; RTX A6000 and RTX 3090 print the same"};
+    if (bridges) return {"a40", reason + ", all to one other: GA102; RTX A6000 and RTX 3090 print the same"};
     return {"p100-sxm", reason};
   }
   if (links > 0) return {"v100-sxm", reason + ": V100, of which not all links are used, or a Turing card with a bridge"};
