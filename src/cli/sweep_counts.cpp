@@ -122,7 +122,8 @@ std::string sweep_counts(const Question& question, SweepForm form, const Termina
 std::string sweep_crossovers(const Question& question, const std::string& sizes, SweepForm form, const Terminal& terminal) {
   if (!question.choice.empty()) throw RequestError("--crossovers shows the library's own choice beside the fastest; leave --choice out");
   const std::vector<Bytes> bounds = parse_sizes(sizes.empty() ? "8B,16GiB" : sizes);
-  const double first = bounds.front().value(), last = bounds.back().value();
+  const auto [least, most] = std::minmax_element(bounds.begin(), bounds.end());
+  const double first = least->value(), last = most->value();
   const Counted all = counted(question, false);
   std::vector<Scanned> scanned;
   for (const Operation& op : all.operations)

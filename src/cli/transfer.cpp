@@ -57,7 +57,11 @@ void add_access_options(CLI::App& sub, TransferOptions& o) {
 
 }  // namespace
 
-double rate_of(const std::string& text, std::string_view option) { return quantity_of(text, option, io::QuantityKind::memory_rate); }
+double read_rate_of(const std::string& text, std::string_view option) {
+  const bool directed = text.find("direction") != std::string::npos;
+  return quantity_of(directed ? text : text + " per direction", option, io::QuantityKind::link_rate);
+}
+double memory_rate_of(const std::string& text, std::string_view option) { return quantity_of(text, option, io::QuantityKind::memory_rate); }
 double seconds_of(const std::string& text, std::string_view option) { return quantity_of(text, option, io::QuantityKind::time); }
 
 void only_for(const std::string& value, std::string_view option, std::string_view what) {

@@ -33,8 +33,10 @@ struct TransferAnswer {
 /// Many senders, one port. \throws RequestError
 [[nodiscard]] TransferAnswer transfer_incast(const System& system, const TransferOptions& typed);
 
-/// Bytes per second of "25 GB/s", seconds of "2 us". \throws RequestError naming the option and what to write
-[[nodiscard]] double rate_of(const std::string& text, std::string_view option);
+/// Bytes per second of "25 GB/s" or "200 Gbit/s", which is what is read, one way; of a memory's, reads and writes together; seconds of
+/// "2 us". \throws RequestError naming the option and what to write
+[[nodiscard]] double read_rate_of(const std::string& text, std::string_view option);
+[[nodiscard]] double memory_rate_of(const std::string& text, std::string_view option);
 [[nodiscard]] double seconds_of(const std::string& text, std::string_view option);
 
 /// Refuses what belongs to another of the three. \throws RequestError

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace fabricost::cli {
@@ -36,11 +37,16 @@ struct Source {
                                             : "--client and --read-rate exclude each other");
   if (typed.client.empty()) {
     if (!typed.ports.empty()) throw RequestError("--ports counts the ports of --client; leave it out with --read-rate");
-    const double rate = rate_of(typed.read_rate, "--read-rate");
+    const double rate = read_rate_of(typed.read_rate, "--read-rate");
     return {rate, rate_text(Bandwidth::from_value(rate)) + " a node"};
   }
   const int ports = typed.ports.empty() ? 1 : count_of(typed.ports, "--ports");
-  const double rate = client_rate(load_link(typed.client), ports);
+  const Link link = load_link(typed.client);
+  constexpr std::array<std::string_view, 5> networks{"ethernet", "infiniband", "efa", "slingshot", "omnipath"};
+  if (std::find(networks.begin(), networks.end(), link.family) == networks.end())
+    throw RequestError(fmt::format("--client {}: no network reaches a store by {}; take one of Ethernet, as ethernet-100, or InfiniBand",
+                                   typed.client, link.family));
+  const double rate = client_rate(link, ports);
   return {rate,
           fmt::format("{} port{} of {}, {} a node", ports, ports == 1 ? "" : "s", typed.client, rate_text(Bandwidth::from_value(rate)))};
 }
@@ -68,8 +74,8 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
   load.node.gpus = count_of(typed.gpus, "--gpus");
   load.node.below_switch = !typed.behind_host;
   if (!typed.latency.empty()) load.node.latency = seconds_of(typed.latency, "--latency");
-  if (!typed.host_memory.empty()) load.node.host_memory_rate = rate_of(typed.host_memory, "--host-memory");
-  if (!typed.store_rate.empty()) load.store_rate = rate_of(typed.store_rate, "--store-rate");
+  if (!typed.host_memory.empty()) load.node.host_memory_rate = memory_rate_of(typed.host_memory, "--host-memory");
+  if (!typed.store_rate.empty()) load.store_rate = read_rate_of(typed.store_rate, "--store-rate");
   const int reading = load.node.gpus > 0 ? load.node.gpus : system.gpus_per_node;
   load.bytes = typed.size.empty() ? parse_size(typed.per_gpu).value() * reading * nodes : parse_size(typed.size).value();
 

@@ -267,6 +267,8 @@ class SweepCounts(Contract):
         self.assertEqual(set(rows[0]), {"nodes", "ranks", "which", "from_bytes", "algorithm", "protocol"})
         self.assertTrue(all(1024 <= int(r["from_bytes"]) <= 2**30 for r in rows))
         self.assertEqual({r["which"] for r in rows}, {"runs", "fastest"})
+        bounds = lambda sizes: self.fine("sweep", "all_reduce", *self.SUPERPOD, "--nodes", "2,4", "--crossovers", "--sizes", sizes, "--csv")
+        self.assertEqual(bounds("1GiB,1KiB"), bounds("1KiB:1GiB:x2"))
 
     def test_counts_that_cannot_be_are_refused(self):
         size = ["--size", "1MiB"]

@@ -112,6 +112,9 @@ def weights_take_what_the_slowest_part_says():
     (each,) = json.loads(TRANSFER.works("storage", "--system", "dgx-h100", "--nodes", 4, "--per-gpu", "10GB", "--read-rate", "20 GB/s", "--json"))["ways"]
     assert each["sharing"] == "by_part"
     close(each["direct"]["time_s"], 80e9 / 20e9)
+    for same in ("160 Gbit/s", "20 GB/s per direction", "40 GB/s both directions"):
+        (one,) = json.loads(TRANSFER.works("storage", "--system", "dgx-h100", "--nodes", 4, "--per-gpu", "10GB", "--read-rate", same, "--json"))["ways"]
+        close(one["direct"]["time_s"], each["direct"]["time_s"])
     # a DGX-2: four x16 ports for sixteen GPUs, so the way through the host takes four times as long when storage does not bind
     (dgx2,) = json.loads(TRANSFER.works("storage", "--system", "dgx-2", "--size", "512GB", "--read-rate", "900 GB/s", "--json"))["ways"]
     close(dgx2["through_host"]["time_s"] / dgx2["direct"]["time_s"], 4)
@@ -160,6 +163,9 @@ def transfer_refuses_what_cannot_be():
             (["storage", *h100, "--read-rate", "5 GB/s"], ["--size"]), (["storage", *h100, "--size", "1GB"], ["--client", "--read-rate"]),
             (["storage", *h100, "--size", "1GB", "--client", "ethernet-10"], ["ethernet-100"]),
             (["storage", *h100, "--size", "1GB", "--read-rate", "5"], ["no unit"]),
+            (["storage", *h100, "--size", "1GB", "--read-rate", "5 Gb/s"], ["Gbit/s for bits"]),
+            (["storage", *h100, "--size", "1GB", "--client", "nvlink-4"], ["nvlink", "ethernet-100"]),
+            (["storage", *h100, "--size", "1GB", "--read-rate", "5 GB/s", "--host-memory", "5 GB/s both directions"], ["reads and writes"]),
             (["storage", *h100, "--size", "1GB", "--read-rate", "5 GB/s", "--client", "ethernet-100"], ["exclude"]),
             (["storage", *h100, "--size", "1GB", "--per-gpu", "1GB", "--read-rate", "5 GB/s"], ["exclude"]),
             (["storage", *h100, "--size", "1GB", "--read-rate", "5 GB/s", "--gpus", 9], ["9 GPUs"]),
