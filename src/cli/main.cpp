@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
   fabricost::cli::add_predict(runner.app(), runner);
   fabricost::cli::add_explain(runner.app(), runner);
   fabricost::cli::add_sweep(runner.app(), runner);
+  fabricost::cli::add_share(runner.app(), runner);
+  fabricost::cli::add_transfer(runner.app(), runner);
   fabricost::cli::add_validate(runner.app(), runner);
   fabricost::cli::add_calibrate(runner.app(), runner);
   fabricost::cli::add_plan(runner.app(), runner);

@@ -63,6 +63,12 @@ nlohmann::ordered_json to_json(const System& system, const Prediction& p) {
   return out;
 }
 
+std::string csv_row(const Prediction& p) {
+  return fmt::format("{:.0f},{},{},{},{},{},{},{},{},{}", p.operation.bytes.value(), p.seconds * 1e6, p.algorithm_bandwidth().value() / 1e9,
+                     p.bus_bandwidth().value() / 1e9, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view(), name(p.basis),
+                     p.low * 1e6, p.high * 1e6);
+}
+
 std::string printed(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
 
 }  // namespace fabricost::cli

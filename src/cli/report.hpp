@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost::cli {
@@ -20,6 +21,10 @@ namespace fabricost::cli {
 
 /// What the answer takes for granted beyond the machine's description; empty: nothing.
 [[nodiscard]] std::vector<std::string> assumed(const System& system, const Prediction& prediction);
+
+/// A line of CSV: numbers in the shortest form that reads back exactly; no name holds a comma.
+inline constexpr std::string_view csv_header = "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us";
+[[nodiscard]] std::string csv_row(const Prediction& prediction);
 
 /// Two blanks of indentation, one line break at the end.
 [[nodiscard]] std::string printed(const nlohmann::ordered_json& json);

@@ -16,6 +16,8 @@ void add_show(CLI::App& app, Runner& runner);
 void add_predict(CLI::App& app, Runner& runner);
 void add_explain(CLI::App& app, Runner& runner);
 void add_sweep(CLI::App& app, Runner& runner);
+void add_share(CLI::App& app, Runner& runner);
+void add_transfer(CLI::App& app, Runner& runner);
 void add_validate(CLI::App& app, Runner& runner);
 void add_calibrate(CLI::App& app, Runner& runner);
 void add_plan(CLI::App& app, Runner& runner);

@@ -3,6 +3,7 @@
 
 #include "../io/rough_size.hpp"
 #include "../io/text_table.hpp"
+#include "counts.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -32,20 +33,6 @@ struct Options {
   std::vector<std::string> overrides;
   bool json = false;
 };
-
-/// "2,4,8"
-[[nodiscard]] std::vector<int> counts_of(const std::string& text, std::string_view option) {
-  std::vector<int> out;
-  std::size_t at = 0;
-  while (!text.empty() && at <= text.size()) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string one = text.substr(at, end - at);
-    if (one.empty()) throw RequestError(fmt::format("{}: \"{}\" misses a number; write it as in 2,4,8", option, text));
-    out.push_back(count_of(one, option));
-    at = end + 1;
-  }
-  return out;
-}
 
 [[nodiscard]] TuneOptions meant(const Options& typed) {
   TuneOptions out;

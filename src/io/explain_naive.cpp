@@ -63,6 +63,7 @@ struct Causes {
   return out.empty() ? "at the datasheet's rate" : out;
 }
 
+/// Tiers the traffic crosses, the one at which all domains meet included (as describe_network counts them).
 [[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
   std::vector<const Tier*> out;
   if (is_host_copy(op)) {
@@ -73,12 +74,12 @@ struct Causes {
     if (const Tier* tier = system.tier(TierRole::scale_up)) out.push_back(tier);
   if (f.domains() <= 1) return out;
   if (const Tier* tier = system.tier(TierRole::nic)) out.push_back(tier);
-  double below = 1;
+  double below = 1;  // nodes below one child of the tier
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
-    below *= std::max(1, tier.endpoints);
-    if (below >= f.domains()) break;
+    if (std::max(1.0, below / system.nodes_per_domain()) >= f.domains()) break;  // one child holds them all
     out.push_back(&tier);
+    below *= std::max(1, tier.endpoints);
   }
   return out;
 }

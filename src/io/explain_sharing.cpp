@@ -46,10 +46,17 @@ constexpr int most_gpus = 32768;  ///< beyond, laying out every message takes lo
     } else if (b.kind == LinkKind::tier_up) {
       const NetworkLevel& level = t.levels[static_cast<std::size_t>(b.level)];
       uses = t.node_of(gpu) / level.span == at / level.lanes;
+    } else if (b.kind == LinkKind::trunk_up) {
+      uses = t.stage_of(gpu) == at;
     }
     if (uses) out.push_back(gpu);
   }
   return out;
+}
+
+/// A trunk between the stages of a scale-up switch that carries less than the GPUs below it can send.
+[[nodiscard]] bool narrow(const Topology& t, const LinkBlock& b) {
+  return b.kind == LinkKind::trunk_up && b.capacity < t.first_stage * t.capacity(t.link(t.gpu_out, 0)) * (1 - 1e-9);
 }
 
 /// "GPUs 0 and 1", "GPUs 0 to 3", "3,072 GPUs"
@@ -77,13 +84,14 @@ std::string tell_sharing(const Story& story) {
     int link = -1;
     double seconds = 0, bytes = 0;
   };
-  std::array<Busiest, 3> busiest;  // NIC, port, tapered tier
+  std::array<Busiest, 4> busiest;  // NIC, port, tapered tier, tapered trunk
   for (const LinkLoad& l : traffic.loads) {
     const LinkBlock& b = t.block_of(l.link);
     const bool tapered = b.kind == LinkKind::tier_up && t.levels[static_cast<std::size_t>(b.level)].taper > 1;
     const std::size_t sort = b.kind == LinkKind::nic_out                                    ? 0
                              : b.kind == LinkKind::port_up || b.kind == LinkKind::port_down ? 1
                              : tapered                                                      ? 2
+                             : narrow(t, b)                                                 ? 3
                                                                                             : busiest.size();
     if (sort == busiest.size()) continue;
     const double seconds = l.bytes * story.bytes() / t.capacity(l.link);

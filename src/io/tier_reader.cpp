@@ -38,6 +38,7 @@ class TierReader {
     tier_.endpoints = in_.count("endpoints", 1, 1, 10000000, true);
     tier_.links = in_.count("links", 1, 1, 100000);
     tier_.hops = in_.count("hops", 1, 1, 64);
+    tier_.first_stage = in_.count("first_stage", 0, 1, 10000000);
     tier_.shared_by = in_.count("shared_by", 1, 1, 100000);
     tier_.oversubscription = in_.number("oversubscription", 1, 1, 1000);
     tier_.dims = in_.counts("dims");
@@ -167,6 +168,13 @@ class TierReader {
            fmt::format("{} links do not spread over the {} ways of {} dims", tier_.links, ways, tier_.dims.size()),
            "links of a torus are counted per endpoint in total");
     }
+    if (tier_.first_stage > 0) {
+      need(tier_.role == TierRole::scale_up && tier_.kind == TierKind::switched, "first_stage", "belongs to a scale_up tier of kind switch",
+           "leave it out");
+      need(tier_.endpoints % tier_.first_stage == 0 && tier_.first_stage < tier_.endpoints, "first_stage",
+           fmt::format("{} endpoints do not divide into groups of {}", tier_.endpoints, tier_.first_stage),
+           "count the endpoints below one board or rack");
+    }
     if (tier_.kind == TierKind::mesh_graph) check_edges();
     if (tier_.kind != TierKind::mesh_graph)
       need(tier_.edges.empty(), "edges", fmt::format("belong to a mesh_graph, and this is a {}", fabricost::name(tier_.kind)),
@@ -207,7 +215,11 @@ class TierReader {
     if (switch_ != nullptr) {
       tier_.reduces_in_network = switch_->reduces;
       tier_.multicasts = switch_->multicasts;
-      const long need = static_cast<long>(tier_.endpoints) * tier_.links;
+      long need = static_cast<long>(tier_.endpoints) * tier_.links;
+      if (tier_.first_stage > 0) {  // both ends of a trunk; two groups are joined directly, more of them by a second stage
+        const int groups = tier_.endpoints / tier_.first_stage;
+        need += std::lround(2.0 * (groups == 2 ? 1 : groups) * tier_.first_stage * tier_.links / tier_.oversubscription);
+      }
       const long have = static_cast<long>(tier_.switches) * switch_->ports;
       if (tier_.role == TierRole::scale_up && need > have) {
         const SpecNode* at = node_.find("switches");

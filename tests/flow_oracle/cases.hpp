@@ -14,6 +14,7 @@
 #include <fabricost/schedule/in_network.hpp>
 #include <fabricost/schedule/pat.hpp>
 #include <fabricost/schedule/point_to_point.hpp>
+#include <fabricost/schedule/recursive_doubling.hpp>
 #include <fabricost/schedule/ring.hpp>
 #include <fabricost/schedule/torus.hpp>
 #include <fabricost/schedule/tree.hpp>
@@ -236,6 +237,19 @@ inline void at_once(const Fabric& f, const Expected& e) {
     agree("direct | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, direct_schedule(collective(op), f.levels), f.costs,
           e.sizes, e.bound);
   }
+}
+inline void at_once_in_two_levels(const Fabric& f, const Expected& e) {
+  const int n = f.net.ranks;
+  Program p(f.net, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
+  two_level_exchange(p, f.g);
+  agree("hierarchical | " + f.name, "all_to_all, " + shape(f.g, f.N), p, hierarchical_schedule(Collective::all_to_all, f.levels), f.costs,
+        e.sizes, e.bound);
+}
+inline void everything_to_a_partner(const Fabric& f, const Expected& e) {
+  Program p(f.net, Op::all_reduce, {0}, 1);
+  recursive_doubling(p, {f.g, f.N});
+  agree("recursive_doubling | " + f.name, "all_reduce, " + shape(f.g, f.N), p, recursive_doubling_schedule(f.levels), f.costs, e.sizes,
+        e.bound);
 }
 inline void inference_kernels(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;

@@ -204,6 +204,50 @@ inline void pairwise(Program& p, int g) {
       p.step(step);
     }
 }
+/// In two levels: to the rank of the own group in the receiver's place, then across to the receiver. Slot from x n + to.
+inline void two_level_exchange(Program& p, int g) {
+  const int n = p.ranks(), N = n / g;
+  std::vector<Send> inside, across;
+  for (int r = 0; r < n; ++r)
+    for (int k = 1; k < g; ++k) {
+      Send send{{r, r / g * g + around(r % g + k, g), {}, false}, 0, {}, {}};
+      for (int d = 0; d < N; ++d) send.slots.push_back(r * n + d * g + send.to % g);
+      inside.push_back(send);
+    }
+  for (int r = 0; r < n; ++r)
+    for (int k = 1; k < N; ++k) {
+      Send send{{r, around(r / g + k, N) * g + r % g, {}, false}, 0, {}, {}};
+      for (int i = 0; i < g; ++i) send.slots.push_back((r / g * g + i) * n + send.to);
+      across.push_back(send);
+    }
+  if (!inside.empty()) p.step(inside);
+  if (!across.empty()) p.step(across);
+}
+/// Partners at doubling distances swap all they have, level by level; places beyond a power of two hand theirs to one below, and get the
+/// level's result back. One slot.
+inline void recursive_doubling(Program& p, const std::vector<int>& sizes) {
+  const int n = p.ranks();
+  int stride = 1;
+  for (const int m : sizes) {
+    const int whole = power_of_two_below(m);
+    const auto place = [&](int r) { return r / stride % m; };
+    const auto fold = [&](bool in) {
+      std::vector<Send> step;
+      for (int r = 0; r < n; ++r)
+        if (place(r) >= whole) step.push_back({{in ? r : r - whole * stride, in ? r - whole * stride : r, {0}, in}, 0, {}, {}});
+      if (!step.empty()) p.step(step);
+    };
+    fold(true);
+    for (int d = 1; d < whole; d *= 2) {
+      std::vector<Send> step;
+      for (int r = 0; r < n; ++r)
+        if (place(r) < whole) step.push_back({{r, r + ((place(r) ^ d) - place(r)) * stride, {0}, true}, 0, {}, {}});
+      p.step(step);
+    }
+    fold(false);
+    stride *= m;
+  }
+}
 /// Everything to everybody at once; slots as the collective has them.
 inline void direct(Program& p, Op op) {
   const int n = p.ranks();

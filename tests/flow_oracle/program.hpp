@@ -113,6 +113,14 @@ class Program {
     return size() - 1;
   }
 
+  /// From whom to whom how much, as multiples of S, all sends added up (in-switch flows left out: they have many ends).
+  [[nodiscard]] std::map<std::pair<int, int>, double> between() const {
+    std::map<std::pair<int, int>, double> out;
+    for (std::size_t f = 0; f < flows_.size(); ++f)
+      if (moves_[f].size() == 1) out[{moves_[f].front().from, moves_[f].front().to}] += flows_[f].bytes;
+    return out;
+  }
+
   /// Seconds for S bytes. \throws std::logic_error when the data is wrong in the end or on the way.
   [[nodiscard]] double seconds(double bytes) {
     begin();

@@ -59,6 +59,8 @@ TEST_CASE("below one switch every schedule takes exactly the simulated time", "[
     at_once(f, e);
     inference_kernels(f, e);
     level_by_level(f, e);
+    at_once_in_two_levels(f, e);
+    everything_to_a_partner(f, e);
     aggregated_trees(f, e);
     send_recv(f, e);
   }
@@ -109,6 +111,8 @@ TEST_CASE("between domains every schedule takes the simulated time", "[flow]") {
       one_partner_at_a_time(f, {everywhere, exactly});
       at_once(f, {everywhere, exactly});
       level_by_level(f, {everywhere, exactly});
+      at_once_in_two_levels(f, {everywhere, exactly});
+      if (power_of_two(g)) everything_to_a_partner(f, {everywhere, exactly});
       if (g == 1) aggregated_trees(f, {everywhere, exactly});
       send_recv(f, {everywhere, exactly});
     }
@@ -125,6 +129,8 @@ TEST_CASE("where NICs are fast the inside binds", "[flow]") {
     one_partner_at_a_time(f, {everywhere, exactly});
     at_once(f, {in_the_limits, exactly});
     level_by_level(f, {everywhere, exactly});
+    at_once_in_two_levels(f, {everywhere, exactly});
+    if (power_of_two(g)) everything_to_a_partner(f, {everywhere, exactly});
   }
 }
 
@@ -174,6 +180,9 @@ TEST_CASE("a tapered network leaves rings and exchanges the share the fabric say
       chains(with(Algorithm::ring), {in_the_limits, exactly});
       level_by_level(with(Algorithm::hierarchical), {in_the_limits, with_contention});
       at_once(with(Algorithm::direct), {in_the_limits, with_contention});
+      Fabric exchange = f;
+      exchange.costs.outer.rate = W * taper_share(Algorithm::hierarchical, priced, Collective::all_to_all);
+      at_once_in_two_levels(exchange, {in_the_limits, with_contention});
     }
 }
 
@@ -308,7 +317,10 @@ TEST_CASE("what phases do not see is known and bounded", "[flow]") {
     bruck(domains(g, N, true), {in_the_limits, apart});  // few ranks of a domain cross its border at a time, each through its own NIC
     bruck(fast_nics(g, N), {in_the_limits, apart});      // steps bound inside and steps bound across add, they do not stream
     if (!power_of_two(g))                                // folded ranks leave their rail idle, and the others run ahead of them
-      for (const Fabric& f : {domains(g, N, true), domains(g, N, false), fast_nics(g, N)}) halving(f, {everywhere, apart});
+      for (const Fabric& f : {domains(g, N, true), domains(g, N, false), fast_nics(g, N)}) {
+        halving(f, {everywhere, apart});
+        everything_to_a_partner(f, {everywhere, apart});
+      }
     // latency and volume of two levels overlap in a ring when neither binds
     Fabric f = domains(g, N, false);
     f.name += ", in between";

@@ -124,7 +124,9 @@ TEST_CASE("a refused collective leaves nothing behind for the next") {
   CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::nvls, six); }),
                           "joined by switches"));
   CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::pat, six); }),
-                          "pat has no routes here; take ring"));
+                          "PAT exists for all_gather and reduce_scatter"));
+  CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::collnet_chain, six); }),
+                          "more than one domain"));
   const std::vector<int> twice{0, 1, 1}, off{0, 8};
   CHECK(support::contains(support::message_of([&] { return counter.count(Collective::all_reduce, Algorithm::ring, twice); }),
                           "GPU 1 is named twice"));

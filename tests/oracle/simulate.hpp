@@ -434,6 +434,28 @@ inline void bruck_all_gather(World& w) {
 
 // ---- everybody to everybody --------------------------------------------------------------------------------------------------
 
+/// Two levels of {g, N}: first to the rank of the own group in the receiver's place, then across to the receiver.
+inline void two_level_all_to_all(World& w, int g) {
+  const int n = w.ranks(), N = n / g;
+  Step inside, across;
+  for (int r = 0; r < n; ++r)
+    for (int place = 0; place < g; ++place) {
+      if (place == r % g) continue;
+      Send send{r, r / g * g + place, {}, false};
+      for (int d = 0; d < N; ++d) send.slots.push_back(r * n + d * g + place);
+      inside.push_back(send);
+    }
+  for (int r = 0; r < n; ++r)
+    for (int d = 0; d < N; ++d) {
+      if (d == r / g) continue;
+      Send send{r, d * g + r % g, {}, false};
+      for (int from = r / g * g; from < r / g * g + g; ++from) send.slots.push_back(from * n + send.to);
+      across.push_back(send);
+    }
+  w.run(inside);
+  w.run(across);
+}
+
 /// One partner at a time, those of the own group first: a positions further in the group, b groups further.
 inline void pairwise_all_to_all(World& w, int group) {
   const int n = w.ranks(), groups = n / group;

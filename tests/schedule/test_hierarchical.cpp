@@ -44,3 +44,22 @@ TEST_CASE("hierarchical over two levels moves a ring's volume when a group is as
     }
   }
 }
+
+TEST_CASE("an exchange in two levels moves what is bound for a place to that place first", "[schedule][oracle]") {
+  for (const auto& sizes : support::splits()) {
+    INFO(support::text(sizes));
+    oracle::World w = oracle::everyone_has_one_for_each(sizes);
+    oracle::two_level_all_to_all(w, sizes[0]);
+    REQUIRE(oracle::exchanged(w));
+    const Schedule schedule = hierarchical_schedule(Collective::all_to_all, support::levels_of_sizes(sizes));
+    CHECK(schedule.steps() == w.steps());
+    for (int level = 0; level < 2; ++level) {
+      INFO("level " << level);
+      CHECK(close(schedule.bytes(level), w.own_bytes(level)));
+      CHECK(close(schedule.bytes(level), w.serial_bytes(level)));
+    }
+    oracle::World direct = oracle::everyone_has_one_for_each(sizes);
+    oracle::direct_all_to_all(direct);
+    CHECK(close(w.bytes(1), direct.bytes(1)));  // what leaves a domain is the same
+  }
+}

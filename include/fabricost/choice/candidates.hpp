@@ -84,8 +84,12 @@ struct Candidates {
       if (op != Collective::all_reduce) return "one_shot and two_shot exist for all_reduce";
       return f.domains() > 1 ? "peers' memory is only in reach inside one domain" : nullptr;
     case Algorithm::hierarchical:
-      if (!ring_like) return "hierarchical exists for all_reduce, all_gather and reduce_scatter";
-      return nullptr;
+      if (op == Collective::all_to_all) {
+        if (f.domains() <= 1 || f.local() <= 1) return "an all_to_all in two levels needs several domains of several ranks";
+        if (f.neighbours_only) return "chips of a torus reach only their neighbours directly";
+        return simple ? nullptr : "an all_to_all in two levels runs Simple only";
+      }
+      return ring_like ? nullptr : "hierarchical exists for all_reduce, all_gather, reduce_scatter and all_to_all";
     case Algorithm::recursive_doubling: return op == Collective::all_reduce ? nullptr : "recursive doubling exists for all_reduce";
   }
   return "unknown algorithm";

@@ -33,7 +33,8 @@ struct Tier {
   Bandwidth link_bandwidth{};              ///< of one link, one direction
   Bandwidth link_usable{};                 ///< what NCCL plans with for one link; zero when unknown
   double efficiency = 1;                   ///< payload share after packet headers, in (0, 1]
-  double oversubscription = 1;             ///< what its children can send over what the tier takes in, at least 1
+  double oversubscription = 1;             ///< what its children (or its first stage) can send over what the tier takes in, at least 1
+  int first_stage = 0;  ///< of a switch in two stages: endpoints below one group of the first (a board, a rack); 0: one stage
   int shared_by = 1;                       ///< endpoints that share one such link upward
   bool reduces_in_network = false;
   bool multicasts = false;

@@ -3,6 +3,7 @@
 /// From a System to its links: how many there are of each kind and what they carry.
 ///
 ///   wires      link rate x links between the two; a full mesh splits a GPU's links over its peers, a torus over its 2 d ways
+///   trunk      GPUs of a first stage x rate / oversubscription
 ///   PCIe       rate x payload share, for the GPU's own link and for the port that `shared_by` GPUs have together
 ///   tier       span x NICs x NIC rate / oversubscription, as predictions take it; not built where it is the NICs' own links
 ///   dragonfly  of a group's way out an even part to each other group
@@ -92,6 +93,13 @@ inline void add_scale_up(Topology& t, const Tier& tier) {
   if (t.wires.empty()) {
     t.gpu_out = add_block(t, LinkKind::gpu_out, tier.name, tier.bandwidth.value.value(), latency, tier.links, t.gpus());
     t.gpu_in = add_block(t, LinkKind::gpu_in, tier.name, tier.bandwidth.value.value(), 0, tier.links, t.gpus());
+    if (tier.first_stage <= 0 || tier.first_stage >= t.domain) return;
+    t.first_stage = tier.first_stage;
+    const double wide = tier.first_stage * tier.links / tier.oversubscription;
+    const double rate = tier.first_stage * tier.bandwidth.value.value() / tier.oversubscription;
+    const long long groups = domains * ((t.domain + t.first_stage - 1) / t.first_stage);
+    t.trunk_up = add_block(t, LinkKind::trunk_up, tier.name, rate, 0, std::max(1.0, std::round(wide)), groups);
+    t.trunk_down = add_block(t, LinkKind::trunk_down, tier.name, rate, 0, std::max(1.0, std::round(wide)), groups);
     return;
   }
   t.first_wire.assign(static_cast<std::size_t>(t.domain) + 1, 0);

@@ -25,6 +25,12 @@ namespace detail {
   switch (b.kind) {
     case LinkKind::gpu_out: return tier + " of " + gpu(at) + " (out)";
     case LinkKind::gpu_in: return tier + " of " + gpu(at) + " (in)";
+    case LinkKind::trunk_up:
+    case LinkKind::trunk_down: {
+      const int groups = (t.domain + t.first_stage - 1) / t.first_stage, first = at / groups * t.domain + at % groups * t.first_stage;
+      const int last = std::min({first + t.first_stage, (at / groups + 1) * t.domain, t.gpus()});
+      return tier + " trunk of GPUs " + detail::numbers(first, last - first) + (b.kind == LinkKind::trunk_up ? " (up)" : " (down)");
+    }
     case LinkKind::host_out: return tier + " of " + gpu(at) + " (up)";
     case LinkKind::host_in: return tier + " of " + gpu(at) + " (down)";
     case LinkKind::port_up:

@@ -2,7 +2,7 @@
 /// \file routes.hpp
 /// Which links a message crosses from one GPU to another, and which share of it where several ways are alike.
 ///
-///   switched domain     out of the sender, into the receiver
+///   switched domain     out of the sender, into the receiver; in two stages over the trunks of both where they sit below different ones
 ///   wired domain        the wire between the two; where there is none, over the host, else the fewest wires
 ///   torus, ring         dimension by dimension, the shorter way round; half each way at equal distance
 ///   PCIe                up and down below one switch when peers reach each other, else through the host's memory
@@ -104,6 +104,10 @@ void inside(const Topology& t, int from, int to, double part, const Sink& sink) 
     over_host(!t.peer_to_peer || port_of(t, from) != port_of(t, to));
   } else if (t.gpu_out >= 0) {
     sink(t.link(t.gpu_out, from), part);
+    if (t.trunk_up >= 0 && t.stage_of(from) != t.stage_of(to)) {
+      sink(t.link(t.trunk_up, t.stage_of(from)), part);
+      sink(t.link(t.trunk_down, t.stage_of(to)), part);
+    }
     sink(t.link(t.gpu_in, to), part);
   } else if (t.shape == TierKind::torus) {
     std::vector<int> at(t.dims.size());

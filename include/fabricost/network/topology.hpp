@@ -7,14 +7,15 @@
 /// place inside the block says whose it is. A machine of 16,384 GPUs on three network levels is eleven blocks.
 ///
 ///   scale-up by switches   GPU -> switch plane, plane -> GPU, all planes of one GPU together (traffic is striped over them)
+///   in two stages          besides, what one group of first-stage switches sends to the others: its GPUs x rate / oversubscription
 ///   scale-up by wires      one link per direction and neighbour: full mesh, mesh graph, ring, torus
 ///   PCIe or C2C            GPU -> switch or processor; where `shared_by` GPUs hang on one port, that port upward
 ///   NICs                   out and in
 ///   network tiers          what leaves one child of the tier: span x NICs x rate / oversubscription; one per rail where rails run
 ///                          apart; at the top of a dragonfly also the wires between each two groups
 ///
-/// Rates are the datasheet's one-way rates, PCIe after packet headers, as predictions use them. Not modelled: the trunks of a
-/// two-stage scale-up switch (DGX-2: as wide as the links, hardware.md section 2) and the links between processors.
+/// Rates are the datasheet's one-way rates, PCIe after packet headers, as predictions use them. Not modelled: the links between
+/// processors.
 
 #include <fabricost/hardware/tier.hpp>
 #include <fabricost/label.hpp>
@@ -30,6 +31,8 @@ namespace fabricost {
 enum class LinkKind : unsigned char {
   gpu_out,
   gpu_in,
+  trunk_up,
+  trunk_down,
   wire,
   host_out,
   host_in,
@@ -81,6 +84,7 @@ struct Topology {
   std::vector<int> dims;        ///< of a torus
   std::vector<Wire> wires;      ///< of one domain, sorted by (from, to); empty for a torus, whose are computed
   std::vector<int> first_wire;  ///< of each endpoint, and the end
+  int first_stage = 0;          ///< endpoints below one group of first-stage switches; 0: one stage, or all of the domain below one
   int port_gpus = 1;            ///< GPUs on one port upward
   int nics = 0;                 ///< of one node
   int nic_group = 1;            ///< NICs that share one link
@@ -89,12 +93,18 @@ struct Topology {
   bool gpu_direct = true;
   std::vector<NetworkLevel> levels;
   std::vector<LinkBlock> blocks;
-  int gpu_out = -1, gpu_in = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1, nic_out = -1,
+  int gpu_out = -1, gpu_in = -1, trunk_up = -1, trunk_down = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1,
+      nic_out = -1,
       nic_in = -1;  ///< blocks
 
   [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
   [[nodiscard]] int links() const { return blocks.empty() ? 0 : blocks.back().first + blocks.back().count; }
   [[nodiscard]] int domain_of(int gpu) const { return gpu / domain; }
+  /// Number of the first-stage group an endpoint is below, through the machine.
+  [[nodiscard]] int stage_of(int gpu) const {
+    const int groups = (domain + first_stage - 1) / first_stage;
+    return domain_of(gpu) * groups + gpu % domain / first_stage;
+  }
   [[nodiscard]] int node_of(int gpu) const { return gpu / gpus_per_node; }
   [[nodiscard]] int wires_per_domain() const {
     return shape == TierKind::torus ? domain * 2 * static_cast<int>(dims.size()) : static_cast<int>(wires.size());

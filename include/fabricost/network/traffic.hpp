@@ -7,46 +7,31 @@
 ///                 another NIC and carrying its even part; in a wired domain along link-disjoint rings (rings.hpp)
 ///   tree          a chain inside each domain, two binary trees of half the data between domains (Sanders, Speck, Traeff 2009)
 ///   exchange      direct, pairwise, one_shot, two_shot: everybody to everybody
-///   hierarchical  rings inside domains, then rings of equal ranks across them, then rings inside again
-///   halving_doubling, rabenseifner   partners at distances that double; the number of ranks a power of two
-///   nvls          each GPU into its switches and back
+///   hierarchical  rings inside domains, then rings of equal ranks across them, then rings inside again; an all_to_all inside first,
+///                 then among equal ranks
+///   halving_doubling, rabenseifner, bruck, pat, recursive_doubling   one partner a step (traffic_partners.hpp)
+///   nvls, collnet_direct, collnet_chain   switches combine (traffic_in_network.hpp)
 ///   torus_bucket  every wire of the torus alike
 ///
 /// Volumes per rank are those of schedule/*.hpp (tests hold the two together); what is added here is who sends it where.
 /// Exchanges are counted by groups, not by pairs: n ranks in d domains cost n x NICs + levels, so 16,384 ranks are quick.
 
 #include <fabricost/network/traffic_exchange.hpp>
+#include <fabricost/network/traffic_in_network.hpp>
+#include <fabricost/network/traffic_partners.hpp>
 #include <fabricost/network/traffic_rings.hpp>
 #include <fabricost/schedule/direct_reduce.hpp>
 #include <fabricost/schedule/exchange.hpp>
 #include <fabricost/schedule/halving_doubling.hpp>
+#include <fabricost/schedule/hierarchical.hpp>
 #include <fabricost/schedule/in_network.hpp>
+#include <fabricost/schedule/pat.hpp>
+#include <fabricost/schedule/recursive_doubling.hpp>
 #include <fabricost/schedule/ring.hpp>
 #include <fabricost/schedule/torus.hpp>
 #include <fabricost/schedule/tree.hpp>
 
 namespace fabricost {
-
-inline void TrafficCounter::halving(std::span<const int> ranks, Collective collective, bool near_first) {
-  const std::size_t n = ranks.size();
-  if ((n & (n - 1)) != 0)
-    throw RequestError("halving_doubling over " + std::to_string(n) + " ranks has no routes here; take a power of two");
-  const double halves = collective == Collective::all_reduce ? 2 : 1;
-  double bytes = 0.5;
-  for (std::size_t step = 1; step < n; step *= 2, bytes /= 2) {
-    const std::size_t distance = near_first ? step : n / 2 / step;
-    for (std::size_t r = 0; r < n; ++r) send(ranks[r], ranks[r ^ distance], halves * bytes);
-  }
-}
-
-inline void TrafficCounter::in_switch(std::span<const int> ranks, double bytes) {
-  if (t_.gpu_out < 0) throw RequestError(t_.name + ": nvls needs a domain joined by switches");
-  const auto sink = add(bytes);
-  for (const int gpu : ranks) {
-    sink(t_.link(t_.gpu_out, gpu), 1);
-    sink(t_.link(t_.gpu_in, gpu), 1);
-  }
-}
 
 inline void TrafficCounter::bucket(std::span<const int> ranks, Collective collective) {
   if (t_.shape != TierKind::torus || static_cast<int>(ranks.size()) != t_.domain || by_domain(ranks).members.size() != 1)
@@ -95,25 +80,35 @@ inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm,
         exchange(ranks, s.bytes(0) / (n - 1));
         break;
       }
-      case Algorithm::hierarchical:
-        out.sent_by_rank = ring_schedule(collective, flat).bytes(0);
-        hierarchical(by_domain(ranks), collective);
+      case Algorithm::hierarchical: {
+        const Domains domains = by_domain(ranks);
+        if (collective != Collective::all_to_all) {
+          out.sent_by_rank = ring_schedule(collective, flat).bytes(0);
+          hierarchical(domains, collective);
+          break;
+        }
+        const Levels levels{static_cast<int>(domains.most), static_cast<int>(domains.members.size())};
+        const Schedule s = hierarchical_schedule(collective, levels);
+        out.sent_by_rank = s.bytes(0) + s.bytes(1) / static_cast<double>(domains.most);
+        two_level_exchange(domains);
         break;
+      }
       case Algorithm::halving_doubling:
       case Algorithm::rabenseifner:
         out.sent_by_rank = ring_schedule(collective, flat).bytes(0);
         halving(ranks, collective, algorithm == Algorithm::rabenseifner);
         break;
-      case Algorithm::nvls:
-        if (by_domain(ranks).members.size() > 1)
-          throw RequestError(t_.name + ": nvls stays inside one domain; between domains it is nvls_tree");
+      case Algorithm::nvls: {
+        const Domains domains = by_domain(ranks);
+        if (domains.members.size() > 1) throw RequestError(t_.name + ": nvls stays inside one domain; between domains it is nvls_tree");
         out.sent_by_rank = nvls_schedule(collective, flat).bytes(0);
-        in_switch(ranks, out.sent_by_rank);
+        in_switch(domains, collective, out.sent_by_rank);
         break;
+      }
       case Algorithm::nvls_tree: {
         const Domains domains = by_domain(ranks);
         out.sent_by_rank = nvls_schedule(collective, Levels{static_cast<int>(domains.most)}).bytes(0);
-        in_switch(ranks, out.sent_by_rank);
+        in_switch(domains, collective, out.sent_by_rank);
         tree(domains, collective, true);
         break;
       }
@@ -122,13 +117,31 @@ inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm,
         bucket(ranks, collective);
         break;
       case Algorithm::collnet_direct:
-      case Algorithm::collnet_chain:
+      case Algorithm::collnet_chain: {
+        const Domains domains = by_domain(ranks);
+        const bool chained = algorithm == Algorithm::collnet_chain;
+        const Levels levels{static_cast<int>(domains.most), static_cast<int>(domains.members.size())};
+        const Schedule s = collnet_schedule(algorithm, collective, levels);
+        out.sent_by_rank = s.bytes(0) + s.bytes(1) / static_cast<double>(domains.most);
+        collnet(domains, collective, chained);
+        break;
+      }
       case Algorithm::pat:
+        if (collective != Collective::all_gather && collective != Collective::reduce_scatter)
+          throw RequestError("PAT exists for all_gather and reduce_scatter");
+        out.sent_by_rank = pat_schedule(collective, flat).bytes(0);
+        aggregated_trees(ranks, collective);
+        break;
       case Algorithm::bruck:
+        if (collective != Collective::all_gather && collective != Collective::all_to_all)
+          throw RequestError("Bruck exists for all_to_all and all_gather");
+        out.sent_by_rank = bruck_schedule(collective, flat).bytes(0);
+        bruck(ranks, collective);
+        break;
       case Algorithm::recursive_doubling:
-        throw RequestError(std::string{name(algorithm)} +
-                           " has no routes here; take ring, tree, nvls, nvls_tree, direct, pairwise, one_shot, two_shot, hierarchical, "
-                           "halving_doubling, rabenseifner or torus_bucket");
+        out.sent_by_rank = recursive_doubling_schedule(flat).bytes(0);
+        recursive_doubling(ranks, by_domain(ranks));
+        break;
     }
   }
   std::sort(touched_.begin(), touched_.end());

@@ -1,6 +1,7 @@
 #pragma once
 /// \file traffic_counter.hpp
-/// Adding up what messages put on links: the class behind traffic.hpp, whose algorithms are in traffic_rings.hpp and traffic_exchange.hpp.
+/// Adding up what messages put on links: the class behind traffic.hpp, whose algorithms are in traffic_rings.hpp, traffic_exchange.hpp,
+/// traffic_partners.hpp and traffic_in_network.hpp.
 
 #include <fabricost/algorithm.hpp>
 #include <fabricost/collective.hpp>
@@ -35,7 +36,8 @@ class TrafficCounter {
       : t_(t), options_(options), bytes_(static_cast<std::size_t>(t.links()), 0), flows_(static_cast<std::size_t>(t.links()), 0) {}
 
   /// The links that `collective` run by `algorithm` over the GPUs `ranks` loads.
-  /// \throws RequestError for an algorithm without routes here, a GPU that does not exist or is named twice, or ranks it cannot run on
+  /// \throws RequestError for a pair of collective and algorithm that does not exist, a GPU that does not exist or is named twice, or ranks
+  /// it cannot run on
   [[nodiscard]] Traffic count(Collective collective, Algorithm algorithm, std::span<const int> ranks);
 
  private:
@@ -64,7 +66,14 @@ class TrafficCounter {
   void exchange_above(std::span<const int> ranks, double each, bool relayed);
   void hierarchical(const Domains& domains, Collective collective);
   void halving(std::span<const int> ranks, Collective collective, bool near_first);
-  void in_switch(std::span<const int> ranks, double bytes);
+  void bruck(std::span<const int> ranks, Collective collective);
+  void aggregated_trees(std::span<const int> ranks, Collective collective);
+  void swap_all(std::span<const int> members);
+  void recursive_doubling(std::span<const int> ranks, const Domains& domains);
+  void two_level_exchange(const Domains& domains);
+  void in_switch(const Domains& domains, Collective collective, double bytes);
+  void aggregated(std::span<const int> heads, double up, double down);
+  void collnet(const Domains& domains, Collective collective, bool chained);
   void bucket(std::span<const int> ranks, Collective collective);
   [[nodiscard]] const std::vector<std::vector<int>>& rings_among(const Group& members);
   [[nodiscard]] std::size_t channels_of(const Domains& domains);

@@ -12,6 +12,16 @@ inline void TrafficCounter::exchange(std::span<const int> ranks, double each) {
   const auto sink = add(each);
   for (const Group& d : domains.members) {
     const double others = static_cast<double>(d.size()) - 1;
+    if (t_.trunk_up >= 0) {
+      std::map<int, double> below;
+      for (const int gpu : d) ++below[t_.stage_of(gpu)];
+      for (const auto& [stage, m] : below) {
+        const double crossing = m * (static_cast<double>(d.size()) - m);
+        if (crossing <= 0) continue;
+        sink(t_.link(t_.trunk_up, stage), crossing);
+        sink(t_.link(t_.trunk_down, stage), crossing);
+      }
+    }
     for (const int gpu : d) {
       if (others < 1) continue;
       if (t_.gpu_out >= 0) {

@@ -56,6 +56,11 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
   f.inner_rate = full * share;
   const double planned = tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : 0.8;
   f.usable_per_gpu = f.inner_rate * planned;
+  if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // as describe_network has it for what is above the NICs
+    const double m = tier.first_stage;
+    f.inner_exchanges = std::min(1.0, (1 - 1.0 / n) / (tier.oversubscription * (1 - m / n)));
+    f.inner_rate *= std::min(1.0, m / tier.oversubscription);
+  }
   f.neighbours_only = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
   f.wrap = tier.wrap;
   if (tier.kind == TierKind::torus && n == tier.endpoints)
@@ -114,6 +119,8 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     throw RequestError(std::to_string(ranks) + " ranks do not fit on " + std::to_string(nodes) + " nodes of " + std::to_string(per_node) +
                        " GPUs");
   if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
+  if (const int rack = system.domain / per_node; rack > 1 && nodes % rack == 0 && ranks % (nodes / rack) == 0)
+    return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: even over them will do, as it does inside one
   if (ranks % nodes != 0)
     throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
                        std::to_string(nodes));

@@ -34,7 +34,7 @@ inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer 
     line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = at_limit, .per_byte = message / exchange_ll_limit});
     return line;
   }
-  const double rate = x.rate_share * fabric.inner_rate;
+  const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);
   line.latency_part(TermKind::floor, 0, 1, x.floor);
   line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / (64 * kibibyte)});
   line.overlap = x.overlap;

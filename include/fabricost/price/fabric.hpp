@@ -19,6 +19,7 @@ struct Fabric {
   double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
   double inner_latency = 0;    ///< beyond the latency the constants were fitted with, per step; may be negative
   double full_rate = 0;        ///< one way per GPU with the whole domain at work: what in-switch algorithms can use
+  double inner_exchanges = 1;  ///< share of inner_rate that a tapered second stage of the domain's switches leaves to an all-to-all
   double outer_rate = 0;       ///< one way, summed over the NICs a domain uses; 0 on one domain
   double outer_latency = 0;    ///< beyond the fitted one, per network step
   double nics = 1;             ///< used by one domain

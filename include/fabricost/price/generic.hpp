@@ -84,14 +84,15 @@ struct LevelCost {
 }
 
 /// Share of the NICs' rate that a tapered network leaves: for everybody to everybody at once that of an exchange, otherwise a stream's.
-[[nodiscard]] inline double taper_share(Algorithm algorithm, const Fabric& fabric) {
-  return algorithm == Algorithm::direct ? fabric.exchanges : fabric.streams;
+[[nodiscard]] inline double taper_share(Algorithm algorithm, const Fabric& fabric, Collective op = Collective::all_reduce) {
+  const bool at_once = algorithm == Algorithm::direct || (algorithm == Algorithm::hierarchical && op == Collective::all_to_all);
+  return at_once ? fabric.exchanges : fabric.streams;
 }
 
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   auto cost = level_costs(fabric, c, protocol, schedule.collective);
-  cost[0].rate *= link_share(schedule.algorithm, fabric);
-  cost[1].rate *= taper_share(schedule.algorithm, fabric) / fabric.streams;
+  cost[0].rate *= link_share(schedule.algorithm, fabric) * (schedule.algorithm == Algorithm::direct ? fabric.inner_exchanges : 1);
+  cost[1].rate *= taper_share(schedule.algorithm, fabric, schedule.collective) / fabric.streams;
   if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
   const bool simple = protocol == Protocol::simple;
   const double floor = simple                        ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)

@@ -190,7 +190,7 @@ struct Crossing {
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (exchange_tiny_limit * n)});
-  const double inside = (schedule.bytes(0) + 1 / n) / detail::inner_ring_rate(fabric, c);
+  const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.exchanges);
   const double together = norm(inside, across, 2);
   line.wire_level = across >= inside ? 1 : 0;

@@ -7,6 +7,7 @@
 #include <fabricost/price/generic.hpp>
 #include <fabricost/price/in_switch.hpp>
 #include <fabricost/price/internode.hpp>
+#include <fabricost/price/rail_exchange.hpp>
 #include <fabricost/schedule/direct_reduce.hpp>
 #include <fabricost/schedule/exchange.hpp>
 #include <fabricost/schedule/halving_doubling.hpp>
@@ -91,6 +92,9 @@ namespace fabricost {
       if (across) return price_internode_exchange(schedule, fabric, c);
       if (fabric.over_pcie) return price_pcie(schedule, fabric, c.pcie, protocol);
       return price_exchange(schedule, fabric, c.scale_up, protocol);
+    case Algorithm::hierarchical:
+      if (fitted && schedule.collective == Collective::all_to_all && across) return price_rail_exchange(schedule, fabric, c);
+      break;
     default: break;
   }
   return price_generic(schedule, fabric, c, protocol);

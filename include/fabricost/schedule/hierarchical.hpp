@@ -7,6 +7,12 @@
 ///
 /// Every part is reduced where links are fastest first; what crosses level i has been divided by all ranks below, and all of
 /// them send at once, so an endpoint of any level sends (m-1)/m S per half.
+///
+///   all_to_all   one step a level, all messages of it posted at once: inside, to the rank in the receiver's place, whatever is bound for
+///                that place anywhere; then across to the same place of every other group, (m-1)/m S per rank
+///
+/// The same bytes leave a group as when everybody sends directly, in 1/g of the messages, each g times as large and on its own rail
+/// (the 2DH of Tutel: Hwang et al., arXiv 2206.03382); what it costs is that (m-1)/m S passes inside first.
 
 #include <fabricost/schedule/schedule.hpp>
 
@@ -16,6 +22,13 @@ namespace fabricost {
   Schedule out{.algorithm = Algorithm::hierarchical, .collective = collective, .levels = levels};
   const double n = levels.ranks();
   if (n <= 1) return out;
+  if (collective == Collective::all_to_all) {
+    for (int level = 0; level < levels.count; ++level) {
+      const double m = levels.size(level);
+      if (m > 1) out.add({.level = level, .stage = level, .steps = 1, .bytes = levels.below(level) * (m - 1) / m, .message = 1 / m});
+    }
+    return out;
+  }
   const bool down = collective == Collective::all_reduce || collective == Collective::reduce_scatter;
   const bool up = collective == Collective::all_reduce || collective == Collective::all_gather;
   int stage = 0;

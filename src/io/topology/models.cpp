@@ -52,12 +52,12 @@ constexpr std::array names{
     Named{"L40S", "l40s"},
     Named{"L40", "l40s", "an L40"},
     Named{"RTX 6000 Ada", "l40s", "an RTX 6000 Ada"},
-    Named{"A10G", "a100-pcie-40", "an A10G"},
-    Named{"A6000", "a100-pcie-40", "an RTX A6000"},
-    Named{"A40", "a100-pcie-40", "an A40"},
-    Named{"RTX 3090", "a100-pcie-40", "a GeForce RTX 3090"},
+    Named{"A10G", "a10g"},
+    Named{"A6000", "a40", "an RTX A6000"},
+    Named{"A40", "a40"},
+    Named{"RTX 3090", "rtx-3090"},
     Named{"A30", "a100-pcie-40", "an A30"},
-    Named{"A10", "a100-pcie-40", "an A10"},
+    Named{"A10", "a10g", "an A10"},
     Named{"L4", "l4"},
     Named{"T4", "t4"},
 };
@@ -77,8 +77,10 @@ constexpr std::array pci_ids{
     Named{"10de:20b5", "a100-pcie-80"},
     Named{"10de:20f1", "a100-pcie-40"},
     Named{"10de:20f3", "a800-sxm"},
-    Named{"10de:2236", "a100-pcie-40", "an A10"},
-    Named{"10de:2237", "a100-pcie-40", "an A10G"},
+    Named{"10de:2204", "rtx-3090"},
+    Named{"10de:2235", "a40"},
+    Named{"10de:2236", "a10g", "an A10"},
+    Named{"10de:2237", "a10g"},
     Named{"10de:2324", "h800-sxm"},
     Named{"10de:2329", "h20"},
     Named{"10de:2330", "h100-sxm"},
@@ -89,7 +91,7 @@ constexpr std::array pci_ids{
     Named{"10de:2684", "rtx-4090"},
     Named{"10de:27b8", "l4"},
     Named{"10de:2901", "b200-sxm"},
-    Named{"1002:738c", "mi250x-gcd", "an MI100"},
+    Named{"1002:738c", "mi100"},
     Named{"1002:7408", "mi250x-gcd"},
     Named{"1002:740c", "mi250x-gcd"},
     Named{"1002:740f", "mi250x-gcd", "an MI210, which is one such die"},
@@ -99,7 +101,7 @@ constexpr std::array pci_ids{
 };
 
 constexpr std::array instances{
-    CloudInstance{"g5.48xlarge", 8, 1, "a100-pcie-40", "AWS, Amazon EC2 G5 instances: 8 A10G"},
+    CloudInstance{"g5.48xlarge", 8, 1, "a10g", "AWS, Amazon EC2 G5 instances: 8 A10G"},
     CloudInstance{"p3.16xlarge", 8, 1, "v100-sxm-16", "AWS, Amazon EC2 P3 instances: 8 V100"},
     CloudInstance{"p3dn.24xlarge", 8, 1, "v100-sxm", "AWS, Amazon EC2 P3 instances: 8 V100"},
     CloudInstance{"p4de.24xlarge", 8, 4, "a100-sxm-80", "AWS, Amazon EC2 P4 instances: 8 A100"},
@@ -122,15 +124,15 @@ constexpr std::array instances{
     if (version >= 940 && version < 950)
       return {t.gpus.size() == 4 ? "mi300a" : "mi300x", reason + (t.gpus.size() == 4 ? ", 4 of them" : "")};
     if (version >= 950) return {"mi355x", reason};
-    return {"mi250x-gcd", reason + "; stands in for an older one (MI50, MI100), which data/gpus does not have"};
+    if (version == 908) return {"mi100", reason};
+    return {"mi100", reason + "; stands in for an older one (MI50), which data/gpus does not have"};
   }
   if (version >= 120) return {"rtx-pro-6000", reason};
   if (version == 103) return {"b300-sxm", reason};
   if (version >= 100) return {"b200-sxm", reason};
   if (version >= 90) return {none ? "h100-pcie" : links == 12 ? "h100-nvl" : "h100-sxm", reason + (none ? ", no NVLinks" : "")};
   if (version == 89) return {"l40s", reason};
-  if (version == 86)
-    return {"a100-pcie-40", reason + "; stands in for a GA102 (A10, A40, RTX 3090), which data/gpus does not have", "nvlink-3-ga102"};
+  if (version == 86) return {none ? "a10g" : "a40", reason + ": GA102; A10, A40, RTX A6000 and RTX 3090 say the same"};
   if (version == 80) return {none ? "a100-pcie-80" : "a100-sxm-80", reason + (none ? ", no NVLinks" : "")};
   if (version == 75) return {"t4", reason};
   if (version >= 70) return {none ? "v100-pcie" : "v100-sxm", reason + (none ? ", no NVLinks" : "")};
@@ -167,8 +169,7 @@ constexpr std::array instances{
   if (links == 4 && !t.links.empty()) {
     const bool bridges =
         std::any_of(t.links.begin(), t.links.end(), [](const auto& row) { return std::count(row.begin(), row.end(), 4) == 1; });
-    if (bridges)
-      return {"a100-pcie-40", reason + ", all to one other: GA102 (A40, A6000, RTX 3090), for which it stands in", "nvlink-3-ga102"};
+    if (bridges) return {"a40", reason + ", all to one other: GA102; RTX A6000 and RTX 3090 print the same"};
     return {"p100-sxm", reason};
   }
   if (links > 0) return {"v100-sxm", reason + ": V100, of which not all links are used, or a Turing card with a bridge"};
@@ -193,17 +194,14 @@ ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : names)
       if (!gpu.model.empty() && gpu.model.find(known.clue) != std::string::npos) {
-        const bool ga102 = !known.stands_for.empty() && known.gpu == "a100-pcie-40";
-        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known)),
-                ga102 ? "nvlink-3-ga102" : ""};
+        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known))};
       }
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : pci_ids)
       if (gpu.pci_id == known.clue)
         return {std::string{known.gpu}, fmt::format("PCI id {} (pci-ids.ucw.cz){}", gpu.pci_id, stand_in(known))};
   if (const CloudInstance* known = cloud_instance(t.instance))
-    return {std::string{known->gpu}, fmt::format("{} ({}){}", known->name, known->source,
-                                                 known->name == "g5.48xlarge" ? "; an A100 PCIe stands in for the A10G" : "")};
+    return {std::string{known->gpu}, fmt::format("{} ({})", known->name, known->source)};
   for (const TopologyDevice& gpu : t.gpus)
     if (gpu.compute > 0) return by_compute(t, gpu.compute);
   if (t.vendor == "amd") return by_xgmi(t);

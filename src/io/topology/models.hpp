@@ -13,7 +13,6 @@ namespace fabricost::io {
 struct ModelGuess {
   std::string gpu;     ///< name in data/gpus; empty: no clue
   std::string reason;  ///< what it rests on
-  std::string link{};  ///< scale-up link, where it is not the GPU's own
 };
 
 /// A cloud instance whose topology file gives addresses alone.

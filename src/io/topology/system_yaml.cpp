@@ -58,7 +58,7 @@ class SystemText {
     if (t_.gpus.empty()) throw RequestError(t_.file + ": no GPU to build a system on");
     const io::ModelGuess model = io::guess_model(t_);
     gpu_ = load_gpu(model.gpu);
-    link_ = model.link.empty() ? gpu_.scale_up_link : model.link;
+    link_ = gpu_.scale_up_link;
     out_.gpu = model.gpu;
     guess("GPU", model.gpu, model.reason);
     unknown("which variant of the GPU it is (memory, clocks): the file does not name it",

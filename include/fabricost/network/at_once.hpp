@@ -1,0 +1,121 @@
+#pragma once
+/// \file at_once.hpp
+/// The groups of a layout, all of them communicating at once: every tensor-parallel, data-parallel or expert-parallel group of a machine
+/// runs its collective while those of the others run theirs.
+///
+///   groups      all GPUs cut into groups of `size`, members `stride` apart (strided_groups)
+///   alone       predict() of one group: its ranks on the nodes they lie on
+///   beside      alone + (slow-down - 1) x its wire terms (contended_time), slow-down by max-min sharing on the real routes (contention)
+///
+/// The slow-down holds while all of them run. A prediction takes the group's nodes as neighbours, which matters below a tapered tier
+/// alone; the routes of the slow-down are those of the GPUs themselves.
+
+#include <fabricost/choice/choice.hpp>
+#include <fabricost/network/concurrent.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// One collective that every group of the machine runs.
+struct GroupedCollective {
+  std::string name{};     ///< for people
+  Operation operation{};  ///< ranks and nodes are worked out
+  Choice choice{};
+  int size = 0;       ///< ranks of a group; 0: all GPUs
+  int stride = 1;     ///< from member to member
+  double weight = 1;  ///< its part of a link it shares
+};
+
+/// What became of it: of all its groups the one slowed down most, and the one least.
+struct GroupedOutcome {
+  Prediction alone;
+  int groups = 0, size = 0;
+  int worst = 0;         ///< in AtOnce::flat
+  double slow_down = 1;  ///< of the worst
+  double least_slow_down = 1;
+  double seconds = 0;  ///< of the worst, beside the others
+};
+
+struct AtOnce {
+  std::vector<ConcurrentCollective> flat;  ///< every group of every collective, in order
+  std::vector<int> of;                     ///< which collective each of `flat` is a group of
+  Contention contention;
+  std::vector<GroupedOutcome> outcomes;  ///< one for each collective
+};
+
+namespace detail {
+
+/// The question predict() answers for a group: its ranks, spread evenly over the domains (or the nodes of one domain) they lie on.
+/// \throws RequestError when a domain or node has more of them than another
+[[nodiscard]] inline Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group) {
+  std::map<int, int> nodes, domains;
+  for (const int gpu : group) {
+    ++nodes[t.node_of(gpu)];
+    ++domains[t.domain_of(gpu)];
+  }
+  const auto uneven = [](const std::map<int, int>& of) {
+    return std::any_of(of.begin(), of.end(), [&](const auto& one) { return one.second != of.begin()->second; });
+  };
+  if (domains.size() > 1 && uneven(domains))
+    throw RequestError(system.name + ": groups of " + std::to_string(group.size()) +
+                       " have more ranks in one scale-up domain than in another, which has no price; take sizes that divide the domain's " +
+                       std::to_string(system.domain) + " GPUs");
+  op.ranks = static_cast<int>(group.size());
+  const int across = std::max(1, system.domain / std::max(1, system.gpus_per_node));
+  op.nodes = static_cast<int>(domains.size() > 1 ? domains.size() * static_cast<std::size_t>(across) : nodes.size());
+  return op;
+}
+
+}  // namespace detail
+
+/// All groups of all `collectives` at once on `nodes` nodes of a machine (0: all it has).
+/// \throws RequestError as topology_of, strided_groups, predict and contention, with the collective's name
+[[nodiscard]] inline AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
+                                    const ConcurrentOptions& options = {}) {
+  const Topology t = topology_of(system, nodes);
+  AtOnce out;
+  for (std::size_t c = 0; c < collectives.size(); ++c) {
+    const GroupedCollective& one = collectives[c];
+    try {
+      const std::vector<std::vector<int>> groups = strided_groups(t.gpus(), one.size > 0 ? one.size : t.gpus(), one.stride);
+      GroupedOutcome outcome;
+      outcome.groups = static_cast<int>(groups.size());
+      outcome.size = static_cast<int>(groups.front().size());
+      outcome.alone = predict(system, detail::placed(system, t, one.operation, groups.front()), one.choice);
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        out.flat.push_back({.name = one.name + " #" + std::to_string(g),
+                            .collective = one.operation.collective,
+                            .algorithm = outcome.alone.ran.algorithm,
+                            .ranks = groups[g],
+                            .weight = one.weight});
+        out.of.push_back(static_cast<int>(c));
+      }
+      out.outcomes.push_back(outcome);
+    } catch (const RequestError& e) {
+      throw RequestError(one.name + ": " + e.what());
+    }
+  }
+  out.contention = contention(t, out.flat, options);
+  std::vector<bool> seen(collectives.size(), false);
+  for (std::size_t f = 0; f < out.flat.size(); ++f) {
+    const auto c = static_cast<std::size_t>(out.of[f]);
+    GroupedOutcome& outcome = out.outcomes[c];
+    const double slow_down = out.contention.outcomes[f].slow_down();
+    if (!seen[c] || slow_down > outcome.slow_down * (1 + 1e-12)) {
+      outcome.slow_down = slow_down;
+      outcome.worst = static_cast<int>(f);
+    }
+    outcome.least_slow_down = seen[c] ? std::min(outcome.least_slow_down, slow_down) : slow_down;
+    seen[c] = true;
+  }
+  for (GroupedOutcome& outcome : out.outcomes) outcome.seconds = contended_time(outcome.alone, std::max(1.0, outcome.slow_down));
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,47 @@
+#pragma once
+/// \file rail_exchange.hpp
+/// An all_to_all in two levels: inside a domain to the rank in the receiver's place, then across on that place's own rail. Nobody's runs
+/// were fitted; the constants are those of the direct exchange (internode.hpp) with the counts this schedule has:
+///
+///   t = c0 + Ca + h + (N-1)(La + LaS [S/N > 16 KiB] + (tiny-1) La [S/N < 128]) + S (g-1)/g / B + S g (1-1/N) / (ea path W x)
+///
+/// N domains of g ranks; h: one hop of a Simple ring inside; x: an exchange's share of a tapered network. N - 1 remote partners where the
+/// direct exchange has n - g: ahead on short messages, behind on long ones, since the two levels follow one another.
+///
+/// NCCL never runs it by itself: it sends directly. With PXN (2.12 and later, rails) a message moves to the GPU on the receiver's rail over
+/// NVLink before it leaves, and those with one destination are handed to the NIC together (NVIDIA, "Doubling all2all performance with
+/// NCCL 2.12"): the same wires, which is why the routes of the two differ below a relay only. The fitted constants of the direct exchange
+/// have that in them.
+
+#include <fabricost/price/internode.hpp>
+
+namespace fabricost {
+
+/// \param schedule  hierarchical_schedule(all_to_all) over more than one domain. \throws nothing
+[[nodiscard]] inline Line price_rail_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  const auto& t = c.transport;
+  const double partners = fabric.domains() - 1;
+  const double path = nic_path_share(fabric, t, schedule.collective);
+  const double hop = fabric.over_pcie ? c.pcie.simple_hop : c.scale_up.simple.hop;
+  Line line;
+  line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
+  line.base_part(TermKind::floor, 1, 1, t.exchange_base);
+  line.base_part(TermKind::steps, 0, schedule.steps(0), with_latency(hop, fabric.inner_latency));
+  line.base_part(TermKind::steps, 1, partners, with_latency(t.exchange_peer, fabric.outer_latency / fabric.domains()));
+  line.ramp({.shape = Ramp::Shape::step,
+             .level = 1,
+             .amplitude = partners * t.exchange_peer_simple,
+             .per_byte = 1 / (exchange_ll_limit * fabric.domains())});
+  line.ramp({.shape = Ramp::Shape::until,
+             .level = 1,
+             .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),
+             .per_byte = 1 / (exchange_tiny_limit * fabric.domains())});
+  const double across = t.exchange_share * path * fabric.outer_rate * fabric.exchanges;
+  const double inside = detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges;
+  line.rate_part(TermKind::wire, 0, schedule.bytes(0), 1 / inside);
+  line.rate_part(TermKind::wire, 1, schedule.bytes(1), 1 / across);
+  line.wire_level = schedule.bytes(1) / across >= schedule.bytes(0) / inside ? 1 : 0;
+  return line;
+}
+
+}  // namespace fabricost

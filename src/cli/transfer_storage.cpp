@@ -1,0 +1,107 @@
+/// \file transfer_storage.cpp
+/// From storage into GPUs: direct and through the host, read whole, in parts, or in parts that the nodes then give each other.
+
+#include "../io/text_table.hpp"
+#include "question.hpp"
+#include "transfer.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/network/storage.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace fabricost::cli {
+namespace {
+
+struct Way {
+  std::string_view name, words;
+  WeightSharing sharing;
+};
+constexpr std::array<Way, 3> ways{{{"every_node", "every node reads all", WeightSharing::every_node},
+                                   {"by_part", "every node reads its part", WeightSharing::by_part},
+                                   {"gathered", "its part, then all_gather", WeightSharing::gathered}}};
+
+/// What a node's drives or client ports deliver, and in words.
+struct Source {
+  double rate = 0;
+  std::string words;
+};
+[[nodiscard]] Source source_of(const TransferOptions& typed) {
+  if (typed.client.empty() == typed.read_rate.empty())
+    throw RequestError(typed.client.empty() ? "read from where? Add --client LINK (as ethernet-25, ethernet-100) or --read-rate \"50 GB/s\""
+                                            : "--client and --read-rate exclude each other");
+  if (typed.client.empty()) {
+    if (!typed.ports.empty()) throw RequestError("--ports counts the ports of --client; leave it out with --read-rate");
+    const double rate = read_rate_of(typed.read_rate, "--read-rate");
+    return {rate, rate_text(Bandwidth::from_value(rate)) + " a node"};
+  }
+  const int ports = typed.ports.empty() ? 1 : count_of(typed.ports, "--ports");
+  const Link link = load_link(typed.client);
+  constexpr std::array<std::string_view, 5> networks{"ethernet", "infiniband", "efa", "slingshot", "omnipath"};
+  if (std::find(networks.begin(), networks.end(), link.family) == networks.end())
+    throw RequestError(fmt::format("--client {}: no network reaches a store by {}; take one of Ethernet, as ethernet-100, or InfiniBand",
+                                   typed.client, link.family));
+  const double rate = client_rate(link, ports);
+  return {rate,
+          fmt::format("{} port{} of {}, {} a node", ports, ports == 1 ? "" : "s", typed.client, rate_text(Bandwidth::from_value(rate)))};
+}
+
+[[nodiscard]] nlohmann::ordered_json to_json(const TransferTime& t) {
+  return {{"time_s", t.seconds}, {"rate_GBps", t.rate / 1e9}, {"bottleneck", t.bottleneck.view()}};
+}
+
+}  // namespace
+
+TransferAnswer transfer_storage(const System& system, const TransferOptions& typed) {
+  for (const auto& [value, option] : {std::pair<const std::string&, const char*>{typed.sizes, "--sizes"},
+                                      {typed.in_flight, "--in-flight"},
+                                      {typed.warps, "--warps"},
+                                      {typed.hops, "--hops"},
+                                      {typed.start, "--start"}})
+    only_for(value, option, "access");
+  only_for(typed.senders, "--senders", "incast");
+  const int nodes = typed.nodes.empty() ? 1 : count_of(typed.nodes, "--nodes");
+  if (typed.size.empty() == typed.per_gpu.empty())
+    throw RequestError(typed.size.empty() ? "how much? Add --size (all of it) or --per-gpu" : "--size and --per-gpu exclude each other");
+  const Source source = source_of(typed);
+  WeightLoading load{.nodes = nodes};
+  load.node.storage_rate = source.rate;
+  load.node.gpus = count_of(typed.gpus, "--gpus");
+  load.node.below_switch = !typed.behind_host;
+  if (!typed.latency.empty()) load.node.latency = seconds_of(typed.latency, "--latency");
+  if (!typed.host_memory.empty()) load.node.host_memory_rate = memory_rate_of(typed.host_memory, "--host-memory");
+  if (!typed.store_rate.empty()) load.store_rate = read_rate_of(typed.store_rate, "--store-rate");
+  const int reading = load.node.gpus > 0 ? load.node.gpus : system.gpus_per_node;
+  load.bytes = typed.size.empty() ? parse_size(typed.per_gpu).value() * reading * nodes : parse_size(typed.size).value();
+
+  TransferAnswer out;
+  out.heading = fmt::format("{} from storage into {} GPU{} of {} node{}, {}", size_text(Bytes::from_value(load.bytes)), reading * nodes,
+                            reading * nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", system.name);
+  out.json = {
+      {"system", system.name}, {"nodes", nodes}, {"gpus", reading * nodes}, {"bytes", load.bytes}, {"node_rate_GBps", source.rate / 1e9}};
+  out.json["ways"] = nlohmann::ordered_json::array();
+  constexpr auto right = TextTable::Align::right;
+  TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
+  for (const Way& way : ways) {
+    if (nodes == 1 && way.sharing != WeightSharing::every_node) continue;
+    if (!typed.per_gpu.empty() && nodes > 1 && way.sharing != WeightSharing::by_part) continue;  // each GPU has its own
+    load.sharing = way.sharing;
+    load.node.direct = true;
+    const TransferTime direct = weight_loading_time(system, load);
+    load.node.direct = false;
+    const TransferTime bounced = weight_loading_time(system, load);
+    rows.row({nodes == 1 ? std::string{"the node"} : std::string{way.words}, time_text(Time::from_value(direct.seconds)),
+              std::string{direct.bottleneck.view()}, time_text(Time::from_value(bounced.seconds)), std::string{bounced.bottleneck.view()}});
+    out.json["ways"].push_back({{"sharing", way.name}, {"direct", to_json(direct)}, {"through_host", to_json(bounced)}});
+  }
+  out.text =
+      wrapped("  ", fmt::format("Read by {}{}.", source.words, typed.behind_host ? ", behind the processor" : ""), 98) + rows.text(2);
+  return out;
+}
+
+}  // namespace fabricost::cli
