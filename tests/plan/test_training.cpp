@@ -1,0 +1,218 @@
+// The search over layouts: pruning loses nothing, what cannot be is refused with what can, answers are possible and consistent.
+#include "catch.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/load_model.hpp>
+#include <fabricost/io/workload.hpp>
+#include <fabricost/plan/training.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <limits>
+
+using namespace fabricost;
+
+namespace {
+
+TrainingQuestion question(const char* model, int gpus, int batch, int sequence = 4096) {
+  TrainingQuestion q;
+  q.model = load_model(model);
+  q.stack = load_stack("megatron-core");
+  q.gpus = gpus;
+  q.global_batch = batch;
+  q.sequence = sequence;
+  return q;
+}
+
+double sum(const StepTime& t) {
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.optimizer + t.stack;
+}
+
+/// Every layout of small integers, tried one by one: shares nothing with the search but is_possible, the price and the memory.
+struct Tried {
+  std::vector<double> seconds;  // of those that fit
+  long long fitting = 0;
+};
+Tried try_all(const TrainingQuestion& q, const System& system) {
+  Tried out;
+  const Processor gpu = Processor::of(system);
+  GroupCosts costs{system};
+  const int most_tp = q.max_tp > 0 ? q.max_tp : system.domain;
+  for (int tp = 1; tp <= most_tp; ++tp)
+    for (int pp = 1; pp <= q.model.layers + 2 && tp * pp <= q.gpus; ++pp)
+      for (int cp = 1; cp <= 64 && tp * pp * cp <= q.gpus; ++cp) {
+        if (q.gpus % (tp * pp * cp) != 0 || q.sequence % (2 * cp) != 0 || (cp > 1 && q.sequence / cp < 1024)) continue;
+        for (int ep = 1; ep <= std::max(1, q.model.experts); ++ep)
+          for (int expert_tp = 1; expert_tp <= tp; ++expert_tp) {
+            if (expert_tp != 1 && (expert_tp != tp || ep == 1)) continue;
+            for (int vp = 1; vp * pp <= q.model.layers + 2; ++vp) {
+              if (pp == 1 && vp > 1) continue;
+              bool even = false;
+              for (int extra = 0; extra <= 2; ++extra) even = even || (q.model.layers + extra) % (pp * vp) == 0;
+              if (vp > 1 && !even) continue;
+              for (int microbatch = 1; microbatch <= 16; ++microbatch)
+                for (int zero = 0; zero <= 3; ++zero)
+                  for (int r = 0; r < 3; ++r) {
+                    Layout l;
+                    l.tp = tp, l.pp = pp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.vp = vp, l.microbatch = microbatch, l.zero = zero;
+                    l.dp = q.gpus / (tp * pp * cp);
+                    l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
+                    l.recompute = static_cast<Recompute>(r);
+                    l.sequence_parallel = tp > 1 && q.sequence % (tp * cp) == 0;
+                    l.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+                    if (zero > 0 && l.dp * l.cp == 1) continue;
+                    if (!is_possible(q.model, l)) continue;
+                    if (!fits(worst_stage(q.model, l, q.stack.memory), gpu.memory, q.headroom)) continue;
+                    ++out.fitting;
+                    out.seconds.push_back(step_time(q.model, l, q.stack, gpu, costs).seconds);
+                  }
+            }
+          }
+      }
+  std::sort(out.seconds.begin(), out.seconds.end());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("The search finds what pricing every layout finds, dense and with experts") {
+  for (const char* name : {"llama3-8b", "gpt3-20b", "mixtral-8x7b"}) {
+    CAPTURE(name);
+    const System system = load_system("dgx-h100");
+    TrainingQuestion q = question(name, 32, 96, 4096);
+    const Tried all = try_all(q, system);
+    const TrainingPlan plan = plan_training(q, system);
+    REQUIRE(all.fitting > 100);
+    REQUIRE(plan.layouts.size() == std::min<std::size_t>(10, all.seconds.size()));
+    for (std::size_t i = 0; i < plan.layouts.size(); ++i) CHECK(plan.layouts[i].time.seconds == Approx(all.seconds[i]).epsilon(1e-12));
+    CHECK(plan.evaluated < all.fitting);  // the bound did leave some out
+    q.prune = false;
+    CHECK(plan_training(q, system).evaluated == all.fitting);
+  }
+}
+
+TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no efficiency above one") {
+  struct Case {
+    const char *model, *system;
+    int gpus, batch;
+  };
+  for (const Case c : {Case{"llama3-70b", "dgx-a100", 64, 128}, Case{"deepseek-v3", "gb200-nvl72", 576, 2304}, Case{"moe-1.8t", "gb200-nvl72", 1152, 2304},
+                       Case{"gpt3-175b", "dgx-b200", 256, 512}, Case{"llama3-405b", "mi300x-8", 512, 512}}) {
+    CAPTURE(c.model, c.system);
+    const System system = load_system(c.system);
+    TrainingQuestion q = question(c.model, c.gpus, c.batch);
+    const TrainingPlan plan = plan_training(q, system);
+    REQUIRE_FALSE(plan.layouts.empty());
+    double before = 0;
+    for (const PricedLayout& p : plan.layouts) {
+      CHECK(is_possible(q.model, p.layout));
+      CHECK(p.layout.gpus() == c.gpus);
+      CHECK(fits(p.memory, Processor::of(system).memory));
+      CHECK(p.time.seconds >= before);
+      before = p.time.seconds;
+      CHECK(sum(p.time) == Approx(p.time.seconds).epsilon(1e-9));
+      for (const double term : {p.time.compute, p.time.tensor, p.time.context, p.time.expert, p.time.pipeline, p.time.bubble, p.time.data, p.time.optimizer})
+        CHECK(term >= 0);
+      const double flops = 6 * parameters_of(q.model).multiplied * q.global_batch * static_cast<double>(q.sequence);
+      CHECK(flops / (p.time.seconds * c.gpus) < Processor::of(system).peak16);
+    }
+  }
+}
+
+TEST_CASE("What is given is kept, the rest is searched") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 128);
+  q.tp = 4;
+  q.pp = 4;
+  q.zero = 1;
+  q.recompute = Recompute::full;
+  for (const PricedLayout& p : plan_training(q, system).layouts) {
+    CHECK(p.layout.tp == 4);
+    CHECK(p.layout.pp == 4);
+    CHECK(p.layout.zero == 1);
+    CHECK(p.layout.recompute == Recompute::full);
+  }
+  q.max_tp = 2;
+  q.tp.reset();
+  for (const PricedLayout& p : plan_training(q, system).layouts) CHECK(p.layout.tp <= 2);
+}
+
+TEST_CASE("A layout given in full is priced even where it does not fit") {
+  TrainingQuestion q = question("llama3-70b", 8, 8);
+  q.tp = 8, q.pp = 1, q.cp = 1, q.vp = 1, q.microbatch = 1, q.zero = 0, q.recompute = Recompute::none;
+  const TrainingPlan plan = plan_training(q, load_system("dgx-h100"));
+  REQUIRE(plan.layouts.size() == 1);
+  CHECK(plan.evaluated == 1);
+  CHECK(plan.layouts.front().time.seconds > 0);
+  CHECK_FALSE(fits(plan.layouts.front().memory, 80e9));
+}
+
+TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
+  const System system = load_system("dgx-h100");
+  const auto refused = [&](TrainingQuestion q, const char* what, const char* nearest) {
+    try {
+      (void)plan_training(q, system);
+      FAIL("was not refused: " << what);
+    } catch (const RequestError& error) {
+      CHECK_THAT(error.what(), Catch::Contains(what));
+      CHECK_THAT(error.what(), Catch::Contains(nearest));
+    }
+  };
+  TrainingQuestion q = question("llama3-70b", 64, 128);
+  q.tp = 7;
+  refused(q, "does not divide 64 GPUs", "63 GPUs");
+  q = question("llama3-70b", 64, 16);
+  q.dp = 32, q.microbatch = 1;
+  refused(q, "less than 32 data replicas", "at least 32");
+  q = question("mixtral-8x7b", 64, 128);
+  q.ep = 16;
+  refused(q, "more expert ranks than the 8 experts", "at most 8");
+  q = question("llama3-70b", 64, 128);
+  q.ep = 2;
+  refused(q, "has no experts", "ep 1");
+  q = question("llama3-70b", 60, 60);
+  q.tp = 5, q.pp = 1, q.cp = 1;
+  refused(q, "does not divide the 64 heads", "take 4");
+  q = question("llama3-70b", 64, 128);
+  q.headroom = 1.5;
+  refused(q, "--headroom", "0 to below 1");
+}
+
+TEST_CASE("More of a machine never makes the best layout slower") {
+  const System base = load_system("dgx-h100");
+  const TrainingQuestion q = question("llama3-70b", 128, 256);
+  const double before = plan_training(q, base).layouts.front().time.seconds;
+  const auto best = [&](auto&& change) {
+    System s = base;
+    change(s);
+    return plan_training(q, s).layouts.front().time.seconds;
+  };
+  CHECK(best([](System& s) { s.gpu.memory.value *= 1.5; }) <= before * (1 + 1e-12));
+  CHECK(best([](System& s) { s.gpu.bf16.value *= 1.1, s.gpu.fp16.value *= 1.1; }) <= before);
+  CHECK(best([](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; }) <= before);
+  for (std::size_t i = 0; i < base.tiers.size(); ++i)
+    if (base.tiers[i].role == TierRole::nic) CHECK(best([i](System& s) { s.tiers[i].bandwidth.value *= 1.2; }) <= before * (1 + 1e-9));
+}
+
+TEST_CASE("Llama 3 405B on 16,384 H100s is searched in well under two seconds, a layout in under two microseconds") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-405b", 16384, 2048, 8192);
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  double search = std::numeric_limits<double>::infinity(), whole = search;
+  long long priced = 0;
+  for (int i = 0; i < 3; ++i) {
+    auto start = now();
+    q.prune = true;
+    (void)plan_training(q, system);
+    search = std::min(search, std::chrono::duration<double>(now() - start).count());
+    start = now();
+    q.prune = false;
+    priced = plan_training(q, system).evaluated;
+    whole = std::min(whole, std::chrono::duration<double>(now() - start).count());
+  }
+  std::cout << "plan: llama3-405b on 16,384 GPUs in " << 1e3 * search << " ms; without bounds " << priced << " layouts, " << 1e6 * whole / static_cast<double>(priced)
+            << " us each with their memory\n";
+  CHECK(search < 2);
+  CHECK(whole / static_cast<double>(priced) < 20e-6);  // loose: a loaded machine, unoptimised builds
+}
