@@ -52,7 +52,6 @@ template <class Enum, std::size_t N>
   return found;
 }
 
-
 [[nodiscard]] TrainingQuestion question_of(const PlanOptions& o) {
   if (o.model.empty()) throw RequestError("which model? Name it with --model (fabricost models lists them)");
   if (o.system.empty()) throw RequestError("on which machine? Name it with --system (fabricost systems lists them)");
@@ -75,7 +74,8 @@ template <class Enum, std::size_t N>
   if (!o.zero.empty()) q.zero = static_cast<int>(number_of(o.zero, "--zero", 0, 3));
   if (!o.schedule.empty()) {
     q.schedule = parse_pipeline_schedule(o.schedule);
-    if (!q.schedule || *q.schedule == PipelineSchedule::none) throw_unknown(o.schedule, "a pipeline schedule", listed(pipeline_schedule_names));
+    if (!q.schedule || *q.schedule == PipelineSchedule::none)
+      throw_unknown(o.schedule, "a pipeline schedule", listed(pipeline_schedule_names));
   }
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = one_of<Recompute>(o.recompute, recompute_names, "a kind of recomputation");

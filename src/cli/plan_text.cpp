@@ -28,10 +28,10 @@ struct NamedTerm {
   std::string_view name;
   double StepTime::*seconds;
 };
-constexpr std::array terms{NamedTerm{"compute", &StepTime::compute},   NamedTerm{"layer_floor", &StepTime::floor},
-                           NamedTerm{"tensor", &StepTime::tensor},     NamedTerm{"context", &StepTime::context},
-                           NamedTerm{"expert", &StepTime::expert},     NamedTerm{"hand_over", &StepTime::pipeline},
-                           NamedTerm{"bubble", &StepTime::bubble},     NamedTerm{"data", &StepTime::data},
+constexpr std::array terms{NamedTerm{"compute", &StepTime::compute},     NamedTerm{"layer_floor", &StepTime::floor},
+                           NamedTerm{"tensor", &StepTime::tensor},       NamedTerm{"context", &StepTime::context},
+                           NamedTerm{"expert", &StepTime::expert},       NamedTerm{"hand_over", &StepTime::pipeline},
+                           NamedTerm{"bubble", &StepTime::bubble},       NamedTerm{"data", &StepTime::data},
                            NamedTerm{"optimizer", &StepTime::optimizer}, NamedTerm{"stack", &StepTime::stack}};
 
 /// Figures that follow from a step's time.
@@ -86,7 +86,8 @@ struct Derived {
 
 [[nodiscard]] std::string layouts_text(const PlanAnswer& a, const std::vector<PricedLayout>& layouts) {
   const bool mixture = a.question.model.mixture();
-  std::vector<TextTable::Column> columns{{"step s", right}, {"tokens/s/GPU", right}, {"MFU %", right}, {"GiB", right}, {"exposed %", right}, {"tp", right}, {"pp", right}, {"vp", right}, {"cp", right}};
+  std::vector<TextTable::Column> columns{{"step s", right}, {"tokens/s/GPU", right}, {"MFU %", right}, {"GiB", right}, {"exposed %", right},
+                                         {"tp", right},     {"pp", right},           {"vp", right},    {"cp", right}};
   if (mixture) columns.push_back({"ep", right});
   for (const char* title : {"dp", "zero", "microbatch"}) columns.push_back({title, right});
   columns.push_back({"schedule"});
@@ -95,8 +96,9 @@ struct Derived {
   for (const PricedLayout& p : layouts) {
     const Layout& l = p.layout;
     const Derived d = derived(a, p);
-    std::vector<std::string> cells{fmt::format("{:.4g}", p.time.seconds), fmt::format("{:.4g}", d.tokens_per_gpu), fmt::format("{:.1f}", 100 * d.mfu),
-                                   fmt::format("{:.1f}", p.memory.total() / gibi), fmt::format("{:.1f}", 100 * p.time.exposed() / p.time.seconds)};
+    std::vector<std::string> cells{fmt::format("{:.4g}", p.time.seconds), fmt::format("{:.4g}", d.tokens_per_gpu),
+                                   fmt::format("{:.1f}", 100 * d.mfu), fmt::format("{:.1f}", p.memory.total() / gibi),
+                                   fmt::format("{:.1f}", 100 * p.time.exposed() / p.time.seconds)};
     for (const int size : {l.tp, l.pp, l.vp, l.cp}) cells.push_back(std::to_string(size));
     if (mixture) cells.push_back(std::to_string(l.ep));
     for (const int size : {l.dp, l.zero, l.microbatch}) cells.push_back(std::to_string(size));
@@ -115,10 +117,11 @@ struct Derived {
   rows.row({"total", fmt::format("{:.4g}", p.time.seconds), ""});
   const Derived d = derived(a, p);
   std::string out = rows.text(2);
-  out += fmt::format("\n  {:.4g} TFLOP/s per GPU (matrix products and all scores), {:.3g} GPU-hours per trillion tokens\n", d.tflops, d.gpu_hours_per_trillion);
+  out += fmt::format("\n  {:.4g} TFLOP/s per GPU (matrix products and all scores), {:.3g} GPU-hours per trillion tokens\n", d.tflops,
+                     d.gpu_hours_per_trillion);
   const bool known = a.question.stack.saw(a.system.gpu.generation);
-  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation.\n", d.low, d.high, a.question.stack.name,
-                     known ? "fitted" : "not measured");
+  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation.\n", d.low, d.high,
+                     a.question.stack.name, known ? "fitted" : "not measured");
   return out;
 }
 
@@ -177,11 +180,13 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
   const double capacity = Processor::of(system).memory;
   const MemoryAdvice advice = smallest_change_that_fits(q.model, nearest.layout, q.stack.memory, capacity, q.headroom, system.domain);
   const Layout& l = nearest.layout;
-  return fmt::format("{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} recompute {}) "
-                     "needs {:.1f} GiB. {}{}",
-                     q.model.name, q.gpus, system.gpu.name, capacity / gibi, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "", l.tp, l.pp, l.cp,
-                     l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi,
-                     advice.found ? "It " : "", advice.sentence);
+  return fmt::format(
+      "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
+      "recompute {}) "
+      "needs {:.1f} GiB. {}{}",
+      q.model.name, q.gpus, system.gpu.name, capacity / gibi, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "", l.tp,
+      l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi,
+      advice.found ? "It " : "", advice.sentence);
 }
 
 Json to_json(const PlanAnswer& a) {
@@ -198,7 +203,8 @@ Json to_json(const PlanAnswer& a) {
   out["unfit"] = a.plan.unfit;
   if (!a.sensitivity.empty()) {
     out["sensitivity"] = Json::array();
-    for (const Sensitivity& s : a.sensitivity) out["sensitivity"].push_back({{"change", s.change}, {"step_s", s.seconds}, {"gain", s.gain}});
+    for (const Sensitivity& s : a.sensitivity)
+      out["sensitivity"].push_back({{"change", s.change}, {"step_s", s.seconds}, {"gain", s.gain}});
   }
   if (!a.pareto.empty()) {
     out["pareto"] = Json::array();
@@ -209,18 +215,21 @@ Json to_json(const PlanAnswer& a) {
 
 std::string text_of(const PlanAnswer& a, const Terminal& terminal) {
   const TrainingQuestion& q = a.question;
-  std::string out = terminal.strong(fmt::format("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name, q.global_batch,
-                                                q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) + "\n";
+  std::string out =
+      terminal.strong(fmt::format("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name,
+                                  q.global_batch, q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) +
+      "\n";
   out += layouts_text(a, a.plan.layouts);
-  out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best; {:.3f} s\n", a.plan.evaluated,
-                     a.plan.unfit, a.plan.bounded, a.seconds);
+  out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best; {:.3f} s\n",
+                     a.plan.evaluated, a.plan.unfit, a.plan.bounded, a.seconds);
   out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
   out += "\n" + terminal.strong("Its memory") + "\n" +
          memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, q.headroom, a.system.domain);
   if (!a.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};
-    for (const Sensitivity& s : a.sensitivity) rows.row({s.change, fmt::format("{:.4g}", s.seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
+    for (const Sensitivity& s : a.sensitivity)
+      rows.row({s.change, fmt::format("{:.4g}", s.seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
     out += rows.text(2);
   }
   if (!a.pareto.empty()) out += "\n" + terminal.strong("Faster, or smaller") + "\n" + layouts_text(a, a.pareto);

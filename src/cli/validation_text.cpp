@@ -159,7 +159,9 @@ void list_reasons(std::string& out, const Terminal& terminal, const char* title,
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} published figure{}, fully specified", report.total.points, report.total.points == 1 ? "" : "s")) + "\n";
+  std::string out =
+      terminal.strong(fmt::format("{} published figure{}, fully specified", report.total.points, report.total.points == 1 ? "" : "s")) +
+      "\n";
   if (report.total.points > 0) {
     TextTable rows = error_table();
     error_row(rows, "all", report.total);
@@ -178,7 +180,8 @@ std::string per_row_csv(const WorkloadReport& report) {
   std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped\n";
   for (const WorkloadRow& r : report.rows) {
     const bool priced = r.skipped.empty();
-    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric), r.measured);
+    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric),
+                       r.measured);
     out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
     out += fmt::format("{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped));
   }

@@ -55,7 +55,8 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                 for (int zero = 0; zero <= 3; ++zero)
                   for (int r = 0; r < 3; ++r) {
                     Layout l;
-                    l.tp = tp, l.pp = pp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.vp = vp, l.microbatch = microbatch, l.zero = zero;
+                    l.tp = tp, l.pp = pp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.vp = vp, l.microbatch = microbatch,
+                    l.zero = zero;
                     l.dp = q.gpus / (tp * pp * cp);
                     l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
                     l.recompute = static_cast<Recompute>(r);
@@ -63,9 +64,13 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                     l.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
                     if (zero > 0 && l.dp * l.cp == 1) continue;
                     if (!is_possible(q.model, l)) continue;
-                    if (!fits(worst_stage(q.model, l, q.stack.memory), gpu.memory, q.headroom)) continue;
-                    ++out.fitting;
-                    out.seconds.push_back(step_time(q.model, l, q.stack, gpu, costs).seconds);
+                    for (const Placing placing : {Placing::data_inside, Placing::stages_inside}) {
+                      l.placing = placing;
+                      if (placing == Placing::stages_inside && (pp == 1 || l.dp == 1 || system.domain < 2 * tp * cp)) continue;
+                      if (!fits(worst_stage(q.model, l, q.stack.memory), gpu.memory, q.headroom)) continue;
+                      ++out.fitting;
+                      out.seconds.push_back(step_time(q.model, l, q.stack, gpu, costs).seconds);
+                    }
                   }
             }
           }
@@ -97,8 +102,9 @@ TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no ef
     const char *model, *system;
     int gpus, batch;
   };
-  for (const Case c : {Case{"llama3-70b", "dgx-a100", 64, 128}, Case{"deepseek-v3", "gb200-nvl72", 576, 2304}, Case{"moe-1.8t", "gb200-nvl72", 1152, 2304},
-                       Case{"gpt3-175b", "dgx-b200", 256, 512}, Case{"llama3-405b", "mi300x-8", 512, 512}}) {
+  for (const Case c :
+       {Case{"llama3-70b", "dgx-a100", 64, 128}, Case{"deepseek-v3", "gb200-nvl72", 576, 2304}, Case{"moe-1.8t", "gb200-nvl72", 1152, 2304},
+        Case{"gpt3-175b", "dgx-b200", 256, 512}, Case{"llama3-405b", "mi300x-8", 512, 512}}) {
     CAPTURE(c.model, c.system);
     const System system = load_system(c.system);
     TrainingQuestion q = question(c.model, c.gpus, c.batch);
@@ -112,7 +118,8 @@ TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no ef
       CHECK(p.time.seconds >= before);
       before = p.time.seconds;
       CHECK(sum(p.time) == Approx(p.time.seconds).epsilon(1e-9));
-      for (const double term : {p.time.compute, p.time.tensor, p.time.context, p.time.expert, p.time.pipeline, p.time.bubble, p.time.data, p.time.optimizer})
+      for (const double term :
+           {p.time.compute, p.time.tensor, p.time.context, p.time.expert, p.time.pipeline, p.time.bubble, p.time.data, p.time.optimizer})
         CHECK(term >= 0);
       const double flops = 6 * parameters_of(q.model).multiplied * q.global_batch * static_cast<double>(q.sequence);
       CHECK(flops / (p.time.seconds * c.gpus) < Processor::of(system).peak16);
@@ -211,8 +218,8 @@ TEST_CASE("Llama 3 405B on 16,384 H100s is searched in well under two seconds, a
     priced = plan_training(q, system).evaluated;
     whole = std::min(whole, std::chrono::duration<double>(now() - start).count());
   }
-  std::cout << "plan: llama3-405b on 16,384 GPUs in " << 1e3 * search << " ms; without bounds " << priced << " layouts, " << 1e6 * whole / static_cast<double>(priced)
-            << " us each with their memory\n";
+  std::cout << "plan: llama3-405b on 16,384 GPUs in " << 1e3 * search << " ms; without bounds " << priced << " layouts, "
+            << 1e6 * whole / static_cast<double>(priced) << " us each with their memory\n";
   CHECK(search < 2);
   CHECK(whole / static_cast<double>(priced) < 20e-6);  // loose: a loaded machine, unoptimised builds
 }

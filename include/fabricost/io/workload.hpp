@@ -105,7 +105,7 @@ struct TrainingMachine {
 /// Which groups of published rows are judged, and which nobody should fit, with the reason (data/measurements/training-groups.yaml).
 struct TrainingGroups {
   std::vector<std::string> judged;
-  std::vector<std::string> fitted;  ///< besides the judged ones
+  std::vector<std::string> fitted;                             ///< besides the judged ones
   std::vector<std::pair<std::string, std::string>> set_aside;  ///< beginning of the name, reason
 };
 [[nodiscard]] TrainingGroups load_training_groups();

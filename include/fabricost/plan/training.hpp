@@ -28,10 +28,10 @@ struct TrainingQuestion {
   int global_batch = 0;
   int sequence = 4096;
   Precision precision = Precision::bf16;
-  int max_tp = 0;        ///< 0: as many as a scale-up domain has
-  double headroom = 0;   ///< share of the memory to be left free
-  int top = 10;          ///< layouts to return
-  bool prune = true;     ///< false: price every layout that fits
+  int max_tp = 0;       ///< 0: as many as a scale-up domain has
+  double headroom = 0;  ///< share of the memory to be left free
+  int top = 10;         ///< layouts to return
+  bool prune = true;    ///< false: price every layout that fits
   std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
   std::optional<PipelineSchedule> schedule{};
   std::optional<Recompute> recompute{};
@@ -46,10 +46,10 @@ struct PricedLayout {
 };
 
 struct TrainingPlan {
-  std::vector<PricedLayout> layouts;  ///< fastest first
-  long long evaluated = 0;            ///< layouts whose full step time was priced
-  long long unfit = 0;                ///< left out because they need more memory than a GPU has
-  long long bounded = 0;              ///< left out because no layout with their layers can be among the best
+  std::vector<PricedLayout> layouts;      ///< fastest first
+  long long evaluated = 0;                ///< layouts whose full step time was priced
+  long long unfit = 0;                    ///< left out because they need more memory than a GPU has
+  long long bounded = 0;                  ///< left out because no layout with their layers can be among the best
   std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least; it is priced where it is the only one asked for
 };
 
@@ -124,7 +124,6 @@ class TrainingSearch {
                 l.recompute = static_cast<Recompute>(r);
                 l.sequence = q_.sequence, l.global_batch = q_.global_batch, l.precision = q_.precision;
                 l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
-                if (q_.placing) l.placing = *q_.placing;
                 add_group(out, l);
               }
     }
@@ -166,6 +165,13 @@ class TrainingSearch {
     return out;
   }
 
+  /// Stages inside data only where it puts ranks nearer each other: a domain larger than tensor x context ranks.
+  [[nodiscard]] std::vector<Placing> placings(const Layout& l) const {
+    if (q_.placing) return {*q_.placing};
+    const bool matters = l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
+    return matters ? std::vector<Placing>{Placing::data_inside, Placing::stages_inside} : std::vector<Placing>{Placing::data_inside};
+  }
+
   template <class Visit>
   void for_each_layout(Layout l, Visit&& visit) const {
     const int rest = q_.gpus / l.tp;
@@ -180,10 +186,13 @@ class TrainingSearch {
           l.schedule = schedule;
           l.vp = v;
           if (!is_possible(q_.model, l)) continue;
-          for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero) {
-            l.zero = q_.zero.value_or(zero);
-            visit(static_cast<const Layout&>(l));
-            if (q_.zero) break;
+          for (const Placing placing : placings(l)) {
+            l.placing = placing;
+            for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero) {
+              l.zero = q_.zero.value_or(zero);
+              visit(static_cast<const Layout&>(l));
+              if (q_.zero) break;
+            }
           }
         }
     }
@@ -193,11 +202,19 @@ class TrainingSearch {
     const MemoryUse memory = worst_stage(q_.model, l, q_.stack.memory);
     if (!fits(memory, gpu_.memory, q_.headroom)) {
       ++plan_.unfit;
-      if (plan_.layouts.empty() && (!plan_.nearest || memory.total() < plan_.nearest->memory.total())) plan_.nearest = PricedLayout{l, {}, memory};
+      if (plan_.layouts.empty() && (!plan_.nearest || memory.total() < plan_.nearest->memory.total()))
+        plan_.nearest = PricedLayout{l, {}, memory};
       return;
     }
     ++plan_.evaluated;
-    const StepTime time = step_time(q_.model, l, q_.stack, gpu_, costs_, layers);
+    // with stages inside data, experts reach over fewer ranks of a domain than the shared layers were priced for
+    const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
+    StepTime time;
+    try {
+      time = own ? step_time(q_.model, l, q_.stack, gpu_, costs_) : step_time(q_.model, l, q_.stack, gpu_, costs_, layers);
+    } catch (const RequestError&) {
+      return;  // these ranks cannot be joined, other layouts' can
+    }
     if (full() && time.seconds >= worst()) return;
     if (full()) {
       std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
@@ -231,7 +248,10 @@ inline void check(const TrainingQuestion& q, const System& system) {
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given *= size.value_or(1);
   if (given < 1 || q.gpus % given != 0)
     throw RequestError("tp x pp x cp x dp = " + std::to_string(given) + " does not divide " + std::to_string(q.gpus) + " GPUs; take " +
-                       std::to_string(given < 1 ? q.gpus : q.gpus / given * given > 0 ? q.gpus / given * given : given) + " GPUs");
+                       std::to_string(given < 1                    ? q.gpus
+                                      : q.gpus / given * given > 0 ? q.gpus / given * given
+                                                                   : given) +
+                       " GPUs");
 }
 
 namespace detail {

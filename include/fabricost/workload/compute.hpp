@@ -27,8 +27,8 @@ struct Processor {
   double peak16 = 0;  ///< dense FLOP/s in 16 bit
   double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
   double peak4 = 0;
-  double memory_rate = 0;  ///< bytes/s
-  double memory = 0;       ///< bytes
+  double memory_rate = 0;             ///< bytes/s
+  double memory = 0;                  ///< bytes
   bool old_attention_is_own = false;  ///< before Hopper, Triton's and FlashAttention-2's kernels are the generation's best
   ComputeConstants constants;
 
@@ -90,8 +90,6 @@ namespace detail {
 }
 
 /// Seconds of streaming `bytes` through memory.
-[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) {
-  return bytes / (gpu.constants.memory * gpu.memory_rate);
-}
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
 
 }  // namespace fabricost

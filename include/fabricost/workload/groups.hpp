@@ -78,18 +78,17 @@ class GroupCosts {
     return place.ranks() < 2 || bytes <= 0 ? 0 : curve(collective, place)(bytes);
   }
 
-  /// The exchange of tokens between expert ranks. Skewed routings differ by more than their kind: keep one object for each. \throws as ExpertCurve
+  /// The exchange of tokens between expert ranks. Skewed routings differ by more than their kind: keep one object for each. \throws as
+  /// ExpertCurve
   [[nodiscard]] const ExpertCurve& experts(const Gate& gate, const ExpertPlacement& at, Copies copies, double bytes_per_token,
                                            const Routing& routing) {
-    const ExpertKey key{gate.experts, gate.top_k, gate.groups, gate.group_limit, at.ranks, at.per_domain, static_cast<int>(copies), bytes_per_token};
+    const ExpertKey key{gate.experts,   gate.top_k, gate.groups, gate.group_limit, at.ranks, at.per_domain, static_cast<int>(copies),
+                        bytes_per_token};
     if (key == last_expert_key_) return *last_expert_;
     std::unique_ptr<ExpertCurve>& curve = experts_[key];
     if (!curve)
-      curve = std::make_unique<ExpertCurve>(system_, ExpertExchange{.gate = gate,
-                                                                 .routing = routing,
-                                                                 .placement = at,
-                                                                 .copies = copies,
-                                                                 .bytes_per_token = bytes_per_token});
+      curve = std::make_unique<ExpertCurve>(
+          system_, ExpertExchange{.gate = gate, .routing = routing, .placement = at, .copies = copies, .bytes_per_token = bytes_per_token});
     last_expert_key_ = key;
     last_expert_ = curve.get();
     return *curve;

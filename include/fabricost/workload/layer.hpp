@@ -58,7 +58,9 @@ struct LayerModel {
   };
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
-  [[nodiscard]] double product(double M, double N, double K, double count = 1) const { return product_seconds(gpu, l.precision, M, N, K, count); }
+  [[nodiscard]] double product(double M, double N, double K, double count = 1) const {
+    return product_seconds(gpu, l.precision, M, N, K, count);
+  }
 
   [[nodiscard]] double key_width() const {
     return m.latent() ? 0 : m.kv_heads * (m.shared_kv ? 1.0 : 2.0) * m.head_dim / std::min<double>(l.tp, m.kv_heads);
@@ -128,7 +130,8 @@ struct LayerModel {
     if (l.tp > 1) {
       const Placement at = place(l.tp, 1, domain());
       if (l.sequence_parallel) {
-        const double gather = costs.seconds(Collective::all_gather, at, bytes), scatter = costs.seconds(Collective::reduce_scatter, at, bytes);
+        const double gather = costs.seconds(Collective::all_gather, at, bytes),
+                     scatter = costs.seconds(Collective::reduce_scatter, at, bytes);
         out.tensor_forward = stack.tensor_exposed * 2 * (gather + scatter);
         out.tensor_backward = stack.tensor_exposed * (4 * gather + 2 * scatter);  // the saved inputs are gathered again
       } else {
@@ -152,7 +155,8 @@ struct LayerModel {
     const Placement ring = place(l.cp, l.tp, domain());
     if (l.context == ContextParallel::ulysses) {
       const double query = m.query_width() / l.tp, value = m.value_width() / l.tp, keys = m.latent() ? query + value : key_width();
-      return 2 * (costs.seconds(Collective::all_to_all, ring, 2 * T * (query + keys)) + costs.seconds(Collective::all_to_all, ring, 2 * T * value));
+      return 2 * (costs.seconds(Collective::all_to_all, ring, 2 * T * (query + keys)) +
+                  costs.seconds(Collective::all_to_all, ring, 2 * T * value));
     }
     const double keys = m.latent() ? (m.query_width() + m.value_width()) / l.tp : key_width();
     const double once = costs.seconds(Collective::all_gather, ring, 2 * T * keys * l.cp);
@@ -192,8 +196,8 @@ struct LayerModel {
 }  // namespace detail
 
 /// \param experts whether its feed-forward block is experts. \throws RequestError when the machine cannot join the ranks of a group
-[[nodiscard]] inline LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
-                                          bool experts) {
+[[nodiscard]] inline LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                          GroupCosts& costs, bool experts) {
   return detail::LayerModel{model, layout, stack, gpu, costs}.run(experts);
 }
 

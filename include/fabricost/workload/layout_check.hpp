@@ -89,25 +89,28 @@ enum class LayoutFault : unsigned char {
              n(std::max(1, l.global_batch / l.microbatch)) + " replicas (more tensor, pipeline or context ranks)";
     case LayoutFault::batch: {
       const long long each = static_cast<long long>(l.dp) * l.microbatch;
-      return "a batch of " + n(l.global_batch) + " does not divide into " + n(l.dp) + " replicas x microbatch " + n(l.microbatch) + "; take " +
-             n(l.global_batch / each * each) + " or " + n((l.global_batch / each + 1) * each);
+      return "a batch of " + n(l.global_batch) + " does not divide into " + n(l.dp) + " replicas x microbatch " + n(l.microbatch) +
+             "; take " + n(l.global_batch / each * each) + " or " + n((l.global_batch / each + 1) * each);
     }
     case LayoutFault::heads:
-      return "tp " + n(l.tp) + " does not divide the " + n(m.heads) + " heads of " + m.name + "; take " + n(detail::nearest_divisor(m.heads, l.tp));
+      return "tp " + n(l.tp) + " does not divide the " + n(m.heads) + " heads of " + m.name + "; take " +
+             n(detail::nearest_divisor(m.heads, l.tp));
     case LayoutFault::sequence:
       return "cp " + n(l.cp) + " does not divide a sequence of " + n(l.sequence) + "; take " + n(detail::nearest_divisor(l.sequence, l.cp));
     case LayoutFault::idle_chunk:
-      return "pp " + n(l.pp) + (l.vp > 1 ? " x vp " + n(l.vp) : "") + " leaves stages without one of the " + n(m.layers) + " layers of " + m.name +
-             "; take pp x vp of at most " + n(m.layers + 2);
+      return "pp " + n(l.pp) + (l.vp > 1 ? " x vp " + n(l.vp) : "") + " leaves stages without one of the " + n(m.layers) + " layers of " +
+             m.name + "; take pp x vp of at most " + n(m.layers + 2);
     case LayoutFault::interleaving:
-      return "interleaving needs microbatches in groups of pp: " + n(l.microbatches()) + " do not divide by " + n(l.pp) + "; take vp 1, or a batch of " +
-             n((l.microbatches() / l.pp + 1) * static_cast<long long>(l.pp) * l.dp * l.microbatch);
+      return "interleaving needs microbatches in groups of pp: " + n(l.microbatches()) + " do not divide by " + n(l.pp) +
+             "; take vp 1, or a batch of " + n((l.microbatches() / l.pp + 1) * static_cast<long long>(l.pp) * l.dp * l.microbatch);
     case LayoutFault::schedule:
-      return "schedule " + std::string(name(l.schedule)) + " cannot run " + n(l.pp) + " stages x " + n(l.vp) + " chunks with " + n(l.microbatches()) +
+      return "schedule " + std::string(name(l.schedule)) + " cannot run " + n(l.pp) + " stages x " + n(l.vp) + " chunks with " +
+             n(l.microbatches()) +
              " microbatches; dualpipe needs an even number of stages and twice as many microbatches, only interleaved takes vp above 1";
     case LayoutFault::no_experts: return "ep " + n(l.ep) + ": " + m.name + " has no experts; take ep 1";
     case LayoutFault::experts:
-      return l.ep > m.experts ? "ep " + n(l.ep) + ": more expert ranks than the " + n(m.experts) + " experts of " + m.name + "; take at most " + n(m.experts)
+      return l.ep > m.experts ? "ep " + n(l.ep) + ": more expert ranks than the " + n(m.experts) + " experts of " + m.name +
+                                    "; take at most " + n(m.experts)
                               : "ep " + n(l.ep) + " does not divide the " + n(m.experts) + " experts of " + m.name + "; take " +
                                     n(detail::nearest_divisor(m.experts, l.ep));
     case LayoutFault::expert_ranks: {

@@ -24,22 +24,22 @@ struct Stack {
   std::string name = "megatron-core";
   std::string title{};
   AttentionKernel attention = AttentionKernel::fused;
-  bool old_kernels = false;         ///< element-wise kernels and launches of stacks before fused attention
-  bool eager_loss = false;          ///< cross entropy in separate kernels
-  double tensor_exposed = 1;        ///< share of tensor-parallel communication that does not hide behind matrix products
-  double data_exposed = 1;          ///< share of the gradient exchange that would fit behind the last backward and does not hide
-  double context_exposed = 0.1;     ///< share of ring exchange of keys and values that does not hide behind attention
-  double expert_exposed = 1;        ///< share of the token exchange that does not hide
-  double gradient_bytes = 4;        ///< per parameter, in the exchange of gradients
-  double accumulation_bytes = 4;    ///< memory traffic per local parameter and microbatch to add gradients up
-  double shard_exposed = 0.54;      ///< of the weights' gathering per microbatch (ZeRO-3, FSDP), what does not hide behind the work
-  double compute_share = 1;         ///< of the GPU's processors, those left to kernels while others drive the exchange behind them
-  bool deduplicated = false;        ///< expert exchange sends a token once per node (DeepEP), not once per expert
-  double scale = 1;                 ///< factor on the whole step
-  double spread = 0.15;             ///< standard deviation, in log, of what the form leaves of this stack's steps
-  MemoryStack memory{};             ///< what it keeps in memory
+  bool old_kernels = false;       ///< element-wise kernels and launches of stacks before fused attention
+  bool eager_loss = false;        ///< cross entropy in separate kernels
+  double tensor_exposed = 1;      ///< share of tensor-parallel communication that does not hide behind matrix products
+  double data_exposed = 1;        ///< share of the gradient exchange that would fit behind the last backward and does not hide
+  double context_exposed = 0.1;   ///< share of ring exchange of keys and values that does not hide behind attention
+  double expert_exposed = 1;      ///< share of the token exchange that does not hide
+  double gradient_bytes = 4;      ///< per parameter, in the exchange of gradients
+  double accumulation_bytes = 4;  ///< memory traffic per local parameter and microbatch to add gradients up
+  double shard_exposed = 0.54;    ///< of the weights' gathering per microbatch (ZeRO-3, FSDP), what does not hide behind the work
+  double compute_share = 1;       ///< of the GPU's processors, those left to kernels while others drive the exchange behind them
+  bool deduplicated = false;      ///< expert exchange sends a token once per node (DeepEP), not once per expert
+  double scale = 1;               ///< factor on the whole step
+  double spread = 0.15;           ///< standard deviation, in log, of what the form leaves of this stack's steps
+  MemoryStack memory{};           ///< what it keeps in memory
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< it can run
-  std::vector<Generation> seen{};   ///< GPU generations its steps were fitted on
+  std::vector<Generation> seen{};  ///< GPU generations its steps were fitted on
 
   [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }
 };

@@ -3,7 +3,8 @@
 /// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of gradients and weights, the optimizer.
 ///
 ///   stage      layers of the fullest stage (stages.hpp), forward, input gradient, weight gradient (layer.hpp); the last one has the output
-///              matrix and its loss besides, and for multi-token prediction a layer and that matrix again per module, which counts where it makes that stage the slowest
+///              matrix and its loss besides, and for multi-token prediction a layer and that matrix again per module, which counts where it
+///              makes that stage the slowest
 ///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding) over dp x cp ranks, experts over
 ///              their own; what the stack hides fits behind one microbatch; ZeRO-2 reduces
@@ -22,9 +23,9 @@ namespace fabricost {
 /// Seconds of a step by what they are spent on; they sum to `seconds`.
 struct StepTime {
   double seconds = 0;
-  double compute = 0;    ///< kernels of layers and head, recomputation included
-  double floor = 0;      ///< what launches and small kernels add to them
-  double tensor = 0;     ///< exposed tensor-parallel communication
+  double compute = 0;  ///< kernels of layers and head, recomputation included
+  double floor = 0;    ///< what launches and small kernels add to them
+  double tensor = 0;   ///< exposed tensor-parallel communication
   double context = 0;
   double expert = 0;
   double pipeline = 0;   ///< exposed hand-over between stages
@@ -45,7 +46,8 @@ struct LayerTimes {
 };
 
 /// \throws RequestError when the machine cannot join the ranks of a group
-[[nodiscard]] inline LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {
+[[nodiscard]] inline LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                            GroupCosts& costs) {
   Processor left = gpu;
   left.peak16 *= stack.compute_share;
   left.peak8 *= stack.compute_share;
@@ -135,7 +137,8 @@ struct StepModel {
       times.last_extra = std::max(0.0, tail - body);
       const int chunks = schedule() == PipelineSchedule::interleaved ? l.vp : 1;
       const double waiting = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
-      times.exchange = costs.send(stages_cross_domains(l, costs.system().domain), 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
+      times.exchange =
+          costs.send(stages_cross_domains(l, costs.system().domain), 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
       const double with = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
@@ -175,14 +178,15 @@ struct StepModel {
 }  // namespace detail
 
 /// Time of one step from layers that are known already. The layout must be possible (check it first).
-[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
-                                        const LayerTimes& layers) {
+[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                        GroupCosts& costs, const LayerTimes& layers) {
   return detail::StepModel{model, layout, stack, gpu, costs, layers}.run();
 }
 
 /// Time of one step. The layout must be possible on the machine and for the model. \throws RequestError when the machine cannot join the
 /// ranks of a group
-[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {
+[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                        GroupCosts& costs) {
   return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs));
 }
 

@@ -37,7 +37,8 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   number("pipe_buffer", into.pipe_buffer, 64);
   number("bucket_parameters", into.bucket_parameters, 1e12);
   into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 1, 1000);
-  for (const auto& [key, value] : {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
+  for (const auto& [key, value] :
+       {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
     if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;
   number("fragmentation", into.fragmentation, 1);
   in.finish();
@@ -75,7 +76,8 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
     if (const auto known = parse_pipeline_schedule(item->text); known && *known != PipelineSchedule::none)
       s.schedules.push_back(*known);
     else
-      in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)), fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
+      in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
+               fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
   }
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);

@@ -85,7 +85,9 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
 }
 
 namespace {
-void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) { to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end())); }
+void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 /// A row about experts as one of all tables.
 WorkloadRow as_workload(const MoeRow& row) {
   WorkloadRow out;

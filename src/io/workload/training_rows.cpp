@@ -33,9 +33,9 @@ struct NamedMachine {
   std::string_view gpu, system;
 };
 constexpr std::array machines{
-    NamedMachine{"a100", "dgx-a100"},    NamedMachine{"h100", "dgx-h100"},   NamedMachine{"h200", "dgx-h200"},
+    NamedMachine{"a100", "dgx-a100"},         NamedMachine{"h100", "dgx-h100"},     NamedMachine{"h200", "dgx-h200"},
     NamedMachine{"h800", "deepseek-v3-h800"}, NamedMachine{"gb200", "gb200-nvl72"}, NamedMachine{"gb300", "gb300-nvl72"},
-    NamedMachine{"b200", "dgx-b200"},    NamedMachine{"b300", "dgx-b300"},   NamedMachine{"mi300x", "mi300x-8"},
+    NamedMachine{"b200", "dgx-b200"},         NamedMachine{"b300", "dgx-b300"},     NamedMachine{"mi300x", "mi300x-8"},
 };
 
 /// One row's cells by the names of their columns.
@@ -50,7 +50,8 @@ class Cells {
     if (cell.empty()) return otherwise;
     const auto value = io::parse_number(cell);
     if (value && *value >= 0) return *value;
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)), "write a number, or leave it empty");
+    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)),
+                 "write a number, or leave it empty");
     return otherwise;
   }
   int count(std::string_view column, int otherwise = 0) {
@@ -72,9 +73,10 @@ void guess_matrices(Model& m, double stated) {
   m.gated = false;
   const double two = parameters_of(m).total;
   const std::string name = folded(m.name);
-  const bool named = (name.starts_with("gpt") && !name.starts_with("gpt-oss")) || has(name, "mpt") || has(name, "nemotron") || has(name, "bloom") ||
-                     has(name, "megatron") || has(name, "mt-nlg");
-  m.gated = stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
+  const bool named = (name.starts_with("gpt") && !name.starts_with("gpt-oss")) || has(name, "mpt") || has(name, "nemotron") ||
+                     has(name, "bloom") || has(name, "megatron") || has(name, "mt-nlg");
+  m.gated =
+      stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
 }
 
 /// The shape: the row's own cells before the model's file.
@@ -131,7 +133,10 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   const std::string recompute = cells.text("recompute");
   l.recompute = recompute == "full" ? Recompute::full : recompute == "selective" ? Recompute::selective : Recompute::none;
   const std::string precision = folded(cells.text("precision"));
-  l.precision = has(precision, "fp4") ? Precision::fp4 : has(precision, "fp8") ? Precision::fp8 : has(precision, "fp16") ? Precision::fp16 : Precision::bf16;
+  l.precision = has(precision, "fp4")    ? Precision::fp4
+                : has(precision, "fp8")  ? Precision::fp8
+                : has(precision, "fp16") ? Precision::fp16
+                                         : Precision::bf16;
   const std::string& notes = cells.text("notes");
   std::smatch found;
   if (std::regex_search(notes, found, std::regex("full recompute of (\\d{1,4}) of"))) l.recompute_layers = std::stoi(found[1]);
@@ -147,7 +152,8 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
     skipped = fmt::format("tp x pp x cp = {} does not divide {} GPUs", product, gpus);
   if (!skipped.empty()) return l;
   l.dp = static_cast<int>(gpus / product);
-  if (l.microbatches() < 1) skipped = fmt::format("a batch of {} is less than {} replicas x microbatch {}", l.global_batch, l.dp, l.microbatch);
+  if (l.microbatches() < 1)
+    skipped = fmt::format("a batch of {} is less than {} replicas x microbatch {}", l.global_batch, l.dp, l.microbatch);
   if (m.experts > 0 && l.ep > m.experts) skipped = "more expert ranks than experts";
   return l;
 }
@@ -171,7 +177,11 @@ void machine_of(TrainingRow& out, Cells& cells) {
     const std::string rate = found[2];
     out.overrides.push_back(fmt::format("tiers.nic.endpoints={}", found[1].str()));
     const bool efa = has(wires, "EFA");
-    std::string link = has(wires, "Omni-Path") ? "omnipath-100" : efa ? "efa-v3" : rate == "200" ? "infiniband-hdr" : rate == "400" ? "infiniband-ndr" : "";
+    std::string link = has(wires, "Omni-Path") ? "omnipath-100"
+                       : efa                   ? "efa-v3"
+                       : rate == "200"         ? "infiniband-hdr"
+                       : rate == "400"         ? "infiniband-ndr"
+                                               : "";
     if (efa && rate == "100") link = "efa-v2";
     if (!link.empty()) out.overrides.push_back("tiers.nic.link=" + link);
     if (efa) out.overrides.push_back("tiers.nic.transport=" + link);
