@@ -66,7 +66,7 @@ class RandomJobs {
       l.recompute = static_cast<Recompute>(between(0, 2));
       l.precision = flip() ? Precision::bf16 : Precision::fp8;
       l.schedule = l.pp == 1 ? PipelineSchedule::none : l.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
-      if (memory_detail::is_possible(m, l)) return l;
+      if (is_possible(m, l)) return l;
     }
   }
 

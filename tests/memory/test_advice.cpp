@@ -62,7 +62,7 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
     CHECK_FALSE(a.sentence.empty());
     if (a.found) {
       ++found;
-      CHECK(memory_detail::is_possible(m, a.layout));
+      CHECK(is_possible(m, a.layout));
       CHECK(fits(a.use, capacity, 0.05));
       Layout optimizer = l;
       optimizer.zero = std::max(1, l.zero);

@@ -24,7 +24,7 @@ TEST_CASE("the worst stage is the worst of all stages") {
       l.vp = 1;
       l.schedule = static_cast<PipelineSchedule>(jobs.between(1, 12));
       if (l.schedule == PipelineSchedule::interleaved) l.schedule = PipelineSchedule::one_f_one_b;
-      if (!memory_detail::is_possible(m, l)) continue;
+      if (!is_possible(m, l)) continue;
     }
     INFO("seed " << jobs.seed << " case " << i << told(m, l) << " schedule " << static_cast<int>(l.schedule));
     MemoryUse worst = memory_of(m, l, s, 0);
@@ -97,17 +97,17 @@ TEST_CASE("more tensor or expert ranks, sequence parallel, smaller microbatches 
     const double before = needed(m, l, s);
     Layout tensor = l;
     tensor.tp *= 2;
-    if (memory_detail::is_possible(m, tensor)) CHECK(needed(m, tensor, s) <= before * rounding);
+    if (is_possible(m, tensor)) CHECK(needed(m, tensor, s) <= before * rounding);
     Layout experts = l;
     experts.ep *= 2;
-    if (memory_detail::is_possible(m, experts)) CHECK(needed(m, experts, s) <= before * rounding);
+    if (is_possible(m, experts)) CHECK(needed(m, experts, s) <= before * rounding);
     Layout sequence = l;
     sequence.sequence_parallel = true;
     CHECK(needed(m, sequence, s) <= before * rounding);
     Layout half = l;
     half.microbatch /= 2;
     // more microbatches: a pipeline that was not full may hold more of them, not more tokens
-    if (half.microbatch >= 1 && memory_detail::is_possible(m, half)) CHECK(needed(m, half, s) <= before * rounding);
+    if (half.microbatch >= 1 && is_possible(m, half)) CHECK(needed(m, half, s) <= before * rounding);
   }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("more stages never need more where layers divide") {
     l.vp = 1, l.schedule = PipelineSchedule::one_f_one_b;
     Layout more = l;
     more.pp *= 2;
-    if (m.layers % more.pp != 0 || !memory_detail::is_possible(m, more)) continue;
+    if (m.layers % more.pp != 0 || !is_possible(m, more)) continue;
     ++tried;
     INFO("seed " << jobs.seed << " case " << tried << told(m, l));
     CHECK(needed(m, more, s) <= needed(m, l, s) * rounding);

@@ -14,6 +14,7 @@
 ///
 /// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
 
+#include <fabricost/workload/in_flight.hpp>
 #include <fabricost/workload/layer.hpp>
 #include <fabricost/workload/pipeline.hpp>
 #include <fabricost/workload/stage_parameters.hpp>
@@ -71,13 +72,6 @@ struct StepModel {
   const LayerTimes& layers;
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
-  /// GPipe, 1F1B and interleaved by the number of chunks where the layout leaves it open.
-  [[nodiscard]] PipelineSchedule schedule() const {
-    if (l.pp == 1) return PipelineSchedule::none;
-    const bool plain = l.schedule == PipelineSchedule::none || l.schedule == PipelineSchedule::one_f_one_b;
-    return plain && l.vp > 1 ? PipelineSchedule::interleaved : plain ? PipelineSchedule::one_f_one_b : l.schedule;
-  }
-
   [[nodiscard]] LayerTime content(const StageContent& at) const {
     LayerTime out;
     if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
@@ -135,11 +129,11 @@ struct StepModel {
     } else {
       StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
       times.last_extra = std::max(0.0, tail - body);
-      const int chunks = schedule() == PipelineSchedule::interleaved ? l.vp : 1;
-      const double waiting = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
+      const int chunks = schedule_of(l) == PipelineSchedule::interleaved ? l.vp : 1;
+      const double waiting = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
       times.exchange =
           costs.send(stages_cross_domains(l, costs.system().domain), 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
-      const double with = bubble_of(schedule(), l.pp, chunks, l.microbatches(), times).seconds;
+      const double with = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
     }
