@@ -1,0 +1,104 @@
+"""fabricost plan --train: its JSON fields, what is given and kept, what is refused and with what remedy."""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support.command import Command  # noqa: E402
+
+plan = Command(sys.argv.pop(1), "plan", "--train")
+JOB = ("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128")
+LAYOUT = ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch", "schedule", "recompute", "step_s", "tokens_per_s_per_gpu",
+          "tflops_per_gpu", "mfu", "memory_GiB", "exposed_comm_s", "terms")
+
+
+def answer(*arguments):
+    return json.loads(plan.works(*arguments, "--json"))
+
+
+class Plan(unittest.TestCase):
+    def test_the_fields_of_the_contract(self):
+        out = answer(*JOB)
+        for field in ("layouts", "evaluated", "pruned", "seconds"):
+            self.assertIn(field, out)
+        self.assertEqual(len(out["layouts"]), 10)
+        for layout in out["layouts"]:
+            for field in LAYOUT:
+                self.assertIn(field, layout)
+            self.assertEqual(layout["tp"] * layout["pp"] * layout["cp"] * layout["dp"], 64)
+            self.assertAlmostEqual(sum(term["time_s"] for term in layout["terms"]), layout["step_s"], delta=1e-9 * layout["step_s"])
+            self.assertLess(layout["mfu"], 1)
+            self.assertAlmostEqual(layout["tokens_per_s_per_gpu"], 128 * 4096 / layout["step_s"] / 64, delta=1e-6)
+            low, high = layout["interval_s"]
+            self.assertTrue(low < layout["step_s"] < high)
+        times = [layout["step_s"] for layout in out["layouts"]]
+        self.assertEqual(times, sorted(times))
+
+    def test_a_given_layout_is_the_answer(self):
+        given = ("--tp", "4", "--pp", "2", "--vp", "5", "--cp", "2", "--zero", "1", "--microbatch", "1", "--recompute", "none",
+                 "--schedule", "interleaved")
+        out = answer(*JOB, *given)
+        self.assertEqual(len(out["layouts"]), 1)
+        self.assertEqual(out["evaluated"], 1)
+        layout = out["layouts"][0]
+        self.assertEqual([layout[k] for k in ("tp", "pp", "vp", "cp", "dp", "zero", "microbatch")], [4, 2, 5, 2, 4, 1, 1])
+        self.assertEqual(layout["schedule"], "interleaved")
+
+    def test_given_or_searched_a_layout_has_one_price(self):
+        best = answer(*JOB, "--top", "1")["layouts"][0]
+        given = [text for key in ("tp", "pp", "vp", "cp", "dp", "zero", "microbatch") for text in ("--" + key, str(best[key]))]
+        given += ["--recompute", best["recompute"]]
+        if best["pp"] > 1:
+            given += ["--schedule", best["schedule"], "--placing", best["placing"]]
+        self.assertEqual(answer(*JOB, *given)["layouts"][0]["step_s"], best["step_s"])
+
+    def test_limits_are_kept(self):
+        for layout in answer(*JOB, "--max-tp", "2")["layouts"]:
+            self.assertLessEqual(layout["tp"], 2)
+        roomy = answer(*JOB, "--headroom", "0.3")["layouts"]
+        for layout in roomy:
+            self.assertLessEqual(layout["memory_GiB"], 0.7 * 80e9 / 2**30)
+
+    def test_the_stack_changes_the_answer_and_says_so(self):
+        plain, scaled = answer(*JOB)["layouts"][0], answer(*JOB, "--stack-scale", "1.5")["layouts"][0]
+        self.assertAlmostEqual(scaled["step_s"] / plain["step_s"], 1.5, places=9)
+        self.assertIn("nemo", plan.works(*JOB, "--stack", "nemo"))
+
+    def test_sensitivity_and_pareto(self):
+        out = answer(*JOB, "--sensitivity", "--pareto")
+        self.assertTrue(any("arithmetic" in s["change"] for s in out["sensitivity"]))
+        for s in out["sensitivity"]:
+            self.assertGreater(s["gain"], -1e-9, s)
+        front = out["pareto"]
+        self.assertEqual(front[0]["step_s"], out["layouts"][0]["step_s"])
+        for one, next_one in zip(front, front[1:]):
+            self.assertLess(one["step_s"], next_one["step_s"])
+            self.assertGreater(one["memory_GiB"], next_one["memory_GiB"])
+
+    def test_text_for_people(self):
+        text = plan.works(*JOB)
+        for word in ("tokens/s/GPU", "layouts priced", "Its memory", "Nine in ten"):
+            self.assertIn(word, text)
+
+    def test_impossible_jobs(self):
+        plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "16", "--dp", "32",
+                     "--microbatch", "1", saying=["less than 32 data replicas", "at least 32"])
+        plan.refused(*JOB, "--tp", "7", saying=["does not divide 64 GPUs", "63"])
+        plan.refused("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128", "--ep", "16",
+                     saying=["more expert ranks than the 8 experts", "at most 8"])
+        plan.refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
+                     saying=["does not fit", "needs", "GiB", "take more GPUs"])
+
+    def test_wrong_words(self):
+        plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "pipeline schedule"])
+        plan.refused(*JOB, "--recompute", "some", saying=["some", "none"])
+        plan.refused(*JOB, "--zero", "4", saying=["--zero"])
+        plan.refused(*JOB, "--stack", "megatronn", saying=["megatronn"])
+        plan.refused("--model", "lama3-70b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["lama3-70b", "llama3-70b"])
+        plan.refused("--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["--model"])
+        plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--global-batch", "8", saying=["--gpus"])
+
+
+if __name__ == "__main__":
+    unittest.main()
