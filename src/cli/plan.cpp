@@ -26,7 +26,7 @@ namespace {
 /// As typed; empty where nothing was.
 struct PlanOptions {
   std::string model, system, gpus, global_batch, sequence, precision, stack, calibration, headroom, top, threads;
-  std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale;
+  std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale, routing, capacity;
   std::vector<std::string> overrides;
   bool train = false, serve = false, json = false, sensitivity = false, pareto = false;
 };
@@ -50,6 +50,19 @@ template <class Enum, std::size_t N>
   const auto found = detail::parse_enum<Enum>(text, names);
   if (!found) throw_unknown(text, what, listed(names));
   return found;
+}
+
+/// balanced, uniform or zipf:EXPONENT
+[[nodiscard]] Routing routing_of(const std::string& text) {
+  Routing out;
+  const auto point = text.find(':');
+  constexpr std::array<std::string_view, 3> known{"balanced", "uniform", "zipf"};
+  out.kind = *one_of<RoutingKind>(text.substr(0, point), known, "a way to choose experts");
+  if (point != std::string::npos) {
+    if (out.kind != RoutingKind::zipf) throw RequestError(fmt::format("--routing {}: only zipf takes a number, its exponent", text.substr(0, 40)));
+    out.exponent = number_of(text.substr(point + 1), "--routing zipf:", 0, 5);
+  }
+  return out;
 }
 
 [[nodiscard]] TrainingQuestion question_of(const PlanOptions& o) {
@@ -86,8 +99,10 @@ template <class Enum, std::size_t N>
   if (!o.top.empty()) q.top = count_of(o.top, "--top");
   if (!o.threads.empty() && count_of(o.threads, "--threads") > 1)
     throw RequestError("--threads: a search is run on one thread; leave it out");
-  q.stack = load_stack(o.stack.empty() ? std::string{Stack{}.name} : o.stack);
+  q.stack = load_stack(o.stack.empty() ? std::string{default_stack} : o.stack);
   if (!o.stack_scale.empty()) q.stack.scale = number_of(o.stack_scale, "--stack-scale", 0.2, 5);
+  if (!o.routing.empty()) q.stack.routing = routing_of(o.routing);
+  if (!o.capacity.empty()) q.stack.capacity = number_of(o.capacity, "--capacity", 0.1, 100);
   q.model = load_model(o.model);
   return q;
 }
@@ -138,6 +153,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--schedule", o->schedule, "Of the pipeline: 1f1b, interleaved, zb_h1, ..., dualpipe; default those of the stack", "NAME");
   option("--recompute", o->recompute, "none, selective or full", "KIND");
   option("--sequence-parallel", o->sequence_parallel, "yes or no; default yes where tensor ranks divide the sequence", "YES");
+  option("--routing", o->routing, "How tokens choose experts: balanced (default), uniform, zipf:1.0", "HOW");
+  option("--capacity", o->capacity, "Rows kept for an expert over the mean, padded to that; default as many as come", "X");
   option("--placing", o->placing, "data_inside (default) or stages_inside: what is nearest beyond tensor and context ranks", "HOW");
   option("--headroom", o->headroom, "Share of the memory to leave free; default 0", "X");
   option("--top,-k", o->top, "How many layouts to return; default 10", "K");

@@ -94,6 +94,15 @@ class GroupCosts {
     return *curve;
   }
 
+  /// Rows on the fullest of `ranks` expert ranks over their mean, by the tokens of one rank.
+  [[nodiscard]] const Imbalance& load(const Gate& gate, const Routing& routing, int ranks) {
+    std::unique_ptr<Imbalance>& at = loads_[{gate.experts, gate.top_k, gate.groups, gate.group_limit, ranks, 0, 0, 0}];
+    if (!at)
+      at = std::make_unique<Imbalance>(load_classes(gate, popularity_of(gate, routing, ranks), ranks), static_cast<double>(ranks),
+                                       static_cast<double>(std::min(gate.top_k, std::max(1, gate.experts / ranks))));
+    return *at;
+  }
+
   /// One message to a rank `stride` GPUs away: over the domain where both are in it, else from NIC to NIC.
   [[nodiscard]] double send(bool across, double bytes) {
     if (across) {
@@ -119,6 +128,7 @@ class GroupCosts {
   std::uint64_t last_key_ = ~std::uint64_t{0};
   const Curve* last_ = nullptr;
   std::map<ExpertKey, std::unique_ptr<ExpertCurve>> experts_;
+  std::map<ExpertKey, std::unique_ptr<Imbalance>> loads_;
   ExpertKey last_expert_key_{};
   const ExpertCurve* last_expert_ = nullptr;
 };

@@ -98,7 +98,7 @@ struct LayerModel {
       traffic += 4 * T * mats * f;
       return;
     }
-    const double routed = T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
+    const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
     out.products += product(routed * l.expert_tp, (mats - 1) * f, h, local) + product(routed * l.expert_tp, h, f, local);
     traffic += 2 * (2 * routed * mats * m.expert_ffn + 5 * routed * h);
     if (m.shared_experts > 0) {
@@ -106,6 +106,15 @@ struct LayerModel {
       out.products += product(T, (mats - 1) * shared, h) + product(T, h, shared);
       traffic += 4 * T * mats * shared;
     }
+  }
+
+  [[nodiscard]] Gate gate() const { return {m.experts, m.top_k, m.expert_groups, m.group_limit}; }
+
+  /// Rows of the fullest expert rank over the mean: what all wait for. With a capacity every rank has its padded share.
+  [[nodiscard]] double load() const {
+    if (stack.capacity > 0) return stack.capacity;
+    if (stack.routing.kind == RoutingKind::balanced || l.ep == 1) return 1;
+    return costs.load(gate(), stack.routing, l.ep)(l.tokens() / l.tp);
   }
 
   [[nodiscard]] Kernels kernels(bool experts) const {
@@ -141,10 +150,9 @@ struct LayerModel {
     if (l.cp > 1) out.context = context();
     if (experts && l.ep > 1 && stack.expert_exposed > 0) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
-      const Gate gate{m.experts, m.top_k, m.expert_groups, m.group_limit};
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
-      const ExpertCurve& curve = costs.experts(gate, at, copies, token_bytes(m.hidden, Precision::bf16), {});
-      out.expert = 4 * stack.expert_exposed * curve(T / l.tp);  // dispatch and combine, forward and backward
+      const ExpertCurve& curve = costs.experts(gate(), at, copies, token_bytes(m.hidden, Precision::bf16), stack.routing);
+      out.expert = 4 * stack.expert_exposed * std::max(1.0, stack.capacity) * curve(T / l.tp);  // dispatch and combine, forward and backward
     }
     return out;
   }

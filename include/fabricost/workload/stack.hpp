@@ -6,6 +6,7 @@
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/workload/layout.hpp>
 #include <fabricost/workload/memory_stack.hpp>
+#include <fabricost/workload/routing.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,8 +21,11 @@ namespace fabricost {
 enum class AttentionKernel : unsigned char { fused, fused_old, unfused };
 inline constexpr std::array<std::string_view, 3> attention_kernel_names{"fused", "fused_old", "unfused"};
 
+/// The stack that is meant where none is named.
+inline constexpr const char* default_stack = "megatron-core";
+
 struct Stack {
-  std::string name = "megatron-core";
+  std::string name = default_stack;
   std::string title{};
   AttentionKernel attention = AttentionKernel::fused;
   bool old_kernels = false;       ///< element-wise kernels and launches of stacks before fused attention
@@ -37,6 +41,8 @@ struct Stack {
   bool deduplicated = false;      ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;               ///< factor on the whole step
   double spread = 0.15;           ///< standard deviation, in log, of what the form leaves of this stack's steps
+  Routing routing{};                ///< how tokens choose experts: balanced, as benchmarks force it
+  double capacity = 0;              ///< rows kept for an expert over the mean, padded and dropped to that; 0: as many as come
   MemoryStack memory{};           ///< what it keeps in memory
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< it can run
   std::vector<Generation> seen{};  ///< GPU generations its steps were fitted on

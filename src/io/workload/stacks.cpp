@@ -131,14 +131,14 @@ const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_vi
   const NamedStack* best = nullptr;
   std::size_t closeness = 0;
   for (const NamedStack& s : stacks) {
-    if (best == nullptr && s.stack.name == Stack{}.name) best = &s;
+    if (best == nullptr && s.stack.name == default_stack) best = &s;
     for (const PublishedBy& by : s.published) {
       if (!group.starts_with(by.group) || (!by.word.empty() && text.find(by.word) == std::string_view::npos)) continue;
       const std::size_t close = 2 * by.group.size() + (by.word.empty() ? 0 : 1);
       if (close > closeness) best = &s, closeness = close;
     }
   }
-  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", Stack{}.name));
+  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", default_stack));
   return *best;
 }
 
