@@ -2,6 +2,7 @@
 #include "io/csv.hpp"
 #include "io/quantile.hpp"
 
+#include <fabricost/io/ops.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <algorithm>
@@ -55,6 +56,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
+  if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
   return WorkloadTable::none;
 }
 
@@ -86,6 +88,12 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         std::vector<TrainingRow> jobs = read_training_rows(file);
         predict_training_rows(jobs);
         for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
+        break;
+      }
+      case WorkloadTable::ops: {
+        std::vector<OpsRow> ops = read_ops_rows(file);
+        predict_ops_rows(ops);
+        for (OpsRow& op : ops) rows.push_back(std::move(op.row));
         break;
       }
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");

@@ -1,5 +1,6 @@
 // Published training steps: training.csv as jobs on machines.
 #include "io/csv.hpp"
+#include "io/workload/cells.hpp"
 #include "io/workload/stacks.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -11,20 +12,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <regex>
 
 namespace fabricost {
 
 namespace {
 
-std::string folded(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
+using io::Cells;
+using io::folded;
 
 bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
@@ -36,33 +35,6 @@ constexpr std::array machines{
     NamedMachine{"a100", "dgx-a100"},    NamedMachine{"h100", "dgx-h100"},   NamedMachine{"h200", "dgx-h200"},
     NamedMachine{"h800", "deepseek-v3-h800"}, NamedMachine{"gb200", "gb200-nvl72"}, NamedMachine{"gb300", "gb300-nvl72"},
     NamedMachine{"b200", "dgx-b200"},    NamedMachine{"b300", "dgx-b300"},   NamedMachine{"mi300x", "mi300x-8"},
-};
-
-/// One row's cells by the names of their columns.
-class Cells {
- public:
-  explicit Cells(io::CsvTable& table) : table_(table) {}
-
-  [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(at(column)); }
-  /// A number that is not negative; `otherwise` for an empty cell, a fault for anything else.
-  double number(std::string_view column, double otherwise = 0) {
-    const std::string& cell = text(column);
-    if (cell.empty()) return otherwise;
-    const auto value = io::parse_number(cell);
-    if (value && *value >= 0) return *value;
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)), "write a number, or leave it empty");
-    return otherwise;
-  }
-  int count(std::string_view column, int otherwise = 0) {
-    const double value = number(column, otherwise);
-    if (value <= 1e9 && value == std::floor(value)) return static_cast<int>(value);
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a whole number", column, text(column).substr(0, 40)), "write a whole number");
-    return otherwise;
-  }
-
- private:
-  [[nodiscard]] int at(std::string_view column) const { return table_.column(column); }
-  io::CsvTable& table_;
 };
 
 /// A published name that no file describes: two matrices in the feed-forward block where the stated count of parameters says so.
@@ -77,12 +49,26 @@ void guess_matrices(Model& m, double stated) {
   m.gated = stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
 }
 
+/// Models of data/models by the names rows give them, each read once.
+class Shapes {
+ public:
+  /// Nothing for a name nobody knows.
+  const std::optional<Model>& named(const std::string& wanted) {
+    const auto [at, fresh] = read_.try_emplace(wanted);
+    if (fresh && !wanted.empty())
+      if (const std::string known = model_named(wanted); !known.empty()) at->second = load_model(known);
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, std::optional<Model>> read_;
+};
+
 /// The shape: the row's own cells before the model's file.
-Model shape_of(Cells& cells, std::string& skipped) {
+Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
   const std::string wanted = cells.text("model");
-  Model m;
-  const std::string known = wanted.empty() ? std::string{} : model_named(wanted);
-  if (!known.empty()) m = load_model(known);
+  const std::optional<Model>& known = shapes.named(wanted);
+  Model m = known.value_or(Model{});
   m.name = wanted;
   const auto own = [&](std::string_view column, int& into) {
     if (const int value = cells.count(column); value > 0) into = value;
@@ -91,13 +77,13 @@ Model shape_of(Cells& cells, std::string& skipped) {
   own("layers", m.layers);
   own("hidden", m.hidden);
   own("heads", m.heads);
-  if (known.empty() || m.heads != heads) m.kv_heads = m.heads;
+  if (!known || m.heads != heads) m.kv_heads = m.heads;
   if (!m.latent()) own("kv_heads", m.kv_heads);
   own("vocab", m.vocab);
   own("experts", m.experts);
   own("top_k", m.top_k);
   own("ffn", m.experts > 0 ? m.expert_ffn : m.ffn);
-  if (m.experts > 0 && known.empty()) m.ffn = 0;
+  if (m.experts > 0 && !known) m.ffn = 0;
   if (m.head_dim == 0 && m.heads > 0) m.head_dim = m.hidden / m.heads;
   if (m.first_dense > 0 && m.layers < 10) m.first_dense = 1;  // proxies of a few layers keep one dense one
   if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) {
@@ -105,7 +91,7 @@ Model shape_of(Cells& cells, std::string& skipped) {
     return m;
   }
   if (m.hybrid()) skipped = "layers of another kind than attention are not priced in training";
-  if (known.empty()) guess_matrices(m, 1e9 * cells.number("params_b"));
+  if (!known) guess_matrices(m, 1e9 * cells.number("params_b"));
   if (skipped.empty()) {
     try {
       check(m);
@@ -134,8 +120,9 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   l.precision = has(precision, "fp4") ? Precision::fp4 : has(precision, "fp8") ? Precision::fp8 : has(precision, "fp16") ? Precision::fp16 : Precision::bf16;
   const std::string& notes = cells.text("notes");
   std::smatch found;
-  if (std::regex_search(notes, found, std::regex("full recompute of (\\d{1,4}) of"))) l.recompute_layers = std::stoi(found[1]);
-  if (std::regex_search(notes, found, std::regex("expert TP (\\d{1,3})"))) l.expert_tp = std::stoi(found[1]);
+  static const std::regex blocks("full recompute of (\\d{1,4}) of"), inside("expert TP (\\d{1,3})");
+  if (std::regex_search(notes, found, blocks)) l.recompute_layers = std::stoi(found[1]);
+  if (std::regex_search(notes, found, inside)) l.expert_tp = std::stoi(found[1]);
   if (has(notes, "SHARD_GRAD_OP")) l.zero = 2;
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
@@ -219,6 +206,7 @@ double published_peak(const std::string& system) {
 std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
   io::CsvTable table(file);
   const std::vector<io::NamedStack> stacks = io::shipped_stacks();
+  Shapes shapes;
   std::vector<TrainingRow> out;
   while (table.next()) {
     Cells cells(table);
@@ -232,7 +220,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     job.gpus = cells.count("gpus");
     job.memory_gib = cells.number("memory_gib");
     std::string skipped;
-    job.model = shape_of(cells, skipped);
+    job.model = shape_of(cells, shapes, skipped);
     std::string unlaid;
     job.layout = layout_of(cells, job.model, job.gpus, unlaid);
     machine_of(job, cells);
@@ -247,9 +235,9 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
   return out;
 }
 
-std::unique_ptr<TrainingMachine> load_training_machine(const TrainingRow& row) {
+std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides) {
   auto out = std::make_unique<TrainingMachine>();
-  out->system = load_system(row.system, row.overrides);
+  out->system = load_system(system, overrides);
   out->gpu = Processor::of(out->system);
   out->costs = std::make_unique<GroupCosts>(out->system);
   return out;
@@ -271,7 +259,7 @@ void predict_training_rows(std::vector<TrainingRow>& rows) {
     if (!job.row.skipped.empty()) continue;
     try {
       std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
-      if (!machine) machine = load_training_machine(job);
+      if (!machine) machine = load_training_machine(job.system, job.overrides);
       const auto [stack, fresh] = stacks.try_emplace(job.stack);
       if (fresh) stack->second = load_stack(job.stack);
       const StepTime step = step_time(job.model, job.layout, stack->second, processor_of(job, *machine), *machine->costs);
