@@ -123,9 +123,9 @@ class StepFit {
   [[nodiscard]] double seconds(const Job& job) const {
     Processor gpu = job.gpu;
     gpu.constants = constants[static_cast<std::size_t>(job.generation)].compute;
-    const double alone =
-        job.step != nullptr ? step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds : kernel_seconds(*job.kernel, gpu);
-    return alone * scales[static_cast<std::size_t>(job.stack_index)];
+    const double scale = scales[static_cast<std::size_t>(job.stack_index)];
+    if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
+    return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
   }
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
@@ -315,7 +315,7 @@ void predict_ops_rows(std::vector<OpsRow>& rows, const TrainingFit& fit) {
     const Stack publisher = as_fitted(Stack{.name = op.row.group}, fit);
     Processor gpu = machine->gpu;
     gpu.constants = as_fitted(generation, fit);
-    op.row.predicted = publisher.scale * kernel_seconds(op, gpu);
+    op.row.predicted = kernel_seconds(op, gpu, publisher.scale);
     set_interval(op.row, half_width(publisher, generation, op.precision));
   }
 }

@@ -157,6 +157,7 @@ inline constexpr std::array compute_parameters{
     Parameter{"memory", Measure::number, FABRICOST_OF(compute.memory), 0.1, 1, Fitted::own, 0.05},
     Parameter{"elementwise", Measure::number, FABRICOST_OF(compute.elementwise), 0.2, 10, Fitted::own, 0.4},
     Parameter{"elementwise_old", Measure::number, FABRICOST_OF(compute.elementwise_old), 0.1, 10, Fitted::shared, 0.4},
+    Parameter{"row_traffic", Measure::number, FABRICOST_OF(compute.row_traffic), 0.5, 10, Fitted::shared, 0.2},
     Parameter{"layer_floor", Measure::time, FABRICOST_OF(compute.layer_floor), 1e-6, 0.1, Fitted::own, 0.5},
     Parameter{"floor_tensor", Measure::number, FABRICOST_OF(compute.floor_tensor), 0, 1, Fitted::held, 0.3},
     Parameter{"floor_old", Measure::number, FABRICOST_OF(compute.floor_old), 0.5, 5, Fitted::shared, 0.2},

@@ -23,6 +23,7 @@ struct ComputeConstants {
   double memory = 0.84;            ///< share of the memory rate streaming kernels reach
   double elementwise = 1.3;        ///< memory traffic of norms, activations, residuals over the least possible
   double elementwise_old = 0.66;   ///< the same of stacks before fused attention, as a factor
+  double row_traffic = 1.6;        ///< memory traffic of an element-wise kernel alone over the least possible
   double layer_floor = 900e-6;     ///< s a layer's forward cannot go below: host launches, small kernels
   double floor_tensor = 0.04;      ///< its growth per doubling of the tensor ranks
   double floor_old = 1.34;         ///< its factor in stacks before fused attention

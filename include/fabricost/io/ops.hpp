@@ -3,10 +3,11 @@
 /// Published times of single kernels and collectives, row by row: matrix products, element-wise kernels, all_reduce, send_recv.
 ///
 ///   product      product_seconds of workload/compute.hpp
-///   stream       gemm_start + ce bytes / (em BW): norms, activations, softmax; `bytes` is the least a kernel reads and writes
+///   stream       row_kernel_seconds there: norms, activations, softmax; a kernel that reduces a row before it scales it reads it twice
 ///   collective   the library on the machine the row names
 ///
-/// A product or stream is multiplied by what its publisher's clocks and timers add (data/calibrations/stacks.yaml, by group).
+/// The arithmetic of a product is multiplied by what its publisher's clocks add (data/calibrations/stacks.yaml, by group): the same
+/// product on the same A100 takes 1.2 times as long in one publication as in another.
 
 #include <fabricost/io/workload.hpp>
 
@@ -26,7 +27,7 @@ struct OpsRow {
   std::vector<std::string> overrides;  ///< where the row's machine differs from that
   OpKind kind = OpKind::product;
   Precision precision = Precision::fp16;
-  double rows = 0, columns = 0, inner = 0;  ///< of products: rows of all of them, columns and inner side of each
+  double rows = 0, columns = 0, inner = 0;  ///< of products: rows of all of them, columns and inner side of each; rows and width of a stream
   double count = 1;                         ///< products in one call (attention: one per head)
   double bytes = 0;                         ///< moved by a stream; of a collective as nccl-tests counts them
   Collective collective = Collective::all_reduce;
@@ -40,13 +41,13 @@ struct OpsRow {
 /// priced on an assumed one and not `fully_specified`. \throws SpecError with line and column for malformed cells
 [[nodiscard]] std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file);
 
-/// Seconds of a product or stream on a GPU, without its publisher's factor.
-[[nodiscard]] double kernel_seconds(const OpsRow& op, const Processor& gpu);
+/// Seconds of a product or stream on a GPU. \param slower the publisher's factor on a product's arithmetic: clocks, power, input data
+[[nodiscard]] double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower = 1);
 
 /// Fills `predicted` and its interval.
 void predict_ops_rows(std::vector<OpsRow>& rows);
 
-/// What a publisher's clocks and timers add to kernels, and the standard deviation in log of what is left: of data/calibrations/stacks.yaml
+/// What a publisher's clocks add to the arithmetic of products, and the standard deviation in log of what is left: of data/calibrations/stacks.yaml
 /// by the group's name; 1 and 15 % for one nobody fitted.
 [[nodiscard]] Stack published_kernels(std::string_view group);
 

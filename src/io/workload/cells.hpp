@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -38,6 +40,18 @@ class Cells {
     if (value <= 1e9 && value == std::floor(value)) return static_cast<int>(value);
     table_.fault(at(column), fmt::format("{} \"{}\" is not a whole number", column, text(column).substr(0, 40)), "write a whole number");
     return otherwise;
+  }
+  /// Which of some words a cell is; 0 for an empty one, a fault for another.
+  int one_of(std::string_view column, std::initializer_list<std::string_view> words) {
+    const std::string& cell = text(column);
+    if (cell.empty()) return 0;
+    const auto found = std::find(words.begin(), words.end(), folded(cell));
+    if (found != words.end()) return static_cast<int>(found - words.begin());
+    fault(column, "is not known", fmt::format("write one of {}, or leave it empty", fmt::join(words, ", ")));
+    return 0;
+  }
+  void fault(std::string_view column, std::string_view what, std::string remedy) {
+    table_.fault(at(column), fmt::format("{} \"{}\" {}", column, text(column).substr(0, 40), what), std::move(remedy));
   }
 
  private:

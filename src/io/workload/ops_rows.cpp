@@ -71,9 +71,12 @@ void product(OpsRow& op, double rows, double columns, double inner, double count
   op.count = count;
 }
 
-void stream(OpsRow& op, double bytes) {
+/// \param moves values read and written for each of rows x width
+void stream(OpsRow& op, double rows, double width, double moves) {
   op.kind = OpKind::stream;
-  op.bytes = bytes;
+  op.rows = rows;
+  op.columns = width;
+  op.bytes = 2 * moves * rows * width;
 }
 
 /// A number after a word of a text; 0 where there is none.
@@ -88,13 +91,14 @@ bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   const double g = cells.count("kv_heads", cells.count("heads")), T = cells.count("tokens");
   if (!(h > 0 && f > 0 && a > 0 && T > 0)) return false;
   const double d = h / a;
+  // kernels that reduce a row before they scale it (norms, softmax) read it twice: rows are longer than a block's registers
   // vidur's profiler (github.com/microsoft/vidur, vidur/profiling/mlp/mlp_impl.py): gated, RMS norm
   if (name == "attn_pre_proj") return product(op, T, (a + 2 * g) * d / t, h), true;
   if (name == "attn_post_proj") return product(op, T, h, a * d / t), true;
   if (name == "mlp_up_proj") return product(op, T, 2 * f / t, h), true;
   if (name == "mlp_down_proj") return product(op, T, h, f / t), true;
-  if (name == "mlp_act") return stream(op, 2 * 3 * T * f / t), true;
-  if (name == "input_layernorm") return stream(op, 2 * 2 * T * h), true;
+  if (name == "mlp_act") return stream(op, T, f / t, 3), true;
+  if (name == "input_layernorm") return stream(op, T, h, 3), true;
   // LLMCompass: a layer before fused attention; `prefill` sees its own sequence, `decode` one token after a context
   const bool decode = name.starts_with("decode ");
   if (!decode && !name.starts_with("prefill ")) return false;
@@ -107,12 +111,12 @@ bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   if (name == "Wo_proj") return product(op, T, h, a * d / t), true;
   if (name == "W1_proj") return product(op, T, f / t, h), true;
   if (name == "W2_proj") return product(op, T, h, f / t), true;
-  if (name == "GeLU") return stream(op, 2 * 2 * T * f / t), true;
-  if (name.starts_with("LayerNorm")) return stream(op, 2 * 2 * T * h), true;
+  if (name == "GeLU") return stream(op, T, f / t, 2), true;
+  if (name.starts_with("LayerNorm")) return stream(op, T, h, 3), true;
   if (!(seen > 0 && heads > 0)) return false;
   if (name == "Q_mul_K") return product(op, heads * queries, seen, d, heads), true;
   if (name == "A_mul_V") return product(op, heads * queries, d, seen, heads), true;
-  if (name == "Softmax") return stream(op, 2 * 2 * heads * queries * seen), true;
+  if (name == "Softmax") return stream(op, heads * queries, seen, 3), true;
   return false;
 }
 
@@ -165,9 +169,13 @@ std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
   return out;
 }
 
-double kernel_seconds(const OpsRow& op, const Processor& gpu) {
-  if (op.kind == OpKind::product) return product_seconds(gpu, op.precision, op.rows, op.columns, op.inner, op.count);
-  return gpu.constants.gemm_start + gpu.constants.elementwise * stream_seconds(gpu, op.bytes);
+double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
+  if (op.kind == OpKind::product) {
+    Processor clocked = gpu;
+    for (double* peak : {&clocked.peak16, &clocked.peak8, &clocked.peak4}) *peak /= slower;
+    return product_seconds(clocked, op.precision, op.rows, op.columns, op.inner, op.count);
+  }
+  return row_kernel_seconds(gpu, op.columns, op.bytes);
 }
 
 void predict_ops_rows(std::vector<OpsRow>& rows) {
@@ -190,7 +198,7 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
       const auto [publisher, fresh] = publishers.try_emplace(op.row.group);
       if (fresh) publisher->second = published_kernels(op.row.group);
       const double factor = std::exp(half_width(publisher->second, system.gpu.generation, op.precision));
-      op.row.predicted = publisher->second.scale * kernel_seconds(op, machine->gpu);
+      op.row.predicted = kernel_seconds(op, machine->gpu, publisher->second.scale);
       op.row.low = op.row.predicted / factor;
       op.row.high = op.row.predicted * factor;
     } catch (const RequestError& error) {
