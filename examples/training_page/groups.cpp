@@ -38,10 +38,23 @@ struct Average {
   [[nodiscard]] std::string text() const { return groups == 0 ? "-" : fmt::format("{:.2f} / {:.2f}", median / groups, mean / groups); }
 };
 
-/// Steps whose layouts compete: the same model, GPUs, sequence and precision.
-using Job = std::tuple<std::string, int, int, int, int, Precision>;
+/// Steps whose layouts compete: the same model, GPUs, batch, sequence and precision.
+using Job = std::tuple<std::string, int, int, int, int, int, Precision>;
 
-double seconds_per_token(double seconds, const Layout& l) { return seconds / (double(l.global_batch) * l.sequence); }
+/// One row for each layout of a job: runs of the same one, of several releases or repeats, are no choice and become their median.
+std::vector<WorkloadRow> distinct(const std::vector<const TrainingRow*>& rows) {
+  std::map<double, std::vector<double>> measured;
+  for (const TrainingRow* r : rows) measured[r->row.predicted].push_back(r->row.measured);
+  std::vector<WorkloadRow> out;
+  for (auto& [predicted, times] : measured) {
+    std::sort(times.begin(), times.end());
+    WorkloadRow row;
+    row.predicted = predicted;
+    row.measured = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+    out.push_back(row);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -101,25 +114,19 @@ std::string choices(const Published& data) {
   std::map<std::string, std::map<Job, std::vector<const TrainingRow*>>> jobs;
   for (const TrainingRow& r : data.steps)
     if (counts(r.row) && std::find(data.fitted.begin(), data.fitted.end(), r.row.group) != data.fitted.end())
-      jobs[r.row.group][{r.row.model, r.model.layers, r.model.hidden, r.gpus, r.layout.sequence, r.layout.precision}].push_back(&r);
+      jobs[r.row.group][{r.row.model, r.model.layers, r.model.hidden, r.gpus, r.layout.global_batch, r.layout.sequence, r.layout.precision}].push_back(&r);
   std::string out =
       "## Choosing by the model\n\n"
-      "Layouts of the same model, GPUs, sequence and precision, by seconds per token. The model's pick is the layout it predicts\n"
-      "fastest; the loss is how much slower that one was published than the best of the same job. Means over the jobs of a group with at\n"
-      "least three layouts.\n\n"
+      "Layouts of the same model, GPUs, batch, sequence and precision; runs of the same layout, by several releases of the software, are\n"
+      "one with their median. The model's pick is the layout it predicts fastest; the loss is how much slower that one was published\n"
+      "than the best of the same job. Means over the jobs of a group with at least three layouts.\n\n"
       "| group | jobs | layouts | loss of the model's pick % | loss of the median layout % | rank inside a job |\n|---|---|---|---|---|---|\n";
   for (const std::string& group : data.fitted) {
     int n = 0, layouts = 0;
     double loss = 0, middle = 0, rank = 0;
     for (const auto& [job, rows] : jobs[group]) {
-      if (rows.size() < 3) continue;
-      std::vector<WorkloadRow> each;
-      for (const TrainingRow* r : rows) {
-        WorkloadRow row = r->row;
-        row.measured = seconds_per_token(row.measured, r->layout);
-        row.predicted = seconds_per_token(row.predicted, r->layout);
-        each.push_back(row);
-      }
+      const std::vector<WorkloadRow> each = distinct(rows);
+      if (each.size() < 3) continue;
       Rows pointers;
       std::vector<double> measured;
       for (const WorkloadRow& row : each) pointers.push_back(&row), measured.push_back(row.measured);
@@ -129,7 +136,7 @@ std::string choices(const Published& data) {
       middle += 100 * (measured[measured.size() / 2] / measured.front() - 1);
       rank += rank_correlation(pointers);
       ++n;
-      layouts += static_cast<int>(rows.size());
+      layouts += static_cast<int>(each.size());
     }
     if (n > 0) out += fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.2f} |\n", group, n, layouts, loss / n, middle / n, rank / n);
   }
