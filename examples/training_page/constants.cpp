@@ -28,7 +28,8 @@ std::string constants(const Published& data) {
   std::string out = fmt::format(
       "## Constants\n\n"
       "{} constants by least squares on log(predicted / published) of {} steps and kernels: {} GPU families, one factor for each software\n"
-      "stack and publisher of kernels. Deviations are standard errors; in brackets what the rows leave near its prior. What they mean is in\n"
+      "stack and publisher of kernels. Deviations are standard errors; in brackets what the rows leave near its prior. What they mean is "
+      "in\n"
       "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
       data.fit.constants, data.fit.rows, data.fit.generations.size());
   std::string rule = "|---|";
@@ -42,15 +43,15 @@ std::string constants(const Published& data) {
           if (c.key == key.key) out += fmt::format(" {} |", value_of(c));
       out += "\n";
     }
-  out +=
-      "\n| stack or publisher | rows | factor | +- % | what is left, sd % | on |\n|---|---|---|---|---|---|\n";
+  out += "\n| stack or publisher | rows | factor | +- % | what is left, sd % | on |\n|---|---|---|---|---|---|\n";
   std::vector<FittedStack> stacks = data.fit.stacks;
   std::sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (const FittedStack& s : stacks) {
     std::vector<std::string_view> seen;
     for (const Generation g : s.generations) seen.push_back(name(g));
     std::sort(seen.begin(), seen.end());
-    out += fmt::format("| {} | {} | {:.3f} | {:.2g} | {:.2g} | {} |\n", s.name, s.rows, s.scale, 100 * s.deviation, 100 * s.spread, fmt::join(seen, ", "));
+    out += fmt::format("| {} | {} | {:.3f} | {:.2g} | {:.2g} | {} |\n", s.name, s.rows, s.scale, 100 * s.deviation, 100 * s.spread,
+                       fmt::join(seen, ", "));
   }
   out +=
       "\nA stack's factor is on the whole step. A publisher's is on the arithmetic of products alone: the same product on an A100 takes a\n"
@@ -75,7 +76,8 @@ std::string kernels(const Published& data) {
   std::string out =
       "## Kernels and collectives alone\n\n"
       "Published times of single calls. Products and element-wise kernels are fitted together with the steps; collectives are the\n"
-      "library's, with no constant of theirs. The last column are rows between nodes, or between pairs of cards over PCIe, whose wiring the\n"
+      "library's, with no constant of theirs. The last column are rows between nodes, or between pairs of cards over PCIe, whose wiring "
+      "the\n"
       "source does not state: priced on the public cloud whose rates they come nearest, and not counted.\n\n"
       "| group | what | rows | error | in interval | wiring assumed |\n|---|---|---|---|---|---|\n";
   for (const auto& [group, kinds] : parts)
@@ -84,8 +86,10 @@ std::string kernels(const Published& data) {
                          part.counted.empty() ? "-" : fmt::format("{:.0f} %", 100 * coverage(part.counted)),
                          part.assumed.empty() ? "-" : fmt::format("{} rows, {}", part.assumed.size(), pair(errors_of(part.assumed))));
   out +=
-      "\nSmall all_reduce times of vidur are those of a profiler around a library call: 2 KiB takes 10 us on two GPUs and 61 us on four of\n"
-      "the same board, out of any order. Its send_recv times the sender, which may leave before the data has arrived. LLMCompass timed from\n"
+      "\nSmall all_reduce times of vidur are those of a profiler around a library call: 2 KiB takes 10 us on two GPUs and 61 us on four "
+      "of\n"
+      "the same board, out of any order. Its send_recv times the sender, which may leave before the data has arrived. LLMCompass timed "
+      "from\n"
       "the host, about 30 us a call: its decode kernels, and its smallest products, are that.\n\n";
   for (const auto& [why, n] : skipped) out += fmt::format("Not priced, {} rows: {}.\n", n, why);
   return out + (skipped.empty() ? "" : "\n");

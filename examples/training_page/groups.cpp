@@ -77,7 +77,8 @@ std::string groups(const Published& data) {
     if (counts(r.row) && !is_held_out(r.row.id)) seen[r.row.group].push_back(&r.row);
   std::string out =
       "## By group\n\n"
-      "| group | steps | shipped | one scalar | left out | + scalar | held out | rank | in interval |\n|---|---|---|---|---|---|---|---|---|\n";
+      "| group | steps | shipped | one scalar | left out | + scalar | held out | rank | in interval "
+      "|\n|---|---|---|---|---|---|---|---|---|\n";
   Average all, scaled, unseen, unseen_scaled, fifths;
   double least_rank = 1, inside = 0;
   int counted = 0;
@@ -87,8 +88,8 @@ std::string groups(const Published& data) {
     const Errors as_shipped = errors_of(rows), with_one = errors_of(rows, one_scalar(rows)), blind = errors_of(without),
                  blind_with_one = errors_of(without, one_scalar(without)), on_held = errors_of(fifth);
     const double rank = rank_correlation(rows);
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {:.3f} | {:.0f} % |\n", name, rows.size(), pair(as_shipped), pair(with_one), pair(blind),
-                       pair(blind_with_one), pair(on_held), rank, 100 * coverage(rows));
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {:.3f} | {:.0f} % |\n", name, rows.size(), pair(as_shipped), pair(with_one),
+                       pair(blind), pair(blind_with_one), pair(on_held), rank, 100 * coverage(rows));
     if (i < data.groups.judged.size()) {
       all.add(as_shipped), scaled.add(with_one), unseen.add(blind), unseen_scaled.add(blind_with_one), fifths.add(on_held);
       least_rank = std::min(least_rank, rank);
@@ -96,13 +97,14 @@ std::string groups(const Published& data) {
       ++counted;
     }
   }
-  out += fmt::format("| **first {}, averaged** | | **{}** | {} | {} | {} | {} | least {:.3f} | {:.0f} % |\n\n", counted, all.text(), scaled.text(),
-                     unseen.text(), unseen_scaled.text(), fifths.text(), least_rank, 100 * inside / counted);
+  out += fmt::format("| **first {}, averaged** | | **{}** | {} | {} | {} | {} | least {:.3f} | {:.0f} % |\n\n", counted, all.text(),
+                     scaled.text(), unseen.text(), unseen_scaled.text(), fifths.text(), least_rank, 100 * inside / counted);
   out += fmt::format(
       "*One scalar*: all predictions of the group times one factor, the median of its ratios. *Left out*: by a fit that saw no row of\n"
       "the group, so its software stack, where no other group ran it, has the factor 1. *Held out*: the two fifths of its rows whose id\n"
       "hashes (FNV-1a) to 0 or 1 modulo 5, by a fit of the other three. *Rank*: Spearman's correlation of predicted and published\n"
-      "seconds inside the group. *In interval*: share of published figures inside the predicted 5-95 % interval. The first {} groups are the\n"
+      "seconds inside the group. *In interval*: share of published figures inside the predicted 5-95 % interval. The first {} groups are "
+      "the\n"
       "sound ones an accuracy is quoted for; the others are fitted with them for what they say of a stack.\n\n"
       "`vtrain_single_a100` was composed from profiles of single layers rather than clocked: its rows hold some thirty different layer\n"
       "times, which no smooth form follows closer than about 4 %.\n\n",
@@ -114,13 +116,15 @@ std::string choices(const Published& data) {
   std::map<std::string, std::map<Job, std::vector<const TrainingRow*>>> jobs;
   for (const TrainingRow& r : data.steps)
     if (counts(r.row) && std::find(data.fitted.begin(), data.fitted.end(), r.row.group) != data.fitted.end())
-      jobs[r.row.group][{r.row.model, r.model.layers, r.model.hidden, r.gpus, r.layout.global_batch, r.layout.sequence, r.layout.precision}].push_back(&r);
+      jobs[r.row.group][{r.row.model, r.model.layers, r.model.hidden, r.gpus, r.layout.global_batch, r.layout.sequence, r.layout.precision}]
+          .push_back(&r);
   std::string out =
       "## Choosing by the model\n\n"
       "Layouts of the same model, GPUs, batch, sequence and precision; runs of the same layout, by several releases of the software, are\n"
       "one with their median. The model's pick is the layout it predicts fastest; the loss is how much slower that one was published\n"
       "than the best of the same job. Means over the jobs of a group with at least three layouts.\n\n"
-      "| group | jobs | layouts | loss of the model's pick % | loss of the median layout % | rank inside a job |\n|---|---|---|---|---|---|\n";
+      "| group | jobs | layouts | loss of the model's pick % | loss of the median layout % | rank inside a job "
+      "|\n|---|---|---|---|---|---|\n";
   for (const std::string& group : data.fitted) {
     int n = 0, layouts = 0;
     double loss = 0, middle = 0, rank = 0;
@@ -131,7 +135,8 @@ std::string choices(const Published& data) {
       std::vector<double> measured;
       for (const WorkloadRow& row : each) pointers.push_back(&row), measured.push_back(row.measured);
       std::sort(measured.begin(), measured.end());
-      const WorkloadRow& pick = *std::min_element(each.begin(), each.end(), [](const auto& a, const auto& b) { return a.predicted < b.predicted; });
+      const WorkloadRow& pick =
+          *std::min_element(each.begin(), each.end(), [](const auto& a, const auto& b) { return a.predicted < b.predicted; });
       loss += 100 * (pick.measured / measured.front() - 1);
       middle += 100 * (measured[measured.size() / 2] / measured.front() - 1);
       rank += rank_correlation(pointers);
@@ -147,7 +152,9 @@ std::string set_aside(const Published& data) {
   const Groups shipped = by_group(data.steps);
   std::map<std::string, int> rows;
   for (const TrainingRow& r : data.steps) ++rows[r.row.group];
-  std::string out = "## Set aside\n\nGroups nobody should fit; those fully specified are priced all the same.\n\n| group | rows | priced | error | why |\n|---|---|---|---|---|\n";
+  std::string out =
+      "## Set aside\n\nGroups nobody should fit; those fully specified are priced all the same.\n\n| group | rows | priced | error | why "
+      "|\n|---|---|---|---|---|\n";
   for (const auto& [group, n] : rows) {
     if (std::find(data.fitted.begin(), data.fitted.end(), group) != data.fitted.end()) continue;
     std::string why = "group not known to be sound";
@@ -171,7 +178,8 @@ std::string conventions(const Published& data) {
       "## What each group publishes\n\n"
       "Figures become seconds per step of `T = batch x sequence` tokens on G GPUs. TFLOPS count 6 N + 12 l a d s per token, N the\n"
       "parameters a token is multiplied with and all scores, causal or not; Narayanan 2021 (`sc21`) its equation 3 with recomputation,\n"
-      "96 B s l h^2 (1 + s / 6h + V / 16 l h). MFU divides by the dense peak of the precision: A100 312; H100, H200, H800 989.5; B200 2250\n"
+      "96 B s l h^2 (1 + s / 6h + V / 16 l h). MFU divides by the dense peak of the precision: A100 312; H100, H200, H800 989.5; B200 "
+      "2250\n"
       "TFLOP/s in 16 bit, twice that in fp8.\n\n"
       "| group | figure | steps | seconds |\n|---|---|---|---|\n";
   const auto formula = [](const std::string& group, const std::string& metric) -> std::string {

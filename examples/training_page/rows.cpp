@@ -119,7 +119,8 @@ double rank_correlation(const std::vector<const WorkloadRow*>& rows) {
 }
 
 double coverage(const std::vector<const WorkloadRow*>& rows) {
-  const auto inside = std::count_if(rows.begin(), rows.end(), [](const WorkloadRow* r) { return r->low <= r->measured && r->measured <= r->high; });
+  const auto inside =
+      std::count_if(rows.begin(), rows.end(), [](const WorkloadRow* r) { return r->low <= r->measured && r->measured <= r->high; });
   return rows.empty() ? 0 : static_cast<double>(inside) / static_cast<double>(rows.size());
 }
 

@@ -17,7 +17,7 @@ namespace fabricost {
 
 namespace {
 
-constexpr double scale_of_loss = 0.06;   // steps repeat within a few percent; beyond, a row has its own reasons
+constexpr double scale_of_loss = 0.06;  // steps repeat within a few percent; beyond, a row has its own reasons
 constexpr double spread_of_stacks = 0.15;
 constexpr double most_weight_of_group = 40;
 
@@ -164,7 +164,8 @@ std::pair<double, double> errors(std::vector<double> ape) {
 
 }  // namespace
 
-TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels, const TrainingFitOptions& options) {
+TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
+                               const TrainingFitOptions& options) {
   const TrainingGroups groups = load_training_groups();
   Jobs jobs;
   std::map<std::string, int> skipped, in_group;
@@ -176,7 +177,8 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     std::string why = row.row.skipped;
     if (why.empty() && begins_with_one_of(row.row.group, options.leave_out)) why = "left out as asked";
     if (why.empty() && !row.row.fully_specified) why = "not fully specified";
-    if (why.empty() && !known && !options.every_group) why = aside != groups.set_aside.end() ? aside->second : "group not known to be sound";
+    if (why.empty() && !known && !options.every_group)
+      why = aside != groups.set_aside.end() ? aside->second : "group not known to be sound";
     if (!why.empty()) {
       ++skipped[why];
       continue;
@@ -197,7 +199,8 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     jobs.add(row);
     ++in_group[row.row.group];
   }
-  if (jobs.all.empty()) throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
+  if (jobs.all.empty())
+    throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
   Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()));
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
     weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, most_weight_of_group / in_group[jobs.all[i].row().group]));
@@ -238,9 +241,14 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
       if (x.parameter == nullptr || (x.of >= 0 && x.of != static_cast<int>(g))) continue;
       const auto at = static_cast<Eigen::Index>(k);
       const double narrowed = std::sqrt(found.covariance(at, at));
-      set.fitted.push_back({.key = x.parameter->key, .measure = x.parameter->measure, .value = x.parameter->value(set.constants),
-                            .prior = x.parameter->value(Constants{}), .deviation = x.spread * narrowed, .prior_deviation = x.spread,
-                            .determined = narrowed < 0.7, .shared = x.of < 0});
+      set.fitted.push_back({.key = x.parameter->key,
+                            .measure = x.parameter->measure,
+                            .value = x.parameter->value(set.constants),
+                            .prior = x.parameter->value(Constants{}),
+                            .deviation = x.spread * narrowed,
+                            .prior_deviation = x.spread,
+                            .determined = narrowed < 0.7,
+                            .shared = x.of < 0});
     }
     out.generations.push_back(std::move(set));
   }
@@ -321,9 +329,12 @@ void predict_ops_rows(std::vector<OpsRow>& rows, const TrainingFit& fit) {
 }
 
 std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin) {
-  std::string out = fmt::format("name: stacks\ntitle: What published runs say of each software stack as a whole\nsource: \"{}\"\nconfidence: measured\ndate: {}\n",
-                                origin, date);
-  out += "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted on\nstacks:\n";
+  std::string out = fmt::format(
+      "name: stacks\ntitle: What published runs say of each software stack as a whole\nsource: \"{}\"\nconfidence: measured\ndate: {}\n",
+      origin, date);
+  out +=
+      "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
+      "on\nstacks:\n";
   std::vector<const FittedStack*> sorted;
   for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
   std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });

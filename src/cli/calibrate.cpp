@@ -205,7 +205,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
     one["rows"] = set.points;
     one["median_ape"] = set.median_ape;
     one["mape"] = set.mape;
-    for (const FittedConstant& c : set.fitted) one["constants"][c.key] = {{"value", c.value}, {"deviation", c.deviation}, {"determined", c.determined}};
+    for (const FittedConstant& c : set.fitted)
+      one["constants"][c.key] = {{"value", c.value}, {"deviation", c.deviation}, {"determined", c.determined}};
     out["generations"][name(set.generation)] = one;
   }
   for (const FittedStack& s : fit.stacks)
@@ -219,17 +220,26 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   std::string out = terminal.strong(fmt::format("{} steps and kernels, {} constants", fit.rows, fit.constants)) + "\n";
   out += fmt::format("  error: median {:.2f} %, mean {:.2f} %\n", fit.median_ape, fit.mape);
   for (const CalibratedSet& set : fit.generations) {
-    out += "\n" + terminal.strong(fmt::format("{}, {} rows: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) + "\n";
+    out += "\n" +
+           terminal.strong(
+               fmt::format("{}, {} rows: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) +
+           "\n";
     TextTable rows{{{"constant"}, {"value", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {""}}};
     for (const FittedConstant& c : set.fitted)
-      rows.row({std::string{c.key}, fmt::format("{:.4g}{}", c.measure == Measure::time ? c.value * 1e6 : c.value, c.measure == Measure::time ? " us" : ""),
+      rows.row({std::string{c.key},
+                fmt::format("{:.4g}{}", c.measure == Measure::time ? c.value * 1e6 : c.value, c.measure == Measure::time ? " us" : ""),
                 fmt::format("{:.2g}", 100 * c.deviation), c.determined ? c.shared ? "all generations" : "" : "not determined"});
     out += rows.text(2);
   }
   out += "\n" + terminal.strong("Software stacks") + "\n";
-  TextTable rows{{{"stack"}, {"rows", TextTable::Align::right}, {"factor", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {"left %", TextTable::Align::right}}};
+  TextTable rows{{{"stack"},
+                  {"rows", TextTable::Align::right},
+                  {"factor", TextTable::Align::right},
+                  {"+- %", TextTable::Align::right},
+                  {"left %", TextTable::Align::right}}};
   for (const FittedStack& s : fit.stacks)
-    rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation), fmt::format("{:.2g}", 100 * s.spread)});
+    rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation),
+              fmt::format("{:.2g}", 100 * s.spread)});
   out += rows.text(2);
   if (!fit.skipped.empty()) {
     out += "\n" + terminal.strong("Not fitted") + "\n";
@@ -268,7 +278,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
     const std::filesystem::path folder{asked.out};
     std::string origin = origin_of(asked, fit.rows);
     if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " rows");
-    for (const CalibratedSet& set : fit.generations) write_file((folder / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
+    for (const CalibratedSet& set : fit.generations)
+      write_file((folder / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
     write_file((folder / "stacks.yaml").string(), stacks_yaml(fit, date, origin));
   }
   return out;

@@ -47,9 +47,10 @@ struct Job {
   Stack stack;
 
   [[nodiscard]] std::string text() const {
-    return system + " " + model + " tp " + std::to_string(layout.tp) + " pp " + std::to_string(layout.pp) + " vp " + std::to_string(layout.vp) + " cp " +
-           std::to_string(layout.cp) + " ep " + std::to_string(layout.ep) + " dp " + std::to_string(layout.dp) + " zero " + std::to_string(layout.zero) +
-           " b " + std::to_string(layout.microbatch) + " batch " + std::to_string(layout.global_batch) + " stack " + stack.name;
+    return system + " " + model + " tp " + std::to_string(layout.tp) + " pp " + std::to_string(layout.pp) + " vp " +
+           std::to_string(layout.vp) + " cp " + std::to_string(layout.cp) + " ep " + std::to_string(layout.ep) + " dp " +
+           std::to_string(layout.dp) + " zero " + std::to_string(layout.zero) + " b " + std::to_string(layout.microbatch) + " batch " +
+           std::to_string(layout.global_batch) + " stack " + stack.name;
   }
 };
 
@@ -58,7 +59,8 @@ inline Job random_job(int i) {
   support::Random random{support::seed * 7919ULL + static_cast<std::uint64_t>(i)};
   Job out;
   out.system = random.of(std::vector<std::string>{"dgx-a100", "dgx-h100", "dgx-b200", "gb200-nvl72", "aws-p5"});
-  out.model = random.of(std::vector<std::string>{"llama3-8b", "llama3.1-405b", "gpt3-175b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b", "bloom-176b"});
+  out.model = random.of(
+      std::vector<std::string>{"llama3-8b", "llama3.1-405b", "gpt3-175b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b", "bloom-176b"});
   const Model& m = model(out.model);
   Layout& l = out.layout;
   const auto power = [&](int most) { return 1 << random.below(most); };

@@ -20,7 +20,8 @@ class File {
  public:
   explicit File(const std::string& text) {
     static std::atomic<int> next{0};
-    path_ = std::filesystem::temp_directory_path() / ("fabricost-table-" + std::to_string(getpid()) + "-" + std::to_string(next++) + ".csv");
+    path_ =
+        std::filesystem::temp_directory_path() / ("fabricost-table-" + std::to_string(getpid()) + "-" + std::to_string(next++) + ".csv");
     std::ofstream(path_, std::ios::binary) << text;
   }
   File(const File&) = delete;
@@ -39,19 +40,59 @@ using Cells = std::map<std::string, std::string>;
 
 /// Columns in the order `training()` writes them.
 inline const std::vector<std::string>& columns() {
-  static const std::vector<std::string> all{"id",        "group",      "model",         "layers",     "hidden",    "ffn",       "heads",
-                                            "kv_heads",  "vocab",      "seq",           "experts",    "top_k",     "gpu",       "gpus",
-                                            "gpus_per_node", "interconnect", "tp",      "pp",         "vpp",       "cp",        "ep",
-                                            "microbatch", "global_batch", "precision",  "recompute",  "sequence_parallel", "zero_stage",
-                                            "measured_metric", "value",  "memory_gib",  "schedule",   "fully_specified", "notes"};
+  static const std::vector<std::string> all{"id",
+                                            "group",
+                                            "model",
+                                            "layers",
+                                            "hidden",
+                                            "ffn",
+                                            "heads",
+                                            "kv_heads",
+                                            "vocab",
+                                            "seq",
+                                            "experts",
+                                            "top_k",
+                                            "gpu",
+                                            "gpus",
+                                            "gpus_per_node",
+                                            "interconnect",
+                                            "tp",
+                                            "pp",
+                                            "vpp",
+                                            "cp",
+                                            "ep",
+                                            "microbatch",
+                                            "global_batch",
+                                            "precision",
+                                            "recompute",
+                                            "sequence_parallel",
+                                            "zero_stage",
+                                            "measured_metric",
+                                            "value",
+                                            "memory_gib",
+                                            "schedule",
+                                            "fully_specified",
+                                            "notes"};
   return all;
 }
 
 /// A training.csv of rows that differ from one sound row in some cells.
 inline std::string training(const std::vector<Cells>& rows) {
-  Cells sound{{"id", "X1"},       {"group", "mosaic_made"}, {"model", "llama3-8b"}, {"gpu", "H100"},  {"gpus", "8"},
-              {"tp", "1"},        {"pp", "1"},              {"microbatch", "1"},    {"global_batch", "16"}, {"seq", "4096"},
-              {"precision", "BF16"}, {"recompute", "none"}, {"zero_stage", "1"},    {"measured_metric", "step_time_s"}, {"value", "2"},
+  Cells sound{{"id", "X1"},
+              {"group", "mosaic_made"},
+              {"model", "llama3-8b"},
+              {"gpu", "H100"},
+              {"gpus", "8"},
+              {"tp", "1"},
+              {"pp", "1"},
+              {"microbatch", "1"},
+              {"global_batch", "16"},
+              {"seq", "4096"},
+              {"precision", "BF16"},
+              {"recompute", "none"},
+              {"zero_stage", "1"},
+              {"measured_metric", "step_time_s"},
+              {"value", "2"},
               {"fully_specified", "yes"}};
   std::string out;
   for (const std::string& c : columns()) out += (out.empty() ? "" : ",") + c;
@@ -68,7 +109,9 @@ inline std::string training(const std::vector<Cells>& rows) {
   return out;
 }
 
-inline std::vector<fabricost::TrainingRow> read(const std::vector<Cells>& rows) { return fabricost::read_training_rows(File(training(rows)).path()); }
+inline std::vector<fabricost::TrainingRow> read(const std::vector<Cells>& rows) {
+  return fabricost::read_training_rows(File(training(rows)).path());
+}
 inline fabricost::TrainingRow read_one(const Cells& row) { return read({row}).front(); }
 
 /// The faults a text is refused with; none when it is read.

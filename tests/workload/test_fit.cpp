@@ -26,7 +26,8 @@ Made made(const ComputeConstants& truth, double scale) {
     for (const char* sequence : {"1024", "4096", "32768"})
       for (const char* microbatch : {"1", "2", "4"})
         for (const char* tp : {"1", "2", "8"})
-          cells.push_back({{"group", "made"}, {"model", model}, {"seq", sequence}, {"microbatch", microbatch}, {"tp", tp}, {"global_batch", "64"}});
+          cells.push_back(
+              {{"group", "made"}, {"model", model}, {"seq", sequence}, {"microbatch", microbatch}, {"tp", tp}, {"global_batch", "64"}});
   Made out;
   out.steps = tables::read(cells);
   for (TrainingRow& r : out.steps) {
@@ -76,7 +77,10 @@ TEST_CASE("a fit of steps and kernels finds the constants they were made with", 
 }
 
 TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {
-  std::vector<TrainingRow> rows = tables::read({{{"group", "mosaic_fsdp_h100"}}, {{"group", "aws_kimi_b300"}}, {{"group", "unheard"}}, {{"gpu", "abacus"}},
+  std::vector<TrainingRow> rows = tables::read({{{"group", "mosaic_fsdp_h100"}},
+                                                {{"group", "aws_kimi_b300"}},
+                                                {{"group", "unheard"}},
+                                                {{"gpu", "abacus"}},
                                                 {{"group", "nemo_h100"}, {"fully_specified", "no"}}});
   const TrainingFit fit = calibrate_training(rows);
   CHECK(fit.rows == 1);
@@ -89,7 +93,8 @@ TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {
 TEST_CASE("the shipped constants are what a fit of the published rows finds", "[fit][measurements]") {
   const auto folder = test::measurements();
   if (folder.empty()) return;
-  const TrainingFit fit = calibrate_training(read_training_rows(folder / "workloads" / "training.csv"), read_ops_rows(folder / "workloads" / "ops.csv"));
+  const TrainingFit fit =
+      calibrate_training(read_training_rows(folder / "workloads" / "training.csv"), read_ops_rows(folder / "workloads" / "ops.csv"));
   REQUIRE(fit.generations.size() == 3);
   for (const CalibratedSet& set : fit.generations) {
     const Constants shipped = jobs::machine(set.systems.front()).constants;

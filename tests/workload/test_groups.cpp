@@ -38,7 +38,8 @@ TEST_CASE("a group's collective costs what predict says of the same ranks", "[gr
         const Prediction one = predict(system, Operation{.collective = c, .bytes = Bytes::from_value(bytes), .ranks = system.domain});
         CHECK(costs.seconds(c, {system.domain, 1}, bytes) == Approx(one.seconds));
         const int nodes = 4 * system.domain / system.gpus_per_node;
-        const Prediction four = predict(system, Operation{.collective = c, .bytes = Bytes::from_value(bytes), .ranks = 4 * system.domain, .nodes = nodes});
+        const Prediction four =
+            predict(system, Operation{.collective = c, .bytes = Bytes::from_value(bytes), .ranks = 4 * system.domain, .nodes = nodes});
         CHECK(costs.seconds(c, {system.domain, 4}, bytes) == Approx(four.seconds));
       }
   }

@@ -13,7 +13,8 @@ using support::contains;
 
 namespace {
 
-const std::string header = "id,group,source,gpu,interconnect,op,model,hidden,ffn,heads,kv_heads,tp,ranks,ranks_per_node,tokens,bytes,time_us,derived,notes\n";
+const std::string header =
+    "id,group,source,gpu,interconnect,op,model,hidden,ffn,heads,kv_heads,tp,ranks,ranks_per_node,tokens,bytes,time_us,derived,notes\n";
 
 std::vector<OpsRow> read(const std::string& rows) { return read_ops_rows(tables::File(header + rows).path()); }
 OpsRow read_one(const std::string& row) { return read(row + "\n").front(); }
@@ -39,11 +40,12 @@ TEST_CASE("a product by itself and the heads of a layer count their own FLOPs", 
   CHECK(one.columns == 2048);
   CHECK(one.inner == 1024);
   const std::string layer = "GPT-3 175B one layer,12288,49152,96,96,4,4,4,";
-  const OpsRow scores = read_one("O,llmcompass_gpt3_layer_tp4,s,A100-80G,\"NVLink3, 4 GPUs\",prefill Q_mul_K," + layer + "16384,,1881,,\"batch 8, sequence 2048, fp16\"");
+  const OpsRow scores = read_one("O,llmcompass_gpt3_layer_tp4,s,A100-80G,\"NVLink3, 4 GPUs\",prefill Q_mul_K," + layer +
+                                 "16384,,1881,,\"batch 8, sequence 2048, fp16\"");
   CHECK(2 * scores.rows * scores.columns * scores.inner == Approx(2.0 * 8 * 24 * 2048 * 2048 * 128));
   CHECK(scores.count == 8 * 24);
-  const OpsRow decode =
-      read_one("O,llmcompass_gpt3_layer_tp4,s,A100-80G,\"NVLink3, 4 GPUs\",decode A_mul_V," + layer + "8,,138,,\"batch 8, one token, context 2048 + 1024 generated\"");
+  const OpsRow decode = read_one("O,llmcompass_gpt3_layer_tp4,s,A100-80G,\"NVLink3, 4 GPUs\",decode A_mul_V," + layer +
+                                 "8,,138,,\"batch 8, one token, context 2048 + 1024 generated\"");
   CHECK(decode.rows == 8 * 24);
   CHECK(decode.inner == 3072);
   CHECK(decode.columns == 128);

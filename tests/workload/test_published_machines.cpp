@@ -21,8 +21,9 @@ TEST_CASE("a GPU is known by its name wherever it stands in the cell", "[machine
   for (const auto& [gpu, system] :
        {std::pair{"A100", "dgx-a100"}, std::pair{"A100-80G", "dgx-a100"}, std::pair{"H100", "dgx-h100"}, std::pair{"H200", "dgx-h200"},
         std::pair{"H100 (96GB HBM2e 2.4TB/s, 500W)", "dgx-h100"}, std::pair{"H800", "deepseek-v3-h800"}, std::pair{"B200", "dgx-b200"},
-        std::pair{"DGX-B200", "dgx-b200"}, std::pair{"B300", "dgx-b300"}, std::pair{"GB200", "gb200-nvl72"}, std::pair{"DGX-GB200", "gb200-nvl72"},
-        std::pair{"GB200 NVL72", "gb200-nvl72"}, std::pair{"GB300", "gb300-nvl72"}, std::pair{"DGX-GB300", "gb300-nvl72"}}) {
+        std::pair{"DGX-B200", "dgx-b200"}, std::pair{"B300", "dgx-b300"}, std::pair{"GB200", "gb200-nvl72"},
+        std::pair{"DGX-GB200", "gb200-nvl72"}, std::pair{"GB200 NVL72", "gb200-nvl72"}, std::pair{"GB300", "gb300-nvl72"},
+        std::pair{"DGX-GB300", "gb300-nvl72"}}) {
     INFO(gpu);
     CHECK(published_machine(gpu, "", 0).system == system);
   }
@@ -33,7 +34,8 @@ TEST_CASE("a GPU is known by its name wherever it stands in the cell", "[machine
 }
 
 TEST_CASE("an NVL72 is one domain of 72 with a port of its own for each GPU", "[machines]") {
-  for (const char* wires : {"", "NVLink5 1800GB/s NVL72 + 4x400G NDR IB per tray", "72 x 1800 GB/s NVLink, 4 x 400Gb/s", "NVL72 (72x1800GB/s)"}) {
+  for (const char* wires :
+       {"", "NVLink5 1800GB/s NVL72 + 4x400G NDR IB per tray", "72 x 1800 GB/s NVLink, 4 x 400Gb/s", "NVL72 (72x1800GB/s)"}) {
     const System gb200 = loaded(published_machine("GB200", wires, 4));
     INFO(wires);
     CHECK(gb200.domain == 72);
@@ -81,7 +83,8 @@ TEST_CASE("peaks are those of the GPU and precision, and processors know fp8 and
   CHECK(published_peak("dgx-b200", 16) == 2250e12);
   CHECK(published_peak("gb200-nvl72", 8) == 5000e12);
   CHECK(published_peak("gb200-nvl72", 4) == 10000e12);
-  for (const auto& [gpu, fp8, fp4] : {std::tuple{"GB200", 5e15, 10e15}, std::tuple{"B200", 4.5e15, 9e15}, std::tuple{"GB300", 5e15, 15e15}}) {
+  for (const auto& [gpu, fp8, fp4] :
+       {std::tuple{"GB200", 5e15, 10e15}, std::tuple{"B200", 4.5e15, 9e15}, std::tuple{"GB300", 5e15, 15e15}}) {
     const Processor p = Processor::of(loaded(published_machine(gpu, "", 0)));
     CHECK(p.peak8 == Approx(fp8));
     CHECK(p.peak4 == Approx(fp4));
@@ -89,17 +92,25 @@ TEST_CASE("peaks are those of the GPU and precision, and processors know fp8 and
 }
 
 TEST_CASE("recipes on Blackwell are priced with wide intervals, narrower precisions faster", "[machines]") {
-  const tables::Cells recipe{{"group", "nemo_blackwell"}, {"model", "LLAMA3-70B"}, {"gpu", "GB200"},       {"gpus", "64"},
-                             {"gpus_per_node", "4"},      {"tp", "2"},             {"pp", "4"},            {"vpp", "5"},
-                             {"global_batch", "128"},     {"seq", "8192"},         {"sequence_parallel", "yes"}};
+  const tables::Cells recipe{{"group", "nemo_blackwell"},
+                             {"model", "LLAMA3-70B"},
+                             {"gpu", "GB200"},
+                             {"gpus", "64"},
+                             {"gpus_per_node", "4"},
+                             {"tp", "2"},
+                             {"pp", "4"},
+                             {"vpp", "5"},
+                             {"global_batch", "128"},
+                             {"seq", "8192"},
+                             {"sequence_parallel", "yes"}};
   const auto with = [&](const char* group, const char* precision) {
     tables::Cells row = recipe;
     row["group"] = group;
     row["precision"] = precision;
     return row;
   };
-  std::vector<TrainingRow> rows = tables::read({with("nemo_blackwell", "BF16"), with("nemo_blackwell", "FP8-MX"), with("nemo_blackwell", "NVFP4"),
-                                                with("dgxc_gb200", "FP8")});
+  std::vector<TrainingRow> rows = tables::read(
+      {with("nemo_blackwell", "BF16"), with("nemo_blackwell", "FP8-MX"), with("nemo_blackwell", "NVFP4"), with("dgxc_gb200", "FP8")});
   predict_training_rows(rows);
   for (const TrainingRow& r : rows) REQUIRE(r.row.skipped.empty());
   CHECK(rows[0].stack == "nemo");

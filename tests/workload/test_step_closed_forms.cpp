@@ -83,14 +83,16 @@ TEST_CASE("tensor ranks expose what the library's collectives say", "[step]") {
   CHECK(priced(small(), l, bare()).tensor == Approx(micro * layers * 6 * collective(h100, Collective::all_reduce, bytes, 8)).epsilon(1e-9));
   l.recompute = Recompute::none;
   l.sequence_parallel = true;
-  const double gather = collective(h100, Collective::all_gather, bytes, 8), scatter = collective(h100, Collective::reduce_scatter, bytes, 8);
+  const double gather = collective(h100, Collective::all_gather, bytes, 8),
+               scatter = collective(h100, Collective::reduce_scatter, bytes, 8);
   CHECK(priced(small(), l, bare()).tensor == Approx(micro * layers * (6 * gather + 4 * scatter)).epsilon(1e-9));
   Stack hidden = bare();
   hidden.tensor_exposed = 0.25;
   CHECK(priced(small(), l, hidden).tensor == Approx(micro * layers * (6 * gather + 4 * scatter) / 4).epsilon(1e-9));
 }
 
-TEST_CASE("context ranks gather keys and values: hidden but for a share in a ring, open when gathered, four exchanges by Ulysses", "[step]") {
+TEST_CASE("context ranks gather keys and values: hidden but for a share in a ring, open when gathered, four exchanges by Ulysses",
+          "[step]") {
   const System& h100 = jobs::machine("dgx-h100");
   Layout l{.cp = 4, .microbatch = 1, .global_batch = 2, .sequence = 8192};
   const double tokens = 8192 / 4, layers = 4, micro = 2;
@@ -99,7 +101,8 @@ TEST_CASE("context ranks gather keys and values: hidden but for a share in a rin
   l.context = ContextParallel::all_gather;
   CHECK(priced(small(), l, bare()).context == Approx(micro * layers * 3 * gather).epsilon(1e-9));
   l.context = ContextParallel::ulysses;
-  const double there = collective(h100, Collective::all_to_all, 2 * tokens * 3072, 4), back = collective(h100, Collective::all_to_all, 2 * tokens * 1024, 4);
+  const double there = collective(h100, Collective::all_to_all, 2 * tokens * 3072, 4),
+               back = collective(h100, Collective::all_to_all, 2 * tokens * 1024, 4);
   CHECK(priced(small(), l, bare()).context == Approx(micro * layers * 2 * (there + back)).epsilon(1e-9));
 }
 

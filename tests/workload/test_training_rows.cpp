@@ -29,8 +29,9 @@ TEST_CASE("a cell that is no number is refused with file, line and column", "[tr
 }
 
 TEST_CASE("words that are not known are refused with those that are", "[training]") {
-  for (const auto& [column, text, offers] : {std::tuple{"recompute", "sometimes", "selective"}, std::tuple{"sequence_parallel", "perhaps", "yes"},
-                                             std::tuple{"zero_stage", "7", "0, 1, 2 or 3"}}) {
+  for (const auto& [column, text, offers] :
+       {std::tuple{"recompute", "sometimes", "selective"}, std::tuple{"sequence_parallel", "perhaps", "yes"},
+        std::tuple{"zero_stage", "7", "0, 1, 2 or 3"}}) {
     const std::vector<Issue> found = tables::faults(tables::training({{{column, text}}}));
     REQUIRE(found.size() == 1);
     CHECK(contains(found.front().message, text));
@@ -83,7 +84,9 @@ TEST_CASE("a row's own shape wins over the model's, and two matrices are told fr
 }
 
 TEST_CASE("figures become seconds by what they count", "[training]") {
-  const auto seconds = [](const char* metric, const char* value) { return tables::read_one({{"measured_metric", metric}, {"value", value}}).row.measured; };
+  const auto seconds = [](const char* metric, const char* value) {
+    return tables::read_one({{"measured_metric", metric}, {"value", value}}).row.measured;
+  };
   const double tokens = 16 * 4096.0;
   CHECK(seconds("step_time_s", "2.5") == 2.5);
   CHECK(seconds("step_time_ms", "2500") == Approx(2.5));
@@ -96,7 +99,8 @@ TEST_CASE("figures become seconds by what they count", "[training]") {
 }
 
 TEST_CASE("notes say what columns cannot", "[training]") {
-  CHECK(tables::read_one({{"recompute", "full"}, {"notes", "full recompute of 5 of 32 layers only (block) per recipe"}}).layout.recompute_layers == 5);
+  CHECK(tables::read_one({{"recompute", "full"}, {"notes", "full recompute of 5 of 32 layers only (block) per recipe"}})
+            .layout.recompute_layers == 5);
   CHECK(tables::read_one({{"notes", "MCore; expert TP 2; capacity factor 1"}}).layout.expert_tp == 2);
   CHECK(tables::read_one({{"zero_stage", "3"}, {"notes", "SHARD_GRAD_OP"}}).layout.zero == 2);
   CHECK(tables::read_one({{"notes", "CP uses all-gather of K and V"}}).layout.context == ContextParallel::all_gather);
@@ -104,10 +108,11 @@ TEST_CASE("notes say what columns cannot", "[training]") {
 }
 
 TEST_CASE("precisions are read in every spelling in use", "[training]") {
-  for (const auto& [text, wanted] : {std::pair{"BF16", Precision::bf16}, std::pair{"amp_bf16", Precision::bf16}, std::pair{"", Precision::bf16},
-                                     std::pair{"FP16", Precision::fp16}, std::pair{"FP8", Precision::fp8}, std::pair{"FP8-CS", Precision::fp8},
-                                     std::pair{"FP8-MX", Precision::fp8}, std::pair{"MXFP8", Precision::fp8}, std::pair{"FP8 rowwise", Precision::fp8},
-                                     std::pair{"NVFP4", Precision::fp4}}) {
+  for (const auto& [text, wanted] :
+       {std::pair{"BF16", Precision::bf16}, std::pair{"amp_bf16", Precision::bf16}, std::pair{"", Precision::bf16},
+        std::pair{"FP16", Precision::fp16}, std::pair{"FP8", Precision::fp8}, std::pair{"FP8-CS", Precision::fp8},
+        std::pair{"FP8-MX", Precision::fp8}, std::pair{"MXFP8", Precision::fp8}, std::pair{"FP8 rowwise", Precision::fp8},
+        std::pair{"NVFP4", Precision::fp4}}) {
     INFO(text);
     CHECK(tables::read_one({{"precision", text}}).layout.precision == wanted);
   }
@@ -124,7 +129,8 @@ TEST_CASE("a table of many thousand rows is read and priced in seconds", "[train
 }
 
 TEST_CASE("errors are by group, of fully specified rows alone, everything else is counted with its reason", "[training]") {
-  const tables::File file(tables::training({{{"group", "a"}}, {{"group", "b"}}, {{"group", "b"}, {"fully_specified", "no"}}, {{"gpu", "abacus"}}}));
+  const tables::File file(
+      tables::training({{{"group", "a"}}, {{"group", "b"}}, {{"group", "b"}, {"fully_specified", "no"}}, {{"gpu", "abacus"}}}));
   const WorkloadReport report = validate_workloads({file.path()});
   CHECK(report.total.points == 2);
   REQUIRE(report.by_group.size() == 2);

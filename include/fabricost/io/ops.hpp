@@ -27,9 +27,10 @@ struct OpsRow {
   std::vector<std::string> overrides;  ///< where the row's machine differs from that
   OpKind kind = OpKind::product;
   Precision precision = Precision::fp16;
-  double rows = 0, columns = 0, inner = 0;  ///< of products: rows of all of them, columns and inner side of each; rows and width of a stream
-  double count = 1;                         ///< products in one call (attention: one per head)
-  double bytes = 0;                         ///< moved by a stream; of a collective as nccl-tests counts them
+  double rows = 0, columns = 0,
+         inner = 0;  ///< of products: rows of all of them, columns and inner side of each; rows and width of a stream
+  double count = 1;  ///< products in one call (attention: one per head)
+  double bytes = 0;  ///< moved by a stream; of a collective as nccl-tests counts them
   Collective collective = Collective::all_reduce;
   Placement place;
 
@@ -47,8 +48,8 @@ struct OpsRow {
 /// Fills `predicted` and its interval.
 void predict_ops_rows(std::vector<OpsRow>& rows);
 
-/// What a publisher's clocks add to the arithmetic of products, and the standard deviation in log of what is left: of data/calibrations/stacks.yaml
-/// by the group's name; 1 and 15 % for one nobody fitted.
+/// What a publisher's clocks add to the arithmetic of products, and the standard deviation in log of what is left: of
+/// data/calibrations/stacks.yaml by the group's name; 1 and 15 % for one nobody fitted.
 [[nodiscard]] Stack published_kernels(std::string_view group);
 
 }  // namespace fabricost

@@ -32,7 +32,8 @@ class Cells {
     if (cell.empty()) return otherwise;
     const auto value = parse_number(cell);
     if (value && *value >= 0) return *value;
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)), "write a number, or leave it empty");
+    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)),
+                 "write a number, or leave it empty");
     return otherwise;
   }
   int count(std::string_view column, int otherwise = 0) {

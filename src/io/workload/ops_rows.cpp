@@ -29,13 +29,15 @@ struct NamedPlace {
   std::array<std::string_view, 4> overrides;
   bool stated;  ///< false: the file does not say enough to know the machine
 };
-// vidur's cloud: one A100 reaches 7.9 GB/s through its NIC, one H100 35 GB/s, which of the public clouds only AWS's EFA gives; pairs of cards
-// carry all twelve links of each over one bridge (data/gpus/a100-pcie-80.yaml)
+// vidur's cloud: one A100 reaches 7.9 GB/s through its NIC, one H100 35 GB/s, which of the public clouds only AWS's EFA gives; pairs of
+// cards carry all twelve links of each over one bridge (data/gpus/a100-pcie-80.yaml)
 constexpr std::array places{
     NamedPlace{"a100", "fully connected", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
     NamedPlace{"a100", "4 GPUs", 4, true, "hgx-a100-4", {"gpu=a100-sxm-80"}, true},
-    NamedPlace{"a100", "pairs", 2, true, "hgx-a100-4", {"gpu=a100-pcie-80", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
-    NamedPlace{"h100", "pairs", 2, true, "hgx-a100-4", {"gpu=h100-nvl", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
+    NamedPlace{
+        "a100", "pairs", 2, true, "hgx-a100-4", {"gpu=a100-pcie-80", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
+    NamedPlace{
+        "h100", "pairs", 2, true, "hgx-a100-4", {"gpu=h100-nvl", "gpus=2", "tiers.nvlink.endpoints=2", "tiers.pcie.endpoints=2"}, true},
     NamedPlace{"a100", "pairs", 4, true, "pcie4-8gpu", {}, false},
     NamedPlace{"h100", "pairs", 4, true, "pcie5-8gpu", {}, false},
     NamedPlace{"a100", "NVSwitch", 8, true, "dgx-a100", {}, true},
@@ -50,7 +52,8 @@ void machine_of(OpsRow& op, const std::string& wires) {
   const std::string gpu = folded(op.gpu);
   for (const NamedPlace& p : places) {
     const bool alone = p.wires.empty() && op.kind != OpKind::collective;
-    const bool joined = !p.wires.empty() && has(wires, p.wires) && op.place.local <= p.ranks_per_node && p.one_node == (op.place.domains == 1);
+    const bool joined =
+        !p.wires.empty() && has(wires, p.wires) && op.place.local <= p.ranks_per_node && p.one_node == (op.place.domains == 1);
     if (!gpu.starts_with(p.gpu) || !(alone || joined)) continue;
     op.system = p.system;
     for (const std::string_view o : p.overrides)
@@ -85,7 +88,8 @@ double after(const std::string& text, const char* pattern) {
   return std::regex_search(text, found, std::regex(pattern)) ? *io::parse_number(found[1].str()) : 0;
 }
 
-/// A kernel of a layer of which this rank has a part; the bytes of the others are the least they read and write in 16 bit. False: none known.
+/// A kernel of a layer of which this rank has a part; the bytes of the others are the least they read and write in 16 bit. False: none
+/// known.
 bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   const double h = cells.count("hidden"), f = cells.count("ffn"), a = cells.count("heads"), t = std::max(1, cells.count("tp", 1));
   const double g = cells.count("kv_heads", cells.count("heads")), T = cells.count("tokens");
@@ -189,7 +193,8 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
       const System& system = machine->system;
       if (op.kind == OpKind::collective) {
         const int ranks = op.place.ranks(), nodes = op.place.domains;
-        const Prediction p = predict(system, Operation{.collective = op.collective, .bytes = Bytes::from_value(op.bytes), .ranks = ranks, .nodes = nodes});
+        const Prediction p =
+            predict(system, Operation{.collective = op.collective, .bytes = Bytes::from_value(op.bytes), .ranks = ranks, .nodes = nodes});
         op.row.predicted = p.seconds;
         op.row.low = p.low;
         op.row.high = p.high;

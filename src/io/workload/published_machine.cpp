@@ -31,10 +31,14 @@ struct NamedMachine {
   int gpus;  ///< of a node
 };
 constexpr std::array machines{
-    NamedMachine{"a100", "dgx-a100", 312, 312, 312, 8},          NamedMachine{"h100", "dgx-h100", 989.5, 1979, 1979, 8},
-    NamedMachine{"h200", "dgx-h200", 989.5, 1979, 1979, 8},      NamedMachine{"h800", "deepseek-v3-h800", 989.5, 1979, 1979, 8},
-    NamedMachine{"gb200", "gb200-nvl72", 2500, 5000, 10000, 4},  NamedMachine{"gb300", "gb300-nvl72", 2500, 5000, 15000, 4},
-    NamedMachine{"b200", "dgx-b200", 2250, 4500, 9000, 8},       NamedMachine{"b300", "dgx-b300", 2250, 4500, 14000, 8},
+    NamedMachine{"a100", "dgx-a100", 312, 312, 312, 8},
+    NamedMachine{"h100", "dgx-h100", 989.5, 1979, 1979, 8},
+    NamedMachine{"h200", "dgx-h200", 989.5, 1979, 1979, 8},
+    NamedMachine{"h800", "deepseek-v3-h800", 989.5, 1979, 1979, 8},
+    NamedMachine{"gb200", "gb200-nvl72", 2500, 5000, 10000, 4},
+    NamedMachine{"gb300", "gb300-nvl72", 2500, 5000, 15000, 4},
+    NamedMachine{"b200", "dgx-b200", 2250, 4500, 9000, 8},
+    NamedMachine{"b300", "dgx-b300", 2250, 4500, 14000, 8},
     NamedMachine{"mi300x", "mi300x-8", 1307.4, 2614.9, 2614.9, 8},
 };
 
@@ -48,7 +52,11 @@ const NamedMachine* machine_with(std::string_view gpu) {
 std::string_view port(std::string_view wires, std::string_view rate) {
   if (has(wires, "Omni-Path")) return "omnipath-100";
   if (has(wires, "EFA")) return rate == "100" ? "efa-v2" : rate == "200" ? "efa-v3" : rate == "400" ? "efa-v4" : "";
-  return rate == "100" ? "infiniband-edr" : rate == "200" ? "infiniband-hdr" : rate == "400" ? "infiniband-ndr" : rate == "800" ? "infiniband-xdr" : "";
+  return rate == "100"   ? "infiniband-edr"
+         : rate == "200" ? "infiniband-hdr"
+         : rate == "400" ? "infiniband-ndr"
+         : rate == "800" ? "infiniband-xdr"
+                         : "";
 }
 
 }  // namespace

@@ -35,9 +35,10 @@ void guess_matrices(Model& m, double stated) {
   m.gated = false;
   const double two = parameters_of(m).total;
   const std::string name = folded(m.name);
-  const bool named = (name.starts_with("gpt") && !name.starts_with("gpt-oss")) || has(name, "mpt") || has(name, "nemotron") || has(name, "bloom") ||
-                     has(name, "megatron") || has(name, "mt-nlg");
-  m.gated = stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
+  const bool named = (name.starts_with("gpt") && !name.starts_with("gpt-oss")) || has(name, "mpt") || has(name, "nemotron") ||
+                     has(name, "bloom") || has(name, "megatron") || has(name, "mt-nlg");
+  m.gated =
+      stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
 }
 
 /// Models of data/models by the names rows give them, each read once.
@@ -139,7 +140,8 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (l.zero > 3) cells.fault("zero_stage", "is no stage of ZeRO", "write 0, 1, 2 or 3");
   if (!skipped.empty()) return l;
   l.dp = static_cast<int>(gpus / product);
-  if (static_cast<long long>(l.dp) * l.microbatch > l.global_batch) skipped = fmt::format("a batch of {} is less than {} replicas x microbatch {}", l.global_batch, l.dp, l.microbatch);
+  if (static_cast<long long>(l.dp) * l.microbatch > l.global_batch)
+    skipped = fmt::format("a batch of {} is less than {} replicas x microbatch {}", l.global_batch, l.dp, l.microbatch);
   if (m.experts > 0 && l.ep > m.experts) skipped = "more expert ranks than experts";
   return l;
 }
@@ -209,7 +211,8 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     if (job.row.skipped.empty()) job.row.skipped = !skipped.empty() ? skipped : unlaid;
     if (has(cells.text("notes"), "LoRA")) job.row.skipped = "trains adapters only";
     const double value = cells.number("value");
-    if (job.row.skipped.empty()) job.row.measured = seconds_of(job, value, io::published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
+    if (job.row.skipped.empty())
+      job.row.measured = seconds_of(job, value, io::published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
     out.push_back(std::move(job));
   }
   table.finish();
