@@ -1,5 +1,5 @@
 /// \file calibrate_training.cpp
-/// Fitting what kernels reach, and what software stacks add, to published training steps.
+/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels.
 
 #include "io/quantile.hpp"
 
@@ -25,33 +25,48 @@ bool begins_with_one_of(const std::string& text, const std::vector<std::string>&
   return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string& b) { return text.starts_with(b); });
 }
 
-/// A row ready to be priced again and again.
+/// A row ready to be priced again and again: a step, or a kernel alone.
 struct Job {
-  const TrainingRow* row;
+  const TrainingRow* step;  ///< null: a kernel
+  const OpsRow* kernel;     ///< null: a step
   TrainingMachine* machine;
   Processor gpu;
   Stack stack;
   int generation = 0, stack_index = 0;
+
+  [[nodiscard]] const WorkloadRow& row() const { return step != nullptr ? step->row : kernel->row; }
+  [[nodiscard]] const std::string& system() const { return step != nullptr ? step->system : kernel->system; }
 };
 
 /// The rows of a fit on their machines.
 class Jobs {
  public:
   void add(const TrainingRow& row) {
-    std::unique_ptr<TrainingMachine>& machine = machines_[row.machine()];
-    if (!machine) machine = load_training_machine(row);
-    const Generation g = machine->system.gpu.generation;
-    Job job{&row, machine.get(), processor_of(row, *machine), load_once(row.stack)};
+    TrainingMachine& machine = loaded(row.system, row.overrides);
+    Job job{&row, nullptr, &machine, processor_of(row, machine), load_once(row.stack)};
     job.stack.scale = 1;
-    job.generation = index_of(generations, g);
-    job.stack_index = index_of(stacks, row.stack);
-    all.push_back(std::move(job));
+    add(std::move(job), row.stack);
+  }
+  /// A kernel; its publisher is a stack named as the group.
+  void add(const OpsRow& row) {
+    TrainingMachine& machine = loaded(row.system, row.overrides);
+    add(Job{nullptr, &row, &machine, machine.gpu, Stack{}}, row.row.group);
   }
   std::vector<Job> all;
   std::vector<Generation> generations;
   std::vector<std::string> stacks;
 
  private:
+  void add(Job job, const std::string& stack) {
+    job.generation = index_of(generations, job.machine->system.gpu.generation);
+    job.stack_index = index_of(stacks, stack);
+    all.push_back(std::move(job));
+  }
+  TrainingMachine& loaded(const std::string& system, const std::vector<std::string>& overrides) {
+    std::unique_ptr<TrainingMachine>& machine = machines_[machine_name(system, overrides)];
+    if (!machine) machine = load_training_machine(system, overrides);
+    return *machine;
+  }
   template <class T>
   static int index_of(std::vector<T>& list, const T& wanted) {
     const auto at = std::find(list.begin(), list.end(), wanted);
@@ -108,14 +123,15 @@ class StepFit {
   [[nodiscard]] double seconds(const Job& job) const {
     Processor gpu = job.gpu;
     gpu.constants = constants[static_cast<std::size_t>(job.generation)].compute;
-    return step_time(job.row->model, job.row->layout, job.stack, gpu, *job.machine->costs).seconds *
-           scales[static_cast<std::size_t>(job.stack_index)];
+    const double scale = scales[static_cast<std::size_t>(job.stack_index)];
+    if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
+    return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
   }
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
     Eigen::VectorXd r(static_cast<Eigen::Index>(jobs_.all.size()));
     for (std::size_t i = 0; i < jobs_.all.size(); ++i)
-      r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row->row.measured) / scale_of_loss;
+      r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row().measured) / scale_of_loss;
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
@@ -148,7 +164,8 @@ std::pair<double, double> errors(std::vector<double> ape) {
 
 }  // namespace
 
-TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const TrainingFitOptions& options) {
+TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
+                               const TrainingFitOptions& options) {
   const TrainingGroups groups = load_training_groups();
   Jobs jobs;
   std::map<std::string, int> skipped, in_group;
@@ -169,10 +186,24 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const Train
     jobs.add(row);
     ++in_group[row.row.group];
   }
-  if (jobs.all.empty()) throw RequestError("no row of the files can be fitted: fully specified steps of a known group are needed");
+  for (const OpsRow& row : kernels) {
+    const bool known = std::find(groups.kernels.begin(), groups.kernels.end(), row.row.group) != groups.kernels.end();
+    std::string why = row.row.skipped;
+    if (why.empty() && row.kind == OpKind::collective) why = "a collective: fit it with the points of its machine";
+    if (why.empty() && begins_with_one_of(row.row.group, options.leave_out)) why = "left out as asked";
+    if (why.empty() && !known && !options.every_group) why = "group not known to be sound";
+    if (!why.empty()) {
+      ++skipped[why];
+      continue;
+    }
+    jobs.add(row);
+    ++in_group[row.row.group];
+  }
+  if (jobs.all.empty())
+    throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
   Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()));
   for (std::size_t i = 0; i < jobs.all.size(); ++i)
-    weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, most_weight_of_group / in_group[jobs.all[i].row->row.group]));
+    weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, most_weight_of_group / in_group[jobs.all[i].row().group]));
   StepFit model(jobs);
   const auto count = static_cast<Eigen::Index>(model.unknowns.size());
   const LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count), weight);
@@ -188,11 +219,11 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const Train
   std::vector<std::set<int>> seen(jobs.stacks.size());
   std::vector<double> all;
   for (const Job& job : jobs.all) {
-    const double ratio = model.seconds(job) / job.row->row.measured;
+    const double ratio = model.seconds(job) / job.row().measured;
     all.push_back(100 * std::fabs(ratio - 1));
     by_generation[static_cast<std::size_t>(job.generation)].push_back(all.back());
     by_stack[static_cast<std::size_t>(job.stack_index)].push_back(std::fabs(std::log(ratio)));
-    systems[static_cast<std::size_t>(job.generation)].insert(job.row->system);
+    systems[static_cast<std::size_t>(job.generation)].insert(job.system());
     seen[static_cast<std::size_t>(job.stack_index)].insert(job.generation);
   }
   std::tie(out.median_ape, out.mape) = errors(all);
@@ -236,6 +267,31 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const Train
   return out;
 }
 
+namespace {
+
+/// A stack, or a publisher of kernels, as a fit has it.
+Stack as_fitted(Stack stack, const TrainingFit& fit) {
+  stack.scale = 1;
+  stack.spread = spread_of_stacks;
+  stack.seen.clear();
+  for (const FittedStack& s : fit.stacks)
+    if (s.name == stack.name) stack.scale = s.scale, stack.spread = s.spread, stack.seen = s.generations;
+  return stack;
+}
+
+ComputeConstants as_fitted(Generation generation, const TrainingFit& fit) {
+  for (const CalibratedSet& set : fit.generations)
+    if (set.generation == generation) return set.constants.compute;
+  return {};
+}
+
+void set_interval(WorkloadRow& row, double half) {
+  row.low = row.predicted / std::exp(half);
+  row.high = row.predicted * std::exp(half);
+}
+
+}  // namespace
+
 void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit) {
   std::map<std::string, std::unique_ptr<TrainingMachine>> known;
   std::map<std::string, Stack> stacks;
@@ -243,27 +299,32 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fi
     if (!job.row.skipped.empty()) continue;
     try {
       std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
-      if (!machine) machine = load_training_machine(job);
+      if (!machine) machine = load_training_machine(job.system, job.overrides);
       const auto [stack, fresh] = stacks.try_emplace(job.stack);
-      if (fresh) {
-        stack->second = load_stack(job.stack);
-        stack->second.scale = 1;
-        stack->second.spread = spread_of_stacks;
-        stack->second.seen.clear();
-        for (const FittedStack& s : fit.stacks)
-          if (s.name == job.stack) stack->second.scale = s.scale, stack->second.spread = s.spread, stack->second.seen = s.generations;
-      }
+      if (fresh) stack->second = as_fitted(load_stack(job.stack), fit);
+      const Generation generation = machine->system.gpu.generation;
       Processor gpu = processor_of(job, *machine);
-      gpu.constants = ComputeConstants{};
-      for (const CalibratedSet& set : fit.generations)
-        if (set.generation == machine->system.gpu.generation) gpu.constants = set.constants.compute;
+      gpu.constants = as_fitted(generation, fit);
       job.row.predicted = step_time(job.model, job.layout, stack->second, gpu, *machine->costs).seconds;
-      const double factor = std::exp(half_width(stack->second, machine->system.gpu.generation, job.layout.precision));
-      job.row.low = job.row.predicted / factor;
-      job.row.high = job.row.predicted * factor;
+      set_interval(job.row, half_width(stack->second, generation, job.layout.precision));
     } catch (const RequestError& error) {
       job.row.skipped = error.what();
     }
+  }
+}
+
+void predict_ops_rows(std::vector<OpsRow>& rows, const TrainingFit& fit) {
+  std::map<std::string, std::unique_ptr<TrainingMachine>> known;
+  for (OpsRow& op : rows) {
+    if (!op.row.skipped.empty() || op.kind == OpKind::collective) continue;
+    std::unique_ptr<TrainingMachine>& machine = known[op.machine()];
+    if (!machine) machine = load_training_machine(op.system, op.overrides);
+    const Generation generation = machine->system.gpu.generation;
+    const Stack publisher = as_fitted(Stack{.name = op.row.group}, fit);
+    Processor gpu = machine->gpu;
+    gpu.constants = as_fitted(generation, fit);
+    op.row.predicted = kernel_seconds(op, gpu, publisher.scale);
+    set_interval(op.row, half_width(publisher, generation, op.precision));
   }
 }
 

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -216,12 +217,12 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
 }
 
 [[nodiscard]] std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} training steps, {} constants", fit.rows, fit.constants)) + "\n";
+  std::string out = terminal.strong(fmt::format("{} steps and kernels, {} constants", fit.rows, fit.constants)) + "\n";
   out += fmt::format("  error: median {:.2f} %, mean {:.2f} %\n", fit.median_ape, fit.mape);
   for (const CalibratedSet& set : fit.generations) {
     out += "\n" +
            terminal.strong(
-               fmt::format("{}, {} steps: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) +
+               fmt::format("{}, {} rows: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) +
            "\n";
     TextTable rows{{{"constant"}, {"value", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {""}}};
     for (const FittedConstant& c : set.fitted)
@@ -232,7 +233,7 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   }
   out += "\n" + terminal.strong("Software stacks") + "\n";
   TextTable rows{{{"stack"},
-                  {"steps", TextTable::Align::right},
+                  {"rows", TextTable::Align::right},
                   {"factor", TextTable::Align::right},
                   {"+- %", TextTable::Align::right},
                   {"left %", TextTable::Align::right}}};
@@ -249,21 +250,36 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   return out;
 }
 
-/// Fits training steps; with -o FOLDER writes calibrations/compute-GENERATION.yaml and
+[[nodiscard]] bool is_fitted_table(const std::string& file) {
+  const WorkloadTable table = workload_table(file);
+  return table == WorkloadTable::training || table == WorkloadTable::ops;
+}
+
+/// Fits training steps and kernels; with -o FOLDER writes calibrations/compute-GENERATION.yaml and
 /// workloads/stacks.yaml there, as they lie in data/.
 [[nodiscard]] std::string fit_training(const CalibrateQuestion& asked, const Terminal& terminal) {
   std::vector<TrainingRow> rows;
+  std::vector<OpsRow> kernels;
   for (const std::string& file : asked.files) {
-    std::vector<TrainingRow> more = read_training_rows(file);
-    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    const WorkloadTable table = workload_table(file);
+    if (table == WorkloadTable::training) {
+      std::vector<TrainingRow> more = read_training_rows(file);
+      rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    } else if (table == WorkloadTable::ops) {
+      std::vector<OpsRow> more = read_ops_rows(file);
+      kernels.insert(kernels.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    } else {
+      throw RequestError(file + ": steps and kernels are fitted together, nothing else with them; give it in a call of its own");
+    }
   }
-  const TrainingFit fit = calibrate_training(rows, {.leave_out = asked.leave_out});
+  const TrainingFit fit = calibrate_training(rows, kernels, {.leave_out = asked.leave_out});
   std::string out = asked.json ? printed(to_json(fit)) : text_of(fit, terminal);
   if (!asked.out.empty()) {
     const std::string date = asked.date.empty() ? today() : asked.date;
     const std::filesystem::path folder{asked.out};
     std::string origin = origin_of(asked, fit.rows);
-    if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " steps");
+    if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " rows");
+    for (const char* part : {"calibrations", "workloads"}) std::filesystem::create_directories(folder / part);
     for (const CalibratedSet& set : fit.generations)
       write_file((folder / "calibrations" / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
     write_file((folder / "workloads" / "stacks.yaml").string(), stacks_yaml(fit, date, origin));
@@ -292,7 +308,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
       "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
     check(*asked);
-    if (workload_table(asked->files.front()) == WorkloadTable::training) return fit_training(*asked, terminal);
+    if (std::any_of(asked->files.begin(), asked->files.end(), is_fitted_table)) return fit_training(*asked, terminal);
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
     CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};

@@ -53,16 +53,14 @@ template <class Enum, std::size_t N>
 }
 
 /// balanced, uniform or zipf:EXPONENT
-[[nodiscard]] Routing routing_of(const std::string& text) {
-  Routing out;
+void choose_routing(const std::string& text, Stack& out) {
   const auto point = text.find(':');
   constexpr std::array<std::string_view, 3> known{"balanced", "uniform", "zipf"};
-  out.kind = *one_of<RoutingKind>(text.substr(0, point), known, "a way to choose experts");
+  out.routing = *one_of<RoutingKind>(text.substr(0, point), known, "a way to choose experts");
   if (point != std::string::npos) {
-    if (out.kind != RoutingKind::zipf) throw RequestError(fmt::format("--routing {}: only zipf takes a number, its exponent", text.substr(0, 40)));
-    out.exponent = number_of(text.substr(point + 1), "--routing zipf:", 0, 5);
+    if (out.routing != RoutingKind::zipf) throw RequestError(fmt::format("--routing {}: only zipf takes a number, its exponent", text.substr(0, 40)));
+    out.zipf_exponent = number_of(text.substr(point + 1), "--routing zipf:", 0, 5);
   }
-  return out;
 }
 
 [[nodiscard]] TrainingQuestion question_of(const PlanOptions& o) {
@@ -101,7 +99,7 @@ template <class Enum, std::size_t N>
     throw RequestError("--threads: a search is run on one thread; leave it out");
   q.stack = load_stack(o.stack.empty() ? std::string{default_stack} : o.stack);
   if (!o.stack_scale.empty()) q.stack.scale = number_of(o.stack_scale, "--stack-scale", 0.2, 5);
-  if (!o.routing.empty()) q.stack.routing = routing_of(o.routing);
+  if (!o.routing.empty()) choose_routing(o.routing, q.stack);
   if (!o.capacity.empty()) q.stack.capacity = number_of(o.capacity, "--capacity", 0.1, 100);
   q.model = load_model(o.model);
   return q;

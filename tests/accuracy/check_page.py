@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is docs/accuracy.md what accuracy_page prints?   check_page.py PROGRAM PAGE MEASUREMENTS
+"""Is docs/accuracy.md what accuracy_page prints, docs/training-accuracy.md what training_page?   check_page.py PROGRAM PAGE MEASUREMENTS
 
 Words must agree; numbers to 3 % or one in the last place that is printed, since compilers and processors round differently on a fit's
 way to its minimum. Exit status 77 (skipped, with the reason) when the measurements are not there.
@@ -38,7 +38,7 @@ def main():
     for number, (ours, theirs) in enumerate(zip(fresh, kept), start=1):
         if not same(ours, theirs):
             sys.exit(f"{page}:{number}: is not what the program prints now\n  page:    {theirs}\n  program: {ours}\n"
-                     f"write it again with: build/bin/accuracy_page ../shared/measurements > docs/accuracy.md")
+                     f"write it again with: build/bin/{pathlib.Path(program).name} ../shared/measurements > docs/{page.name}")
     if len(fresh) != len(kept):
         sys.exit(f"{page} has {len(kept)} lines, the program prints {len(fresh)}")
 

@@ -124,6 +124,7 @@ TEST_CASE("more stages never need more where layers divide") {
     Layout more = l;
     more.pp *= 2;
     if (m.layers % more.pp != 0 || !is_possible(m, more)) continue;
+    if (l.pp == 1 && l.zero == 2) continue;  // with stages its gradients are no longer sharded
     ++tried;
     INFO("seed " << jobs.seed << " case " << tried << told(m, l));
     CHECK(needed(m, more, s) <= needed(m, l, s) * rounding);

@@ -62,7 +62,7 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                     l.recompute = static_cast<Recompute>(r);
                     l.sequence_parallel = tp > 1 && q.sequence % (tp * cp) == 0;
                     l.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
-                    if (zero > 0 && l.dp * l.cp == 1) continue;
+                    if ((zero > 0 && l.dp * l.cp == 1) || (zero == 2 && pp > 1)) continue;
                     if (!is_possible(q.model, l)) continue;
                     for (const Placing placing : {Placing::data_inside, Placing::stages_inside}) {
                       l.placing = placing;

@@ -1,8 +1,9 @@
 #pragma once
 /// \file calibrate_training.hpp
-/// From published training steps to what kernels reach on each GPU generation and what each software stack adds.
+/// From published training steps and kernels to what kernels reach on each GPU generation and what each software stack adds.
 
 #include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/ops.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <string>
@@ -32,12 +33,17 @@ struct TrainingFit {
 };
 
 /// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute constants (calibrate/parameters.hpp)
-/// of every generation in the rows and one factor per stack, 15 % around 1. A group of many rows weighs no more than 40.
-/// \throws RequestError when no row is left to fit
-[[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const TrainingFitOptions& options = {});
+/// of every generation in the rows and one factor per stack and per publisher of kernels, 15 % around 1. A group of many rows weighs no
+/// more than 40. \throws RequestError when no row is left to fit
+[[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
+                                             const TrainingFitOptions& options = {});
+[[nodiscard]] inline TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const TrainingFitOptions& options = {}) {
+  return calibrate_training(rows, {}, options);
+}
 
 /// Rows with the predictions of a fit in place of the shipped constants.
 void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit);
+void predict_ops_rows(std::vector<OpsRow>& rows, const TrainingFit& fit);
 
 /// data/workloads/stacks.yaml.
 [[nodiscard]] std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin);

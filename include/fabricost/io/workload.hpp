@@ -29,7 +29,7 @@ struct WorkloadRow {
 };
 
 /// Which table of published results a CSV is, by its columns; none for anything else (points, a log).
-enum class WorkloadTable : unsigned char { none, training, pipeline, moe };
+enum class WorkloadTable : unsigned char { none, training, pipeline, moe, ops };
 /// \throws SpecError for a file that cannot be read
 [[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
 
@@ -62,6 +62,13 @@ struct WorkloadReport {
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);
 [[nodiscard]] std::vector<std::string> stack_names();
 
+/// A machine as one word: its system and what differs from it.
+[[nodiscard]] inline std::string machine_name(const std::string& system, const std::vector<std::string>& overrides) {
+  std::string out = system;
+  for (const std::string& o : overrides) out += " " + o;
+  return out;
+}
+
 /// One row of a training.csv (columns: docs/reading-logs.md), as a job on a machine.
 struct TrainingRow {
   WorkloadRow row;
@@ -76,11 +83,7 @@ struct TrainingRow {
   double memory_gib = 0;   ///< peak the row states; 0: none
 
   /// The machine as one word: rows with the same one share it.
-  [[nodiscard]] std::string machine() const {
-    std::string out = system;
-    for (const std::string& o : overrides) out += " " + o;
-    return out;
-  }
+  [[nodiscard]] std::string machine() const { return machine_name(system, overrides); }
 };
 
 /// Rows in the order of the file; those that cannot be priced say why in `row.skipped`. Figures become seconds per step by each group's own
@@ -98,14 +101,15 @@ struct TrainingMachine {
   std::unique_ptr<GroupCosts> costs;
 };
 /// \throws as load_system
-[[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const TrainingRow& row);
+[[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides);
 /// The machine's processor as this row has it.
 [[nodiscard]] Processor processor_of(const TrainingRow& row, const TrainingMachine& machine);
 
-/// Which groups of published rows are judged, and which nobody should fit, with the reason (data/measurements/training-groups.yaml).
+/// Which groups of published rows are judged, and which nobody should fit, with the reason (data/workloads/training-groups.yaml).
 struct TrainingGroups {
   std::vector<std::string> judged;
-  std::vector<std::string> fitted;                             ///< besides the judged ones
+  std::vector<std::string> fitted;  ///< besides the judged ones
+  std::vector<std::string> kernels;  ///< of ops.csv, fitted
   std::vector<std::pair<std::string, std::string>> set_aside;  ///< beginning of the name, reason
 };
 [[nodiscard]] TrainingGroups load_training_groups();

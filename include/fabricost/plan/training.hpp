@@ -189,6 +189,7 @@ class TrainingSearch {
           for (const Placing placing : placings(l)) {
             l.placing = placing;
             for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero) {
+              if (zero == 2 && pp > 1 && !q_.zero) continue;  // the same as 1
               l.zero = q_.zero.value_or(zero);
               visit(static_cast<const Layout&>(l));
               if (q_.zero) break;

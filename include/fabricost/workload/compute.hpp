@@ -27,8 +27,9 @@ struct Processor {
   double peak16 = 0;  ///< dense FLOP/s in 16 bit
   double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
   double peak4 = 0;
-  double memory_rate = 0;             ///< bytes/s
-  double memory = 0;                  ///< bytes
+  double memory_rate = 0;  ///< bytes/s
+  double memory = 0;       ///< bytes
+  double memory_latency = 0;  ///< s of a load from memory; 0 where nobody measured it
   bool old_attention_is_own = false;  ///< before Hopper, Triton's and FlashAttention-2's kernels are the generation's best
   ComputeConstants constants;
 
@@ -42,6 +43,7 @@ struct Processor {
     out.peak4 = std::max(out.peak8, g.fp4.value.value());
     out.memory_rate = g.hbm_bandwidth.value.value();
     out.memory = g.memory.value.value();
+    out.memory_latency = g.hbm_latency.value.value();
     out.constants = system.constants.compute;
     const Generation made = g.generation;
     out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;
@@ -91,5 +93,12 @@ namespace detail {
 
 /// Seconds of streaming `bytes` through memory.
 [[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
+
+/// Seconds of an element-wise kernel alone that gives every row of `width` values to one block of 1,024 threads, which loads from memory
+/// twice for each 1,024 values it goes on (two inputs of an activation; a norm's two passes): few rows take as long as one,
+/// norm_4(2 width / 1024 latency, row_traffic bytes / (em BW)). Kernels of vLLM, as vidur's profiles time them.
+[[nodiscard]] inline double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
+  return detail::joined(2 * width / 1024 * gpu.memory_latency, gpu.constants.row_traffic * stream_seconds(gpu, bytes), 4);
+}
 
 }  // namespace fabricost

@@ -110,11 +110,13 @@ struct LayerModel {
 
   [[nodiscard]] Gate gate() const { return {m.experts, m.top_k, m.expert_groups, m.group_limit}; }
 
+  [[nodiscard]] Routing routing() const { return {stack.routing, stack.zipf_exponent, {}}; }
+
   /// Rows of the fullest expert rank over the mean: what all wait for. With a capacity every rank has its padded share.
   [[nodiscard]] double load() const {
     if (stack.capacity > 0) return stack.capacity;
-    if (stack.routing.kind == RoutingKind::balanced || l.ep == 1) return 1;
-    return costs.load(gate(), stack.routing, l.ep)(l.tokens() / l.tp);
+    if (stack.routing == RoutingKind::balanced || l.ep == 1) return 1;
+    return costs.load(gate(), routing(), l.ep)(l.tokens() / l.tp);
   }
 
   [[nodiscard]] Kernels kernels(bool experts) const {
@@ -151,7 +153,7 @@ struct LayerModel {
     if (experts && l.ep > 1 && stack.expert_exposed > 0) {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
-      const ExpertCurve& curve = costs.experts(gate(), at, copies, token_bytes(m.hidden, Precision::bf16), stack.routing);
+      const ExpertCurve& curve = costs.experts(gate(), at, copies, token_bytes(m.hidden, Precision::bf16), routing());
       out.expert = 4 * stack.expert_exposed * std::max(1.0, stack.capacity) * curve(T / l.tp);  // dispatch and combine, forward and backward
     }
     return out;

@@ -41,7 +41,8 @@ struct Stack {
   bool deduplicated = false;      ///< expert exchange sends a token once per node (DeepEP), not once per expert
   double scale = 1;               ///< factor on the whole step
   double spread = 0.15;           ///< standard deviation, in log, of what the form leaves of this stack's steps
-  Routing routing{};                ///< how tokens choose experts: balanced, as benchmarks force it
+  RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
+  double zipf_exponent = 1;         ///< of zipf
   double capacity = 0;              ///< rows kept for an expert over the mean, padded and dropped to that; 0: as many as come
   MemoryStack memory{};           ///< what it keeps in memory
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< it can run

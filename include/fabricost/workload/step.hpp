@@ -7,8 +7,8 @@
 ///              makes that stage the slowest
 ///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding) over dp x cp ranks, experts over
-///              their own; what the stack hides fits behind one microbatch; ZeRO-2 reduces
-///              gradients after every microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
+///              their own; what the stack hides fits behind one microbatch; without stages ZeRO-2
+///              reduces gradients after every microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
 ///              z = 2 all-gathers + reduce-scatter
 ///   optimizer  30 bytes per parameter a rank owns; adding up gradients per microbatch and local parameter
 ///
@@ -164,7 +164,7 @@ struct StepModel {
     const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / (static_cast<long long>(l.ep) * l.expert_tp);
     if (local.experts > 0 && copies > 1) z += gradients(place(static_cast<int>(copies), l.ep * l.expert_tp, domain()), local.experts);
     out.data = left(z);
-    if (l.zero == 2 && data.ranks() > 1)  // gradients are not kept between microbatches
+    if (l.zero == 2 && l.pp == 1 && data.ranks() > 1)  // gradients are not kept between microbatches
       out.data += (micro - 1) * left(costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * local.shared()));
   }
 };

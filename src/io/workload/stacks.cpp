@@ -160,6 +160,7 @@ TrainingGroups load_training_groups() {
   TrainingGroups out;
   for (const io::SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
   for (const io::SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
   if (const io::SpecNode* list = in.take("set_aside", true)) {
     io::MapReader aside(*list, "set_aside", faults);
     for (const auto& [key, mark, value] : list->entries) {
@@ -171,6 +172,17 @@ TrainingGroups load_training_groups() {
   in.finish();
   faults.raise();
   return out;
+}
+
+Stack published_kernels(std::string_view group) {
+  io::SpecStore library;
+  io::NamedStack out;
+  out.stack = Stack{.name = std::string{group}};
+  if (library.find("workloads", "stacks").empty()) return out.stack;
+  io::Faults faults;
+  io::add_fitted(out, library.resolve("workloads", "stacks"), false, faults);
+  faults.raise();
+  return out.stack;
 }
 
 std::vector<std::string> stack_names() { return names_in("stacks"); }

@@ -3,6 +3,7 @@
 #include "io/quantile.hpp"
 
 #include <fabricost/io/moe_rows.hpp>
+#include <fabricost/io/ops.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <algorithm>
@@ -59,6 +60,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
   if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
+  if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
   return WorkloadTable::none;
 }
 
@@ -118,6 +120,12 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
       case WorkloadTable::moe:
         for (const MoeRow& row : predict_moe_rows(file)) rows.push_back(as_workload(row));
         break;
+      case WorkloadTable::ops: {
+        std::vector<OpsRow> ops = read_ops_rows(file);
+        predict_ops_rows(ops);
+        for (OpsRow& op : ops) rows.push_back(std::move(op.row));
+        break;
+      }
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }

@@ -1,5 +1,7 @@
 // Published training steps: training.csv as jobs on machines.
 #include "io/csv.hpp"
+#include "io/workload/cells.hpp"
+#include "io/workload/published_machine.hpp"
 #include "io/workload/stacks.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -11,60 +13,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <regex>
 
 namespace fabricost {
 
 namespace {
 
-std::string folded(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
+using io::Cells;
+using io::folded;
 
 bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
-
-/// The machine a GPU's name stands for, the first that fits.
-struct NamedMachine {
-  std::string_view gpu, system;
-};
-constexpr std::array machines{
-    NamedMachine{"a100", "dgx-a100"},         NamedMachine{"h100", "dgx-h100"},     NamedMachine{"h200", "dgx-h200"},
-    NamedMachine{"h800", "deepseek-v3-h800"}, NamedMachine{"gb200", "gb200-nvl72"}, NamedMachine{"gb300", "gb300-nvl72"},
-    NamedMachine{"b200", "dgx-b200"},         NamedMachine{"b300", "dgx-b300"},     NamedMachine{"mi300x", "mi300x-8"},
-};
-
-/// One row's cells by the names of their columns.
-class Cells {
- public:
-  explicit Cells(io::CsvTable& table) : table_(table) {}
-
-  [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(at(column)); }
-  /// A number that is not negative; `otherwise` for an empty cell, a fault for anything else.
-  double number(std::string_view column, double otherwise = 0) {
-    const std::string& cell = text(column);
-    if (cell.empty()) return otherwise;
-    const auto value = io::parse_number(cell);
-    if (value && *value >= 0) return *value;
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)),
-                 "write a number, or leave it empty");
-    return otherwise;
-  }
-  int count(std::string_view column, int otherwise = 0) {
-    const double value = number(column, otherwise);
-    if (value <= 1e9 && value == std::floor(value)) return static_cast<int>(value);
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a whole number", column, text(column).substr(0, 40)), "write a whole number");
-    return otherwise;
-  }
-
- private:
-  [[nodiscard]] int at(std::string_view column) const { return table_.column(column); }
-  io::CsvTable& table_;
-};
 
 /// A published name that no file describes: two matrices in the feed-forward block where the stated count of parameters says so.
 void guess_matrices(Model& m, double stated) {
@@ -79,12 +41,26 @@ void guess_matrices(Model& m, double stated) {
       stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
 }
 
+/// Models of data/models by the names rows give them, each read once.
+class Shapes {
+ public:
+  /// Nothing for a name nobody knows.
+  const std::optional<Model>& named(const std::string& wanted) {
+    const auto [at, fresh] = read_.try_emplace(wanted);
+    if (fresh && !wanted.empty())
+      if (const std::string known = model_named(wanted); !known.empty()) at->second = load_model(known);
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, std::optional<Model>> read_;
+};
+
 /// The shape: the row's own cells before the model's file.
-Model shape_of(Cells& cells, std::string& skipped) {
+Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
   const std::string wanted = cells.text("model");
-  Model m;
-  const std::string known = wanted.empty() ? std::string{} : model_named(wanted);
-  if (!known.empty()) m = load_model(known);
+  const std::optional<Model>& known = shapes.named(wanted);
+  Model m = known.value_or(Model{});
   m.name = wanted;
   const auto own = [&](std::string_view column, int& into) {
     if (const int value = cells.count(column); value > 0) into = value;
@@ -93,13 +69,13 @@ Model shape_of(Cells& cells, std::string& skipped) {
   own("layers", m.layers);
   own("hidden", m.hidden);
   own("heads", m.heads);
-  if (known.empty() || m.heads != heads) m.kv_heads = m.heads;
+  if (!known || m.heads != heads) m.kv_heads = m.heads;
   if (!m.latent()) own("kv_heads", m.kv_heads);
   own("vocab", m.vocab);
   own("experts", m.experts);
   own("top_k", m.top_k);
   own("ffn", m.experts > 0 ? m.expert_ffn : m.ffn);
-  if (m.experts > 0 && known.empty()) m.ffn = 0;
+  if (m.experts > 0 && !known) m.ffn = 0;
   if (m.head_dim == 0 && m.heads > 0) m.head_dim = m.hidden / m.heads;
   if (m.first_dense > 0 && m.layers < 10) m.first_dense = 1;  // proxies of a few layers keep one dense one
   if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) {
@@ -107,7 +83,7 @@ Model shape_of(Cells& cells, std::string& skipped) {
     return m;
   }
   if (m.hybrid()) skipped = "layers of another kind than attention are not priced in training";
-  if (known.empty()) guess_matrices(m, 1e9 * cells.number("params_b"));
+  if (!known) guess_matrices(m, 1e9 * cells.number("params_b"));
   if (skipped.empty()) {
     try {
       check(m);
@@ -116,6 +92,18 @@ Model shape_of(Cells& cells, std::string& skipped) {
     }
   }
   return m;
+}
+
+int bits_of(Precision p) { return p == Precision::fp8 ? 8 : p == Precision::fp4 ? 4 : 16; }
+
+/// What products are computed in: "BF16", "amp_fp8", "FP8-MX", "NVFP4", "FP8 rowwise"; empty is bf16. Nothing for another word.
+std::optional<Precision> precision_of(const std::string& cell) {
+  const std::string word = folded(cell);
+  if (has(word, "fp4")) return Precision::fp4;
+  if (has(word, "fp8")) return Precision::fp8;
+  if (has(word, "bf16")) return Precision::bf16;
+  if (has(word, "fp16")) return Precision::fp16;
+  return word.empty() ? std::optional{Precision::bf16} : std::nullopt;
 }
 
 Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
@@ -129,18 +117,17 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   l.global_batch = cells.count("global_batch");
   l.sequence = cells.count("seq");
   l.zero = cells.count("zero_stage");
-  l.sequence_parallel = cells.text("sequence_parallel") == "yes";
-  const std::string recompute = cells.text("recompute");
-  l.recompute = recompute == "full" ? Recompute::full : recompute == "selective" ? Recompute::selective : Recompute::none;
-  const std::string precision = folded(cells.text("precision"));
-  l.precision = has(precision, "fp4")    ? Precision::fp4
-                : has(precision, "fp8")  ? Precision::fp8
-                : has(precision, "fp16") ? Precision::fp16
-                                         : Precision::bf16;
+  l.sequence_parallel = cells.one_of("sequence_parallel", {"no", "yes"}) == 1;
+  l.recompute = static_cast<Recompute>(cells.one_of("recompute", {"none", "selective", "full"}));
+  if (const auto precision = precision_of(cells.text("precision")))
+    l.precision = *precision;
+  else
+    skipped = fmt::format("products in \"{}\" are not priced", cells.text("precision").substr(0, 40));
   const std::string& notes = cells.text("notes");
   std::smatch found;
-  if (std::regex_search(notes, found, std::regex("full recompute of (\\d{1,4}) of"))) l.recompute_layers = std::stoi(found[1]);
-  if (std::regex_search(notes, found, std::regex("expert TP (\\d{1,3})"))) l.expert_tp = std::stoi(found[1]);
+  static const std::regex blocks("full recompute of (\\d{1,4}) of"), inside("expert TP (\\d{1,3})");
+  if (std::regex_search(notes, found, blocks)) l.recompute_layers = std::stoi(found[1]);
+  if (std::regex_search(notes, found, inside)) l.expert_tp = std::stoi(found[1]);
   if (has(notes, "SHARD_GRAD_OP")) l.zero = 2;
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
@@ -150,43 +137,23 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
     skipped = "GPUs, batch or sequence not stated";
   else if (product > gpus || gpus % product != 0)
     skipped = fmt::format("tp x pp x cp = {} does not divide {} GPUs", product, gpus);
+  if (l.zero > 3) cells.fault("zero_stage", "is no stage of ZeRO", "write 0, 1, 2 or 3");
   if (!skipped.empty()) return l;
   l.dp = static_cast<int>(gpus / product);
-  if (l.microbatches() < 1)
+  if (static_cast<long long>(l.dp) * l.microbatch > l.global_batch)
     skipped = fmt::format("a batch of {} is less than {} replicas x microbatch {}", l.global_batch, l.dp, l.microbatch);
   if (m.experts > 0 && l.ep > m.experts) skipped = "more expert ranks than experts";
   return l;
 }
 
-/// GPU and NICs the row states, where they differ from those of the machine's description.
+/// GPU and NICs the row states.
 void machine_of(TrainingRow& out, Cells& cells) {
-  const std::string gpu = folded(cells.text("gpu"));
-  for (const NamedMachine& m : machines)
-    if (out.system.empty() && gpu.starts_with(m.gpu)) out.system = m.system;
-  if (out.system.empty()) {
-    out.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu"));
-    return;
-  }
-  if (gpu == "a100-40g") out.overrides.push_back("gpu=a100-sxm-40");
-  std::smatch found;
-  if (std::regex_search(gpu, found, std::regex("([0-9.]{1,5})tb/s"))) out.memory_rate = 1e12 * *io::parse_number(found[1].str());
-  // matrix products of a part held at 500 W reach 0.89 of the 700 W part's (TorchTitan's H100s against DGX H100)
-  if (has(gpu, "500w")) out.power_share = 0.89;
-  const std::string& wires = cells.text("interconnect");
-  if (std::regex_search(wires, found, std::regex("(\\d{1,3}) ?x ?(\\d{2,4}) ?G"))) {
-    const std::string rate = found[2];
-    out.overrides.push_back(fmt::format("tiers.nic.endpoints={}", found[1].str()));
-    const bool efa = has(wires, "EFA");
-    std::string link = has(wires, "Omni-Path") ? "omnipath-100"
-                       : efa                   ? "efa-v3"
-                       : rate == "200"         ? "infiniband-hdr"
-                       : rate == "400"         ? "infiniband-ndr"
-                                               : "";
-    if (efa && rate == "100") link = "efa-v2";
-    if (!link.empty()) out.overrides.push_back("tiers.nic.link=" + link);
-    if (efa) out.overrides.push_back("tiers.nic.transport=" + link);
-  }
-  if (has(wires, "RoCE")) out.overrides.push_back("tiers.nic.transport=roce");
+  io::PublishedMachine machine = io::published_machine(cells.text("gpu"), cells.text("interconnect"), cells.count("gpus_per_node"));
+  out.system = std::move(machine.system);
+  out.overrides = std::move(machine.overrides);
+  out.memory_rate = machine.memory_rate;
+  out.power_share = machine.power_share;
+  if (out.system.empty()) out.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu").substr(0, 40));
 }
 
 /// Seconds of a step a figure stands for, by its group's convention; 0 with a reason when it is none.
@@ -217,18 +184,12 @@ double seconds_of(const TrainingRow& job, double value, double peak, std::string
   return metric == "mfu_pct" ? flops / (value / 100 * peak * job.gpus) : flops / (value * 1e12 * job.gpus);
 }
 
-/// Dense 16-bit peak each generation's published MFU divides by (formulas collected with their sources in docs/training-accuracy.md).
-double published_peak(const std::string& system) {
-  if (system == "dgx-a100") return 312e12;
-  if (has(system, "b200") || has(system, "b300")) return 2250e12;
-  return 989.5e12;
-}
-
 }  // namespace
 
 std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
   io::CsvTable table(file);
   const std::vector<io::NamedStack> stacks = io::shipped_stacks();
+  Shapes shapes;
   std::vector<TrainingRow> out;
   while (table.next()) {
     Cells cells(table);
@@ -242,7 +203,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     job.gpus = cells.count("gpus");
     job.memory_gib = cells.number("memory_gib");
     std::string skipped;
-    job.model = shape_of(cells, skipped);
+    job.model = shape_of(cells, shapes, skipped);
     std::string unlaid;
     job.layout = layout_of(cells, job.model, job.gpus, unlaid);
     machine_of(job, cells);
@@ -250,16 +211,17 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     if (job.row.skipped.empty()) job.row.skipped = !skipped.empty() ? skipped : unlaid;
     if (has(cells.text("notes"), "LoRA")) job.row.skipped = "trains adapters only";
     const double value = cells.number("value");
-    if (job.row.skipped.empty()) job.row.measured = seconds_of(job, value, published_peak(job.system), job.row.skipped);
+    if (job.row.skipped.empty())
+      job.row.measured = seconds_of(job, value, io::published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
     out.push_back(std::move(job));
   }
   table.finish();
   return out;
 }
 
-std::unique_ptr<TrainingMachine> load_training_machine(const TrainingRow& row) {
+std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides) {
   auto out = std::make_unique<TrainingMachine>();
-  out->system = load_system(row.system, row.overrides);
+  out->system = load_system(system, overrides);
   out->gpu = Processor::of(out->system);
   out->costs = std::make_unique<GroupCosts>(out->system);
   return out;
@@ -281,7 +243,7 @@ void predict_training_rows(std::vector<TrainingRow>& rows) {
     if (!job.row.skipped.empty()) continue;
     try {
       std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
-      if (!machine) machine = load_training_machine(job);
+      if (!machine) machine = load_training_machine(job.system, job.overrides);
       const auto [stack, fresh] = stacks.try_emplace(job.stack);
       if (fresh) stack->second = load_stack(job.stack);
       const StepTime step = step_time(job.model, job.layout, stack->second, processor_of(job, *machine), *machine->costs);

@@ -1,0 +1,98 @@
+/// \file constants.cpp
+/// The constants a fit of all rows finds, how well it knows them, and kernels alone.
+
+#include "sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace training {
+
+using namespace fabricost;
+
+namespace {
+
+std::string value_of(const FittedConstant& c) {
+  const std::string value = c.measure == Measure::time ? fmt::format("{:.4g} us", 1e6 * c.value) : fmt::format("{:.3g}", c.value);
+  return c.determined ? fmt::format("{} +- {:.2g} %", value, 100 * c.deviation) : fmt::format("({})", value);
+}
+
+std::string_view kind_of(const OpsRow& op) {
+  return op.kind == OpKind::product ? "products" : op.kind == OpKind::stream ? "element-wise" : name(op.collective);
+}
+
+}  // namespace
+
+std::string constants(const Published& data) {
+  std::string out = fmt::format(
+      "## Constants\n\n"
+      "{} constants by least squares on log(predicted / published) of {} steps and kernels: {} GPU families, one factor for each software\n"
+      "stack and publisher of kernels. Deviations are standard errors; in brackets what the rows leave near its prior. What they mean is "
+      "in\n"
+      "`include/fabricost/hardware/compute_constants.hpp`; those not here are held.\n\n| constant |",
+      data.fit.constants, data.fit.rows, data.fit.generations.size());
+  std::string rule = "|---|";
+  for (const CalibratedSet& set : data.fit.generations) out += fmt::format(" {} |", name(set.generation)), rule += "---|";
+  out += "\n" + rule + "\n";
+  if (!data.fit.generations.empty())
+    for (const FittedConstant& key : data.fit.generations.front().fitted) {
+      out += fmt::format("| {}{} |", key.key, key.shared ? " (one for all)" : "");
+      for (const CalibratedSet& set : data.fit.generations)
+        for (const FittedConstant& c : set.fitted)
+          if (c.key == key.key) out += fmt::format(" {} |", value_of(c));
+      out += "\n";
+    }
+  out += "\n| stack or publisher | rows | factor | +- % | what is left, sd % | on |\n|---|---|---|---|---|---|\n";
+  std::vector<FittedStack> stacks = data.fit.stacks;
+  std::sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (const FittedStack& s : stacks) {
+    std::vector<std::string_view> seen;
+    for (const Generation g : s.generations) seen.push_back(name(g));
+    std::sort(seen.begin(), seen.end());
+    out += fmt::format("| {} | {} | {:.3f} | {:.2g} | {:.2g} | {} |\n", s.name, s.rows, s.scale, 100 * s.deviation, 100 * s.spread,
+                       fmt::join(seen, ", "));
+  }
+  out +=
+      "\nA stack's factor is on the whole step. A publisher's is on the arithmetic of products alone: the same product on an A100 takes a\n"
+      "fifth longer in one publication than in another, and neither says at which clock.\n\n";
+  return out;
+}
+
+std::string kernels(const Published& data) {
+  struct Part {
+    std::vector<const WorkloadRow*> counted, assumed;
+  };
+  std::map<std::string, std::map<std::string_view, Part>> parts;
+  std::map<std::string, int> skipped;
+  for (const OpsRow& op : data.kernels) {
+    if (!op.row.skipped.empty()) {
+      ++skipped[op.row.skipped];
+      continue;
+    }
+    Part& part = parts[op.row.group][kind_of(op)];
+    (op.row.fully_specified ? part.counted : part.assumed).push_back(&op.row);
+  }
+  std::string out =
+      "## Kernels and collectives alone\n\n"
+      "Published times of single calls. Products and element-wise kernels are fitted together with the steps; collectives are the\n"
+      "library's, with no constant of theirs. The last column are rows between nodes, or between pairs of cards over PCIe, whose wiring "
+      "the\n"
+      "source does not state: priced on the public cloud whose rates they come nearest, and not counted.\n\n"
+      "| group | what | rows | error | in interval | wiring assumed |\n|---|---|---|---|---|---|\n";
+  for (const auto& [group, kinds] : parts)
+    for (const auto& [kind, part] : kinds)
+      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", group, kind, part.counted.size(), pair(errors_of(part.counted)),
+                         part.counted.empty() ? "-" : fmt::format("{:.0f} %", 100 * coverage(part.counted)),
+                         part.assumed.empty() ? "-" : fmt::format("{} rows, {}", part.assumed.size(), pair(errors_of(part.assumed))));
+  out +=
+      "\nSmall all_reduce times of vidur are those of a profiler around a library call: 2 KiB takes 10 us on two GPUs and 61 us on four "
+      "of\n"
+      "the same board, out of any order. Its send_recv times the sender, which may leave before the data has arrived. LLMCompass timed "
+      "from\n"
+      "the host, about 30 us a call: its decode kernels, and its smallest products, are that.\n\n";
+  for (const auto& [why, n] : skipped) out += fmt::format("Not priced, {} rows: {}.\n", n, why);
+  return out + (skipped.empty() ? "" : "\n");
+}
+
+}  // namespace training

@@ -1,0 +1,35 @@
+/// \file main.cpp
+/// Writes docs/training-accuracy.md: how far predicted training steps are from published ones, fitted and not.
+///
+///     build/bin/training_page MEASUREMENTS > docs/training-accuracy.md
+///
+/// MEASUREMENTS holds workloads/training.csv and workloads/ops.csv.
+
+#include "sections.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: training_page MEASUREMENTS > docs/training-accuracy.md\n", stderr);
+    return 2;
+  }
+  try {
+    const training::Published data = training::read_published(argv[1]);
+    std::string page = training::introduction(data);
+    page += training::groups(data);
+    page += training::choices(data);
+    page += training::named_figures(data);
+    page += training::kernels(data);
+    page += training::constants(data);
+    page += training::conventions(data);
+    page += training::set_aside(data);
+    std::fputs(page.c_str(), stdout);
+    return 0;
+  } catch (const fabricost::Error& error) {
+    std::fprintf(stderr, "training_page: %s\n", error.what());
+    return 2;
+  }
+}

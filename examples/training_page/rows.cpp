@@ -1,0 +1,136 @@
+/// \file rows.cpp
+/// Reading published rows, and fits that leave some out.
+
+#include "rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <numeric>
+
+namespace training {
+
+using namespace fabricost;
+
+bool is_held_out(std::string_view id) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash % 5 < 2;
+}
+
+bool counts(const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; }
+
+namespace {
+
+void without_prediction(std::vector<TrainingRow>& rows) {
+  for (TrainingRow& r : rows) r.row.predicted = r.row.low = r.row.high = 0;
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto i = static_cast<std::size_t>(at);
+  const std::size_t next = std::min(i + 1, values.size() - 1);
+  return values[i] + (at - static_cast<double>(i)) * (values[next] - values[i]);
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> out(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t j = i;
+    while (j < order.size() && values[order[j]] == values[order[i]]) ++j;
+    for (std::size_t k = i; k < j; ++k) out[order[k]] = static_cast<double>(i + j - 1) / 2;
+    i = j;
+  }
+  return out;
+}
+
+}  // namespace
+
+Published read_published(const std::string& folder) {
+  const std::filesystem::path workloads = std::filesystem::path(folder) / "workloads";
+  Published out;
+  out.groups = load_training_groups();
+  out.steps = read_training_rows(workloads / "training.csv");
+  out.kernels = read_ops_rows(workloads / "ops.csv");
+  predict_training_rows(out.steps);
+  predict_ops_rows(out.kernels);
+  out.fit = calibrate_training(out.steps, out.kernels);
+  out.fitted = out.groups.judged;
+  out.fitted.insert(out.fitted.end(), out.groups.fitted.begin(), out.groups.fitted.end());
+
+  out.left_out = out.steps;
+  without_prediction(out.left_out);
+  for (const std::string& group : out.fitted) {
+    const TrainingFit fit = calibrate_training(out.steps, out.kernels, {.leave_out = {group}});
+    std::vector<TrainingRow> its;
+    for (const TrainingRow& r : out.steps)
+      if (r.row.group == group) its.push_back(r);
+    predict_training_rows(its, fit);
+    std::size_t next = 0;
+    for (TrainingRow& r : out.left_out)
+      if (r.row.group == group) r = its[next++];
+  }
+
+  std::vector<TrainingRow> kept;
+  for (const TrainingRow& r : out.steps)
+    if (!is_held_out(r.row.id)) kept.push_back(r);
+  out.held_out = out.steps;
+  predict_training_rows(out.held_out, calibrate_training(kept, out.kernels));
+  std::erase_if(out.held_out, [](const TrainingRow& r) { return !is_held_out(r.row.id); });
+  return out;
+}
+
+Errors errors_of(const std::vector<const WorkloadRow*>& rows, double factor) {
+  Errors out{.n = static_cast<int>(rows.size())};
+  if (rows.empty()) return out;
+  std::vector<double> ape;
+  for (const WorkloadRow* r : rows) ape.push_back(100 * std::fabs(factor * r->predicted / r->measured - 1));
+  out.mean = std::accumulate(ape.begin(), ape.end(), 0.0) / static_cast<double>(ape.size());
+  out.median = quantile(ape, 0.5);
+  return out;
+}
+
+double one_scalar(const std::vector<const WorkloadRow*>& rows) {
+  std::vector<double> logs;
+  for (const WorkloadRow* r : rows) logs.push_back(std::log(r->measured / r->predicted));
+  return rows.empty() ? 1 : std::exp(quantile(logs, 0.5));
+}
+
+double rank_correlation(const std::vector<const WorkloadRow*>& rows) {
+  if (rows.size() < 2) return 0;
+  std::vector<double> measured, predicted;
+  for (const WorkloadRow* r : rows) measured.push_back(r->measured), predicted.push_back(r->predicted);
+  const std::vector<double> a = ranks(measured), b = ranks(predicted);
+  const double mean = static_cast<double>(rows.size() - 1) / 2;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean) * (b[i] - mean);
+    aa += (a[i] - mean) * (a[i] - mean);
+    bb += (b[i] - mean) * (b[i] - mean);
+  }
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+}
+
+double coverage(const std::vector<const WorkloadRow*>& rows) {
+  const auto inside =
+      std::count_if(rows.begin(), rows.end(), [](const WorkloadRow* r) { return r->low <= r->measured && r->measured <= r->high; });
+  return rows.empty() ? 0 : static_cast<double>(inside) / static_cast<double>(rows.size());
+}
+
+std::string pair(const Errors& e) { return e.n == 0 ? "-" : fmt::format("{:.1f} / {:.1f}", e.median, e.mean); }
+
+std::map<std::string, std::vector<const WorkloadRow*>> by_group(const std::vector<TrainingRow>& rows) {
+  std::map<std::string, std::vector<const WorkloadRow*>> out;
+  for (const TrainingRow& r : rows)
+    if (counts(r.row)) out[r.row.group].push_back(&r.row);
+  return out;
+}
+
+}  // namespace training

@@ -1,0 +1,53 @@
+#pragma once
+/// \file rows.hpp
+/// Published rows with the predictions of the shipped constants, and of fits that did not see them; the statistics of the page.
+
+#include <fabricost/io/calibrate_training.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace training {
+
+struct Published {
+  std::vector<fabricost::TrainingRow> steps;     ///< all of training.csv, predicted as shipped
+  std::vector<fabricost::TrainingRow> left_out;  ///< the same, each by a fit without its group; rows of no fitted group as shipped
+  std::vector<fabricost::TrainingRow> held_out;  ///< the same, by a fit without two fifths of all rows
+  std::vector<fabricost::OpsRow> kernels;        ///< all of ops.csv, predicted as shipped
+  fabricost::TrainingFit fit;                    ///< of all
+  fabricost::TrainingGroups groups;
+  std::vector<std::string> fitted;  ///< groups of steps, judged ones first
+};
+
+/// \param folder holds workloads/training.csv and workloads/ops.csv \throws fabricost::Error when one is missing or malformed
+[[nodiscard]] Published read_published(const std::string& folder);
+
+/// Two fifths of the ids, always the same: FNV-1a of the id, remainder by 5 below 2.
+[[nodiscard]] bool is_held_out(std::string_view id);
+
+/// Counted in errors: priced and fully specified.
+[[nodiscard]] bool counts(const fabricost::WorkloadRow& row);
+
+/// Absolute errors in percent.
+struct Errors {
+  int n = 0;
+  double median = 0, mean = 0;
+};
+/// \param factor on every prediction
+[[nodiscard]] Errors errors_of(const std::vector<const fabricost::WorkloadRow*>& rows, double factor = 1);
+/// The factor that brings the median of log(predicted / measured) to zero.
+[[nodiscard]] double one_scalar(const std::vector<const fabricost::WorkloadRow*>& rows);
+/// Spearman's rank correlation of predicted and measured, ties sharing their mean rank; 0 for fewer than two rows.
+[[nodiscard]] double rank_correlation(const std::vector<const fabricost::WorkloadRow*>& rows);
+/// Share of measured values inside the interval.
+[[nodiscard]] double coverage(const std::vector<const fabricost::WorkloadRow*>& rows);
+
+/// "3.4 / 5.2", or "-" for none.
+[[nodiscard]] std::string pair(const Errors& e);
+
+/// Rows that count by group.
+[[nodiscard]] std::map<std::string, std::vector<const fabricost::WorkloadRow*>> by_group(const std::vector<fabricost::TrainingRow>& rows);
+
+}  // namespace training

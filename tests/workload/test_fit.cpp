@@ -1,0 +1,139 @@
+// The fit of steps and kernels: constants come back from steps made with them; the shipped files are what it writes.
+#include "jobs.hpp"
+#include "tables.hpp"
+
+#include "support/measurements.hpp"
+
+#include <fabricost/calibrate/parameters.hpp>
+#include <fabricost/io/calibrate_training.hpp>
+
+#include <catch.hpp>
+
+#include <cmath>
+
+using namespace fabricost;
+
+namespace {
+
+/// Steps as they would be with other constants: of two models, in several sizes, and products alone.
+struct Made {
+  std::vector<TrainingRow> steps;
+  std::vector<OpsRow> kernels;
+};
+Made made(const ComputeConstants& truth, double scale) {
+  std::vector<tables::Cells> cells;
+  for (const char* model : {"llama3-8b", "llama2-13b", "mpt-7b"})
+    for (const char* sequence : {"1024", "4096", "32768"})
+      for (const char* microbatch : {"1", "2", "4"})
+        for (const char* tp : {"1", "2", "8"})
+          cells.push_back(
+              {{"group", "made"}, {"model", model}, {"seq", sequence}, {"microbatch", microbatch}, {"tp", tp}, {"global_batch", "64"}});
+  Made out;
+  out.steps = tables::read(cells);
+  for (TrainingRow& r : out.steps) {
+    const auto machine = load_training_machine(r.system, r.overrides);
+    Processor gpu = machine->gpu;
+    gpu.constants = truth;
+    Stack stack = load_stack(r.stack);
+    stack.scale = scale;
+    r.row.measured = step_time(r.model, r.layout, stack, gpu, *machine->costs).seconds;
+  }
+  for (int rows = 16; rows <= 16384; rows *= 4)
+    for (int side = 1024; side <= 16384; side *= 4) {
+      OpsRow op;
+      op.row = {.id = "K", .group = "made_kernels", .model = "", .metric = "", .fully_specified = true, .skipped = ""};
+      op.system = "dgx-h100";
+      op.rows = rows, op.columns = op.inner = side;
+      Processor gpu = Processor::of(jobs::machine("dgx-h100"));
+      gpu.constants = truth;
+      op.row.measured = kernel_seconds(op, gpu);
+      out.kernels.push_back(op);
+    }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a fit of steps and kernels finds the constants they were made with", "[fit]") {
+  ComputeConstants truth;
+  truth.gemm = 0.72;
+  truth.attention = 0.38;
+  truth.layer_floor = 700e-6;
+  truth.gemm_start = 4e-6;
+  truth.memory = 0.9;
+  const Made data = made(truth, 1.1);
+  const TrainingFit fit = calibrate_training(data.steps, data.kernels, {.every_group = true});
+  CHECK(fit.rows == static_cast<int>(data.steps.size() + data.kernels.size()));
+  CHECK(fit.mape < 1);
+  REQUIRE(fit.generations.size() == 1);
+  const ComputeConstants& found = fit.generations.front().constants.compute;
+  CHECK(found.attention == Approx(truth.attention).epsilon(0.08));
+  CHECK(found.layer_floor == Approx(truth.layer_floor).epsilon(0.08));
+  CHECK(found.gemm_start == Approx(truth.gemm_start).epsilon(0.08));
+  CHECK(found.memory == Approx(truth.memory).epsilon(0.05));
+  // arithmetic of kernels is known up to their publisher's clocks, of steps up to their stack
+  for (const FittedStack& s : fit.stacks)
+    CHECK(s.scale / found.gemm == Approx((s.name == "made_kernels" ? 1 : 1.1) / truth.gemm).epsilon(0.05));
+}
+
+TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {
+  std::vector<TrainingRow> rows = tables::read({{{"group", "mosaic_fsdp_h100"}},
+                                                {{"group", "aws_kimi_b300"}},
+                                                {{"group", "unheard"}},
+                                                {{"gpu", "abacus"}},
+                                                {{"group", "nemo_h100"}, {"fully_specified", "no"}}});
+  const TrainingFit fit = calibrate_training(rows);
+  CHECK(fit.rows == 1);
+  int skipped = 0;
+  for (const Skipped& s : fit.skipped) skipped += s.rows;
+  CHECK(skipped == 4);
+  CHECK_THROWS_AS(calibrate_training(rows, {.leave_out = {"mosaic_"}}), RequestError);
+}
+
+TEST_CASE("the shipped constants are what a fit of the published rows finds", "[fit][measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  const TrainingFit fit =
+      calibrate_training(read_training_rows(folder / "workloads" / "training.csv"), read_ops_rows(folder / "workloads" / "ops.csv"));
+  REQUIRE(fit.generations.size() == 3);
+  for (const CalibratedSet& set : fit.generations) {
+    const Constants shipped = jobs::machine(set.systems.front()).constants;
+    for (const Parameter& p : compute_parameters) {
+      INFO(set.name << " " << p.key);
+      CHECK(p.value(set.constants) == Approx(p.value(shipped)).epsilon(0.005));
+    }
+  }
+  for (const FittedStack& s : fit.stacks) {
+    INFO(s.name);
+    const bool kernels = s.name.starts_with("vidur") || s.name.starts_with("llmcompass");
+    const Stack shipped = kernels ? published_kernels(s.name) : load_stack(s.name);
+    CHECK(s.scale == Approx(shipped.scale).epsilon(0.005));
+    CHECK(s.spread == Approx(shipped.spread).epsilon(0.02));
+    CHECK(shipped.seen == s.generations);
+  }
+}
+
+TEST_CASE("published training steps are predicted as well as the page says", "[fit][measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  const WorkloadReport steps = validate_workloads({folder / "workloads" / "training.csv"});
+  double median = 0, mean = 0;
+  int groups = 0;
+  const std::vector<std::string> judged = load_training_groups().judged;
+  for (const ErrorGroup& g : steps.by_group)
+    if (std::find(judged.begin(), judged.end(), g.name) != judged.end()) {
+      median += g.errors.median_ape;
+      mean += g.errors.mape;
+      ++groups;
+    }
+  REQUIRE(groups == 10);
+  CHECK(median / groups <= 4);
+  CHECK(mean / groups <= 6);
+  const WorkloadReport kernels = validate_workloads({folder / "workloads" / "ops.csv"});
+  std::vector<double> products;
+  for (const WorkloadRow& r : kernels.rows)
+    if (r.group.starts_with("vidur_gemm") && r.metric.ends_with("_proj")) products.push_back(std::fabs(r.predicted / r.measured - 1));
+  REQUIRE(products.size() == 780);
+  std::nth_element(products.begin(), products.begin() + 390, products.end());
+  CHECK(products[390] <= 0.05);
+}

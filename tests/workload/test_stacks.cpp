@@ -1,0 +1,89 @@
+// Software stacks: data/stacks, the fit's factors, and which stack a published row ran.
+#include "io/workload/stacks.hpp"
+
+#include "tables.hpp"
+
+#include "support/message_of.hpp"
+
+#include <fabricost/io/workload.hpp>
+
+#include <catch.hpp>
+
+using namespace fabricost;
+using support::contains;
+
+namespace {
+
+std::string refused(const std::string& text) {
+  const auto path = std::filesystem::temp_directory_path() / ("fabricost-stack-" + std::to_string(getpid()) + ".yaml");
+  std::ofstream(path) << text;
+  std::string out;
+  try {
+    (void)load_stack(path.string());
+  } catch (const Error& error) {
+    out = error.what();
+  }
+  std::filesystem::remove(path);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every shipped stack loads, and the fitted ones say on what", "[stacks]") {
+  int fitted = 0;
+  for (const std::string& name : stack_names()) {
+    const Stack s = load_stack(name);
+    INFO(name);
+    CHECK(s.name == name);
+    CHECK(s.scale > 0.7);
+    CHECK(s.scale < 1.4);
+    CHECK(s.spread > 0.01);
+    fitted += !s.seen.empty();
+  }
+  CHECK(stack_names().size() >= 16);
+  CHECK(fitted >= 10);
+}
+
+TEST_CASE("keys and words that are not known are refused with the place", "[stacks]") {
+  const std::string sound = "name: mine\ntitle: Mine\nextends: megatron-core\nsource: made here\nconfidence: assumed\n";
+  CHECK(refused(sound).empty());
+  CHECK(contains(refused(sound + "tensor_exposure: 0.5\n"), ".yaml:6:"));
+  CHECK(contains(refused(sound + "tensor_exposure: 0.5\n"), "tensor_exposed"));
+  CHECK(contains(refused(sound + "attention: flashy\n"), "fused_old"));
+  CHECK(contains(refused(sound + "tensor_exposed: 2\n"), ":6:"));
+  CHECK(contains(refused(sound + "scale: fast\n"), ":6:"));
+  CHECK(support::contains(support::message_of([] { return load_stack("megatron-cor"); }), "megatron-core"));
+}
+
+TEST_CASE("a file's own scale stays, whatever was fitted", "[stacks]") {
+  const auto path = std::filesystem::temp_directory_path() / ("fabricost-own-" + std::to_string(getpid()) + ".yaml");
+  std::ofstream(path) << "name: own\ntitle: Own\nextends: nemo\nsource: made here\nconfidence: assumed\nscale: 1.5\n";
+  CHECK(load_stack(path.string()).scale == 1.5);
+  CHECK(load_stack(path.string()).tensor_exposed == load_stack("nemo").tensor_exposed);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a row runs the stack that speaks most closely for its group", "[stacks]") {
+  const std::vector<io::NamedStack> all = io::shipped_stacks();
+  const auto of = [&](const char* group, const char* text = "") { return io::stack_of(all, group, text).stack.name; };
+  CHECK(of("nemo_h100") == "nemo");
+  CHECK(of("nemo_blackwell") == "nemo");
+  CHECK(of("dgxc_h100") == "nemo-dgx-cloud");
+  CHECK(of("dgxc_gb200") == "nemo-dgx-cloud");
+  CHECK(of("dgxc_h100", "Paxml/XLA FSDP+DP") == "jax-fsdp");
+  CHECK(of("mosaic_fsdp_a100-80g") == "composer-fsdp");
+  CHECK(of("mosaic_fsdp_a100-80g", "PURE") == "composer-fsdp-pure");
+  CHECK(of("megascale_175b", "baseline commit 285068c8") == "megatron-lm-2023");
+  CHECK(of("vtrain_multi_a100") == "megatron-deepspeed-fp16");
+  CHECK(of("somebody_else") == "megatron-core");
+}
+
+TEST_CASE("an interval widens for a generation the stack was not measured on, and for fp4", "[stacks]") {
+  const Stack nemo = load_stack("nemo");
+  REQUIRE(nemo.saw(Generation::hopper));
+  const double known = half_width(nemo, Generation::hopper, Precision::bf16),
+               other = half_width(nemo, Generation::blackwell, Precision::bf16);
+  CHECK(known == Approx(1.645 * nemo.spread));
+  CHECK(other > known);
+  CHECK(half_width(nemo, Generation::blackwell, Precision::fp4) > other);
+}

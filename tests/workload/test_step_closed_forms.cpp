@@ -1,0 +1,168 @@
+// Terms of a step against arithmetic worked out here from the shapes and from predict().
+#include "jobs.hpp"
+
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/workload/step.hpp>
+
+#include <catch.hpp>
+
+#include <cmath>
+
+using namespace fabricost;
+
+namespace {
+
+/// A GPT of 4 layers, h 1024, 16 heads of 64, f 4096, 32,000 words.
+Model small() {
+  Model m;
+  m.name = "small";
+  m.layers = 4, m.hidden = 1024, m.heads = m.kv_heads = 16, m.head_dim = 64, m.vocab = 32000, m.ffn = 4096, m.gated = false;
+  return m;
+}
+
+/// Nothing but the exchange of data counts.
+Stack bare() {
+  Stack s;
+  s.accumulation_bytes = 0;
+  return s;
+}
+
+double collective(const System& system, Collective what, double bytes, int ranks, int nodes = 1) {
+  return predict(system, Operation{.collective = what, .bytes = Bytes::from_value(bytes), .ranks = ranks, .nodes = nodes}).seconds;
+}
+
+StepTime priced(const Model& m, const Layout& l, const Stack& stack, const std::string& system = "dgx-h100", double peak = 1e15) {
+  GroupCosts costs(jobs::machine(system));
+  return step_time(m, l, stack, jobs::plain_processor(peak), costs);
+}
+
+// kernels of one layer, forward: 2 M N K of four products, causal half of 4 a d s^2 of attention
+double layer_flops(double b, double s) { return 2 * b * s * (1024 * 3072.0 + 1024 * 1024.0 + 2 * 1024 * 4096.0) + 2 * b * s * s * 1024; }
+double core_flops(double b, double s) { return 2 * b * s * s * 1024; }
+
+}  // namespace
+
+TEST_CASE("without floors, starts and memory one GPU takes the FLOPs of the shape over its peak", "[step]") {
+  const Layout l{.microbatch = 2, .global_batch = 6, .sequence = 2048};
+  const double forward = 4 * (layer_flops(2, 2048) - core_flops(2, 2048)), core = 4 * core_flops(2, 2048);
+  const double head = 3 * 2 * 2.0 * 2048 * 1024 * 32000;  // 32,000 is 250 x 128: nothing padded
+  const StepTime t = priced(small(), l, bare());
+  CHECK(t.seconds == Approx(3 * (3 * forward + 3.5 * core + head) / 1e15).epsilon(1e-12));
+  CHECK(t.compute == Approx(t.seconds));
+  // close to 6 N per token + causal scores: the known rule, within what attention's 3.5 for 3 adds
+  const double rule = 6.0 * 2048 * 6 * (4 * 12 * 1024.0 * 1024 + 1024 * 32000.0) + 3 * 6 * 4 * core_flops(1, 2048);
+  CHECK(t.seconds == Approx(rule / 1e15).epsilon(0.02));
+}
+
+TEST_CASE("full recomputation adds one forward of the layers, of a part of them a part", "[step]") {
+  Layout l{.microbatch = 1, .global_batch = 4, .sequence = 1024};
+  const double none = priced(small(), l, bare()).seconds;
+  l.recompute = Recompute::full;
+  const double full = priced(small(), l, bare()).seconds;
+  CHECK(full - none == Approx(4 * 4 * layer_flops(1, 1024) / 1e15).epsilon(1e-9));
+  l.recompute_layers = 1;
+  CHECK(priced(small(), l, bare()).seconds - none == Approx((full - none) / 4).epsilon(1e-9));
+  l.recompute = Recompute::selective;
+  CHECK(priced(small(), l, bare()).seconds - none == Approx(4 * 4 * core_flops(1, 1024) / 1e15).epsilon(1e-9));
+}
+
+TEST_CASE("a layer cannot be faster than its launches, one forward and two backward", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e30);
+  gpu.constants.layer_floor = 1e-3;
+  const Layout l{.microbatch = 1, .global_batch = 5, .sequence = 512};
+  CHECK(step_time(small(), l, bare(), gpu, costs).seconds == Approx(5 * 4 * 3e-3).epsilon(1e-9));
+}
+
+TEST_CASE("tensor ranks expose what the library's collectives say", "[step]") {
+  const System& h100 = jobs::machine("dgx-h100");
+  Layout l{.tp = 8, .microbatch = 2, .global_batch = 6, .sequence = 2048};
+  const double bytes = 2.0 * 2048 * 1024 * 2, layers = 4, micro = 3;
+  CHECK(priced(small(), l, bare()).tensor == Approx(micro * layers * 4 * collective(h100, Collective::all_reduce, bytes, 8)).epsilon(1e-9));
+  l.recompute = Recompute::full;
+  CHECK(priced(small(), l, bare()).tensor == Approx(micro * layers * 6 * collective(h100, Collective::all_reduce, bytes, 8)).epsilon(1e-9));
+  l.recompute = Recompute::none;
+  l.sequence_parallel = true;
+  const double gather = collective(h100, Collective::all_gather, bytes, 8),
+               scatter = collective(h100, Collective::reduce_scatter, bytes, 8);
+  CHECK(priced(small(), l, bare()).tensor == Approx(micro * layers * (6 * gather + 4 * scatter)).epsilon(1e-9));
+  Stack hidden = bare();
+  hidden.tensor_exposed = 0.25;
+  CHECK(priced(small(), l, hidden).tensor == Approx(micro * layers * (6 * gather + 4 * scatter) / 4).epsilon(1e-9));
+}
+
+TEST_CASE("context ranks gather keys and values: hidden but for a share in a ring, open when gathered, four exchanges by Ulysses",
+          "[step]") {
+  const System& h100 = jobs::machine("dgx-h100");
+  Layout l{.cp = 4, .microbatch = 1, .global_batch = 2, .sequence = 8192};
+  const double tokens = 8192 / 4, layers = 4, micro = 2;
+  const double gather = collective(h100, Collective::all_gather, 2 * tokens * 2048 * 4, 4);
+  CHECK(priced(small(), l, bare()).context == Approx(micro * layers * 3 * 0.1 * gather).epsilon(1e-9));
+  l.context = ContextParallel::all_gather;
+  CHECK(priced(small(), l, bare()).context == Approx(micro * layers * 3 * gather).epsilon(1e-9));
+  l.context = ContextParallel::ulysses;
+  const double there = collective(h100, Collective::all_to_all, 2 * tokens * 3072, 4),
+               back = collective(h100, Collective::all_to_all, 2 * tokens * 1024, 4);
+  CHECK(priced(small(), l, bare()).context == Approx(micro * layers * 2 * (there + back)).epsilon(1e-9));
+}
+
+TEST_CASE("expert ranks exchange every routed token four times a step, distinct ranks alone when deduplicated", "[step]") {
+  Model m = small();
+  m.ffn = 0, m.experts = 16, m.top_k = 4, m.expert_ffn = 1024;
+  const System& h100 = jobs::machine("dgx-h100");
+  const Layout l{.ep = 8, .dp = 8, .microbatch = 1, .global_batch = 16, .sequence = 2048};
+  const double layers = 4, micro = 2, row = 2 * 1024;
+  const auto exchange = [&](double bytes) { return collective(h100, Collective::all_to_all, bytes, 8); };
+  CHECK(priced(m, l, bare()).expert == Approx(micro * layers * 4 * exchange(2048 * 4 * row)).epsilon(1e-9));
+  Stack stack = bare();
+  stack.deduplicated = true;
+  const double distinct = 8 * (1 - std::pow(7.0 / 8, 4));
+  CHECK(priced(m, l, stack).expert == Approx(micro * layers * 4 * exchange(2048 * distinct * row)).epsilon(1e-6));
+}
+
+TEST_CASE("a pipeline fills once and hands over from stage to stage", "[step]") {
+  const System& h100 = jobs::machine("dgx-h100");
+  Layout l{.pp = 4, .microbatch = 1, .global_batch = 12, .sequence = 2048};
+  const double stage = (3 * (layer_flops(1, 2048) - core_flops(1, 2048)) + 3.5 * core_flops(1, 2048)) / 1e15;
+  const double C = collective(h100, Collective::send_recv, 2.0 * 2048 * 1024, 2);
+  const StepTime plain = priced(small(), l, bare());
+  CHECK(plain.bubble == Approx(3 * stage).epsilon(1e-9));
+  CHECK(plain.pipeline == Approx((2 * 3 * (12 + 4) / 4.0 - 2) * C).epsilon(1e-9));
+  l.vp = 2;
+  Model twice = small();
+  twice.layers = 8;
+  const StepTime interleaved = priced(twice, l, bare());
+  CHECK(interleaved.bubble == Approx(3.0 / 2 * 2 * stage).epsilon(1e-9));
+  CHECK(interleaved.pipeline == Approx((2 * 4 * 2 - 2 - 4) * C).epsilon(1e-9));
+}
+
+TEST_CASE("replicas exchange gradients and weights once a step, or for every microbatch when weights are sharded", "[step]") {
+  const System& h100 = jobs::machine("dgx-h100");
+  Layout l{.dp = 8, .microbatch = 1, .global_batch = 24, .sequence = 1024};
+  const ParameterCount n = parameters_of(small());
+  const double parameters = n.total - 1024;  // the last norm is no layer's
+  CHECK(priced(small(), l, bare()).data == Approx(collective(h100, Collective::all_reduce, 4 * parameters, 8)).epsilon(1e-6));
+  l.zero = 1;
+  const double gather = collective(h100, Collective::all_gather, 2 * parameters, 8);
+  const double scatter = collective(h100, Collective::reduce_scatter, 4 * parameters, 8);
+  CHECK(priced(small(), l, bare()).data == Approx(gather + scatter).epsilon(1e-6));
+  l.zero = 3;
+  Stack open = bare(), hidden = bare();
+  open.shard_exposed = 1, hidden.shard_exposed = 0;
+  const double z = 2 * gather + scatter;
+  CHECK(priced(small(), l, open).data - priced(small(), l, hidden).data == Approx(3 * z).epsilon(1e-6));
+  // nothing to hide behind: all of it shows even where the stack would hide it
+  CHECK(priced(small(), l, hidden, "dgx-h100", 1e30).data == Approx(3 * z).epsilon(1e-6));
+}
+
+TEST_CASE("a rank updates what it owns", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e15);
+  gpu.memory_rate = 1e12;
+  gpu.constants.optimizer_bytes = 30;
+  Layout l{.dp = 8, .microbatch = 1, .global_batch = 8, .sequence = 1024};
+  const double parameters = parameters_of(small()).total - 1024;
+  CHECK(step_time(small(), l, bare(), gpu, costs).optimizer == Approx(30 * parameters / 1e12).epsilon(1e-6));
+  l.zero = 1;
+  CHECK(step_time(small(), l, bare(), gpu, costs).optimizer == Approx(30 * parameters / 8 / 1e12).epsilon(1e-6));
+}

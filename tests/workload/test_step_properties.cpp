@@ -1,0 +1,104 @@
+// What must hold for the step of every layout: random jobs on random machines.
+#include "jobs.hpp"
+
+#include <fabricost/workload/step.hpp>
+
+#include <catch.hpp>
+
+#include <array>
+#include <cmath>
+
+using namespace fabricost;
+using jobs::random_job;
+
+namespace {
+
+constexpr int many = 3000;
+
+double sum(const StepTime& t) {
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.optimizer + t.stack;
+}
+
+/// A job priced by the fastest pair of every collective, so that a better fabric cannot lose through another choice.
+double seconds(const jobs::Job& job, const System& system, const Processor& gpu) {
+  GroupCosts costs(system, {.rule = Choice::Rule::fastest});
+  return step_time(jobs::model(job.model), job.layout, job.stack, gpu, costs).seconds;
+}
+
+}  // namespace
+
+TEST_CASE("the terms of a step sum to its seconds, and none is negative or no number", "[step]") {
+  std::map<std::string, std::unique_ptr<GroupCosts>> costs;
+  for (int i = 0; i < many; ++i) {
+    const jobs::Job job = random_job(i);
+    const System& system = jobs::machine(job.system);
+    auto& at = costs[job.system];
+    if (!at) at = std::make_unique<GroupCosts>(system);
+    const StepTime t = step_time(jobs::model(job.model), job.layout, job.stack, Processor::of(system), *at);
+    INFO(i << ": " << job.text());
+    REQUIRE(std::isfinite(t.seconds));
+    REQUIRE(t.seconds > 0);
+    REQUIRE(sum(t) == Approx(t.seconds).epsilon(1e-12));
+    for (const double term : {t.compute, t.floor, t.tensor, t.context, t.expert, t.pipeline, t.bubble, t.data, t.optimizer, t.stack}) {
+      REQUIRE(std::isfinite(term));
+      REQUIRE(term >= -1e-12 * t.seconds);
+    }
+    REQUIRE(t.exposed() <= t.seconds);
+  }
+}
+
+TEST_CASE("faster memory, arithmetic or fabric never makes a step slower", "[step]") {
+  for (int i = 0; i < 300; ++i) {
+    const jobs::Job job = random_job(i);
+    const System& system = jobs::machine(job.system);
+    const Processor gpu = Processor::of(system);
+    const double before = seconds(job, system, gpu);
+    INFO(i << ": " << job.text());
+    Processor memory = gpu, peak = gpu;
+    memory.memory_rate *= 2;
+    for (double* p : {&peak.peak16, &peak.peak8, &peak.peak4}) *p *= 2;
+    CHECK(seconds(job, system, memory) <= before * (1 + 1e-12));
+    CHECK(seconds(job, system, peak) <= before * (1 + 1e-12));
+    System fabric = system;
+    for (Tier& tier : fabric.tiers)
+      if (tier.role == TierRole::scale_up || tier.role == TierRole::nic) support::scale_bandwidth(tier, 2);
+    CHECK(seconds(job, fabric, gpu) <= before * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("every further microbatch costs the same", "[step]") {
+  for (int i = 0; i < 500; ++i) {
+    jobs::Job job = random_job(i);
+    const System& system = jobs::machine(job.system);
+    const Processor gpu = Processor::of(system);
+    GroupCosts costs(system);
+    const auto with = [&](int microbatches) {
+      job.layout.global_batch = job.layout.dp * job.layout.microbatch * microbatches;
+      return step_time(jobs::model(job.model), job.layout, job.stack, gpu, costs).seconds;
+    };
+    const double first = with(16) - with(8), second = with(24) - with(16);
+    INFO(i << ": " << job.text());
+    CHECK(first > 0);
+    CHECK(second == Approx(first).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a stack's factor is on the whole step, and fewer processors slow only arithmetic", "[step]") {
+  const System& system = jobs::machine("dgx-h100");
+  const Processor gpu = Processor::of(system);
+  GroupCosts costs(system);
+  const Layout layout{.tp = 8, .dp = 2, .global_batch = 16, .sequence_parallel = true};
+  Stack stack;
+  const StepTime plain = step_time(jobs::model("llama3-8b"), layout, stack, gpu, costs);
+  stack.scale = 1.25;
+  const StepTime scaled = step_time(jobs::model("llama3-8b"), layout, stack, gpu, costs);
+  CHECK(scaled.seconds == Approx(1.25 * plain.seconds));
+  CHECK(scaled.stack == Approx(0.25 * plain.seconds));
+  CHECK(scaled.compute == plain.compute);
+  stack = {};
+  stack.compute_share = 0.5;
+  const StepTime half = step_time(jobs::model("llama3-8b"), layout, stack, gpu, costs);
+  CHECK(half.compute > plain.compute);
+  CHECK(half.compute < 2 * plain.compute);
+  CHECK(half.tensor == plain.tensor);
+}
