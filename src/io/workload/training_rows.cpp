@@ -247,6 +247,10 @@ void predict_training_rows(std::vector<TrainingRow>& rows) {
     try {
       std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
       if (!machine) machine = load_training_machine(job.system, job.overrides);
+      if (job.layout.precision == Precision::fp4 && !(machine->system.gpu.fp4.value.value() > 0)) {
+        job.row.skipped = fmt::format("{} has no fp4", machine->system.gpu.name);
+        continue;
+      }
       const auto [stack, fresh] = stacks.try_emplace(job.stack);
       if (fresh) stack->second = load_stack(job.stack);
       const StepTime step = step_time(job.model, job.layout, stack->second, processor_of(job, *machine), *machine->costs);
