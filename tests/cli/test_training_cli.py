@@ -16,7 +16,8 @@ from command import Command, written  # noqa: E402
 TOOL, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2]
 VALIDATE, CALIBRATE = Command(TOOL, "validate"), Command(TOOL, "calibrate")
 MEASUREMENTS = os.environ.get("FABRICOST_MEASUREMENTS", os.path.join(SOURCE, "..", "shared", "measurements"))
-TRAINING = "id,group,model,gpu,gpus,interconnect,tp,pp,microbatch,global_batch,seq,precision,recompute,measured_metric,value,fully_specified,notes\n"
+TRAINING = ("id,group,model,gpu,gpus,interconnect,tp,pp,microbatch,global_batch,seq,precision,recompute,measured_metric,value,"
+            "fully_specified,notes\n")
 OPS = "id,group,source,gpu,interconnect,op,model,hidden,ffn,heads,kv_heads,tp,ranks,ranks_per_node,tokens,bytes,time_us,notes\n"
 POINTS = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us\nx,dgx-h100,1,8,all_reduce,half,1048576,30\n"
 ERRORS = ["points", "median_ape", "mape", "p90_abs_log2", "within_10pct", "within_25pct", "interval_coverage"]
@@ -28,6 +29,17 @@ def step(name, value, group="mosaic_fsdp_h100", gpu="H100", batch=64, specified=
 
 def kernel(name, time_us, tokens=1024, op="mlp_up_proj", gpu="A100-80G"):
     return f"{name},vidur_gemm_a100,s,{gpu},,{op},m,4096,11008,32,32,1,,,{tokens},,{time_us},\n"
+
+
+def folder_for_constants(folder):
+    """A folder as data/ is laid out, and what will be in it by name."""
+    for part in ("calibrations", "workloads"):
+        os.makedirs(os.path.join(folder, part))
+    return folder
+
+
+def files_below(folder):
+    return {name: os.path.join(at, name) for at, _, names in os.walk(folder) for name in names}
 
 
 def validate_prints_errors_by_group(folder):
@@ -88,15 +100,15 @@ def calibrate_writes_a_file_for_each_generation_and_the_stacks(folder):
     steps = TRAINING + "".join(step(f"A{i}", 0.08 * b, batch=b) for i, b in enumerate((16, 32, 64, 128)))
     steps = written(folder, "training.csv", steps)
     ops = written(folder, "ops.csv", OPS + "".join(kernel(f"K{i}", 0.7 * t, t) for i, t in enumerate((256, 512, 1024, 4096))))
-    out = os.path.join(folder, "out")
-    os.mkdir(out)
+    out = folder_for_constants(os.path.join(folder, "out"))
     answer = json.loads(CALIBRATE.works("--from", steps, ops, "-o", out, "--date", "2026-01-31", "--json"))
     assert answer["rows"] == 8
-    assert sorted(os.listdir(os.path.join(out, "calibrations"))) == ["compute-ampere.yaml", "compute-hopper.yaml"]
+    files = files_below(out)
+    assert sorted(files) == ["compute-ampere.yaml", "compute-hopper.yaml", "stacks.yaml"]
     assert sorted(answer["generations"]) == ["ampere", "hopper"]
-    text = open(os.path.join(out, "calibrations", "compute-ampere.yaml")).read()
+    text = open(files["compute-ampere.yaml"]).read()
     assert "date: 2026-01-31" in text and "gemm_start:" in text and "ops.csv" in text
-    assert "composer-fsdp:" in open(os.path.join(out, "workloads", "stacks.yaml")).read()
+    assert "composer-fsdp:" in open(files["stacks.yaml"]).read()
     CALIBRATE.refused("--from", steps, "--leave-out", "mosaic_", saying=["no row"])
     CALIBRATE.refused("--from", steps, "-o", os.path.join(folder, "nowhere"), saying=["folder"])
 
@@ -106,12 +118,14 @@ def shipped_files_are_what_the_documented_command_writes(folder):
     if not os.path.isdir(workloads):
         print(f"skipped: no measurements at {workloads}, so the shipped constants cannot be fitted again")
         return
-    CALIBRATE.works("--from", os.path.join(workloads, "training.csv"), os.path.join(workloads, "ops.csv"), "-o", folder, "--date", "2026-11-20")
-    names = [os.path.join("calibrations", n) for n in os.listdir(os.path.join(folder, "calibrations"))] + [os.path.join("workloads", "stacks.yaml")]
-    assert len(names) == 4, names
-    for name in names:
-        fresh, kept = (open(os.path.join(f, name)).read().splitlines() for f in (folder, os.path.join(SOURCE, "data")))
-        assert [line.split(":")[0] for line in fresh] == [line.split(":")[0] for line in kept], name
+    out = folder_for_constants(os.path.join(folder, "out"))
+    CALIBRATE.works("--from", os.path.join(workloads, "training.csv"), os.path.join(workloads, "ops.csv"), "-o", out, "--date",
+                    "2026-11-20")
+    fresh, shipped = files_below(out), files_below(os.path.join(SOURCE, "data"))
+    assert len(fresh) == 4, sorted(fresh)
+    for name in fresh:
+        ours, theirs = (open(path).read().splitlines() for path in (fresh[name], shipped[name]))
+        assert [line.split(":")[0] for line in ours] == [line.split(":")[0] for line in theirs], name
 
 
 def main():

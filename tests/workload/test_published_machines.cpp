@@ -120,6 +120,12 @@ TEST_CASE("recipes on Blackwell are priced with wide intervals, narrower precisi
   // a stack nobody measured on this generation is off by 15 % as often as not; fp4 is assumed
   CHECK(rows[0].row.high / rows[0].row.predicted > 1.27);
   CHECK(rows[2].row.high / rows[2].row.predicted > rows[0].row.high / rows[0].row.predicted);
+  // a GPU without fp4 cannot run a recipe in it
+  tables::Cells hopper = with("nemo_h100", "NVFP4");
+  hopper["gpu"] = "H100";
+  std::vector<TrainingRow> none = tables::read({hopper});
+  predict_training_rows(none);
+  CHECK(none[0].row.skipped == "h100-sxm has no fp4");
   // 64 GPUs of one rack: no rank leaves the domain, so the same job is slower on eight boxes of eight
   std::vector<TrainingRow> boxes = tables::read({[&] {
     tables::Cells row = with("nemo_blackwell", "BF16");

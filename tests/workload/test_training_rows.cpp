@@ -103,6 +103,8 @@ TEST_CASE("notes say what columns cannot", "[training]") {
             .layout.recompute_layers == 5);
   CHECK(tables::read_one({{"notes", "MCore; expert TP 2; capacity factor 1"}}).layout.expert_tp == 2);
   CHECK(tables::read_one({{"zero_stage", "3"}, {"notes", "SHARD_GRAD_OP"}}).layout.zero == 2);
+  CHECK(tables::read_one({{"zero_stage", "2"}}).layout.zero == 2);
+  CHECK(tables::read_one({{"zero_stage", "2"}, {"pp", "2"}}).layout.zero == 1);
   CHECK(tables::read_one({{"notes", "CP uses all-gather of K and V"}}).layout.context == ContextParallel::all_gather);
   CHECK(tables::read_one({{"notes", "full recompute of 99999999999999999999 of 3"}}).layout.recompute_layers == 0);
 }

@@ -129,6 +129,9 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   if (std::regex_search(notes, found, blocks)) l.recompute_layers = std::stoi(found[1]);
   if (std::regex_search(notes, found, inside)) l.expert_tp = std::stoi(found[1]);
   if (has(notes, "SHARD_GRAD_OP")) l.zero = 2;
+  // pipelined jobs keep gradients from microbatch to microbatch whatever they call their stage: MegaScale's steps (arXiv 2402.15627,
+  // ZeRO-2) take half of what reducing after each would
+  if (l.zero == 2 && l.pp > 1) l.zero = 1;
   if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
   if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
   if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
@@ -244,6 +247,10 @@ void predict_training_rows(std::vector<TrainingRow>& rows) {
     try {
       std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
       if (!machine) machine = load_training_machine(job.system, job.overrides);
+      if (job.layout.precision == Precision::fp4 && !(machine->system.gpu.fp4.value.value() > 0)) {
+        job.row.skipped = fmt::format("{} has no fp4", machine->system.gpu.name);
+        continue;
+      }
       const auto [stack, fresh] = stacks.try_emplace(job.stack);
       if (fresh) stack->second = load_stack(job.stack);
       const StepTime step = step_time(job.model, job.layout, stack->second, processor_of(job, *machine), *machine->costs);
