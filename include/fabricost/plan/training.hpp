@@ -245,6 +245,12 @@ inline void check(const TrainingQuestion& q, const System& system) {
   if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr)
     throw RequestError(system.name + ": " + std::to_string(q.gpus) + " GPUs do not fit its domain of " + std::to_string(system.domain) +
                        ", and it has no NICs to leave it by; take at most " + std::to_string(system.domain));
+  const double offered = q.precision == Precision::fp4   ? system.gpu.fp4.value.value()
+                         : q.precision == Precision::fp8 ? system.gpu.fp8.value.value()
+                                                         : 1;
+  if (!(offered > 0))
+    throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
+                       " products; take bf16 or another GPU");
   long long given = 1;
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given *= size.value_or(1);
   if (given < 1 || q.gpus % given != 0)
