@@ -69,6 +69,7 @@ struct ValidateOptions {
   out["skipped"] = nlohmann::ordered_json::array();
   for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
   out["by_group"] = to_json(report.by_group);
+  if (!report.memory.empty()) out["memory_by_group"] = to_json(report.memory);
   return out;
 }
 

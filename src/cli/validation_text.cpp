@@ -166,6 +166,8 @@ std::string workload_text(const WorkloadReport& report, const Terminal& terminal
     TextTable rows = error_table();
     error_row(rows, "all", report.total);
     add_groups(rows, "by group", report.by_group);
+    if (!report.memory.empty()) rows.row({"peak of memory"});
+    for (const ErrorGroup& group : report.memory) error_row(rows, "  " + group.name, group.errors);
     out += rows.text(2);
     std::vector<double> errors;
     for (const WorkloadRow& row : report.rows)

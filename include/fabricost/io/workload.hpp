@@ -38,6 +38,7 @@ struct WorkloadReport {
   ErrorSummary total;
   std::vector<ErrorGroup> by_group;  ///< by name
   std::vector<Skipped> skipped;
+  std::vector<ErrorGroup> memory;  ///< of the peaks that training rows state, by group
   std::vector<WorkloadRow> rows;
 };
 [[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
@@ -93,6 +94,10 @@ struct TrainingRow {
 
 /// Fills `predicted` and its interval. A row whose job is impossible says so in `skipped`.
 void predict_training_rows(std::vector<TrainingRow>& rows);
+
+/// Peaks of memory the rows state (those that do, and can be laid out) beside the worst stage's, in GiB as the framework's allocator reports
+/// them: without the CUDA context, communicators and what is lost between blocks.
+[[nodiscard]] std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows);
 
 /// A machine a row ran on, as loaded, with what its stack does there. Kept by whoever prices many rows.
 struct TrainingMachine {

@@ -107,12 +107,13 @@ WorkloadRow as_workload(const MoeRow& row) {
 }  // namespace
 
 WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files) {
-  std::vector<WorkloadRow> rows;
+  std::vector<WorkloadRow> rows, memory;
   for (const std::filesystem::path& file : files) {
     switch (workload_table(file)) {
       case WorkloadTable::training: {
         std::vector<TrainingRow> jobs = read_training_rows(file);
         predict_training_rows(jobs);
+        append(memory, predict_memory_rows(jobs));
         for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
         break;
       }
@@ -129,7 +130,9 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
-  return summarise(std::move(rows));
+  WorkloadReport out = summarise(std::move(rows));
+  out.memory = summarise(std::move(memory)).by_group;
+  return out;
 }
 
 }  // namespace fabricost

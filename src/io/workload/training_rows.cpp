@@ -7,6 +7,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/io/workload.hpp>
+#include <fabricost/workload/memory.hpp>
 #include <fabricost/workload/step.hpp>
 
 #include <fmt/format.h>
@@ -266,6 +267,26 @@ void predict_training_rows(std::vector<TrainingRow>& rows) {
       job.row.skipped = error.what();
     }
   }
+}
+
+std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows) {
+  std::vector<WorkloadRow> out;
+  std::map<std::string, MemoryStack> stacks;
+  for (const TrainingRow& job : rows) {
+    if (!(job.memory_gib > 0) || !job.row.skipped.empty()) continue;
+    const auto [stack, fresh] = stacks.try_emplace(job.stack);
+    if (fresh) {
+      stack->second = load_stack(job.stack).memory;
+      stack->second.context = stack->second.communicator = stack->second.fragmentation = 0;
+    }
+    WorkloadRow row = job.row;
+    row.metric = "memory_gib";
+    row.measured = job.memory_gib;
+    row.predicted = worst_stage(job.model, job.layout, stack->second).total() / (1024 * mebibyte);
+    row.low = row.high = 0;
+    out.push_back(std::move(row));
+  }
+  return out;
 }
 
 }  // namespace fabricost
