@@ -220,8 +220,8 @@ std::string text_of(const PlanAnswer& a, const Terminal& terminal) {
                                   q.global_batch, q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) +
       "\n";
   out += layouts_text(a, a.plan.layouts);
-  out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best; {:.3f} s\n",
-                     a.plan.evaluated, a.plan.unfit, a.plan.bounded, a.seconds);
+  out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best\n",
+                     a.plan.evaluated, a.plan.unfit, a.plan.bounded);
   out += "\n" + terminal.strong("The fastest") + "\n" + best_text(a, a.plan.layouts.front());
   out += "\n" + terminal.strong("Its memory") + "\n" +
          memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, q.headroom, a.system.domain);

@@ -168,7 +168,8 @@ class TrainingSearch {
   /// Stages inside data only where it puts ranks nearer each other: a domain larger than tensor x context ranks.
   [[nodiscard]] std::vector<Placing> placings(const Layout& l) const {
     if (q_.placing) return {*q_.placing};
-    const bool matters = l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
+    const bool in_full = q_.tp && q_.pp && q_.cp && q_.microbatch && q_.zero && q_.recompute;  // one layout is asked for, as people place it
+    const bool matters = !in_full && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
     return matters ? std::vector<Placing>{Placing::data_inside, Placing::stages_inside} : std::vector<Placing>{Placing::data_inside};
   }
 
