@@ -3,6 +3,7 @@
 #include "io/quantile.hpp"
 
 #include <fabricost/io/moe_rows.hpp>
+#include <fabricost/io/reliability.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <algorithm>
@@ -59,6 +60,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
   if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
+  if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
   return WorkloadTable::none;
 }
 
@@ -116,6 +118,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
       case WorkloadTable::moe:
         for (const MoeRow& row : predict_moe_rows(file)) rows.push_back(as_workload(row));
         break;
+      case WorkloadTable::reliability: append(rows, predict_reliability_rows(file)); break;
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
