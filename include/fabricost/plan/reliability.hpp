@@ -154,9 +154,9 @@ struct Goodput {
 /// Everything about a job's failures.
 struct FailureQuestion {
   double nodes = 0;
-  FailureRate rate;
+  FailureRate rate{};
   double other_failures = 0;   ///< per second, of the job as a whole: fatal link flaps, software beyond the nodes' rate
-  Checkpointing checkpointing;  ///< interval 0: the best one
+  Checkpointing checkpointing{};  ///< interval 0: the best one
   double replaced = 1;         ///< share of failures after which a node is taken away
   double repair = 0;           ///< mean seconds until it is back; 0: another one is always there
   int spares = 0;

@@ -108,7 +108,7 @@ struct Jitter {
 
 /// Expected maximum of n normal times by extreme-value theory, with the second-order term (Cramer 1946; Gumbel's mean gamma):
 ///   mu + sigma ( a - (ln ln n + ln 4 pi) / (2 a) + gamma / a ),  a = sqrt(2 ln n)
-/// Within 2 % of sigma's factor from 8 ranks on. \throws RequestError for fewer than 2 ranks
+/// Above the exact mean by 7 % of it at 8 ranks, 2.4 % at 64, 1 % at 16,384 (sigma = 1, mu = 0). \throws RequestError for fewer than 2 ranks
 [[nodiscard]] inline double normal_maximum_estimate(double mean, double deviation, double ranks) {
   if (!(ranks >= 2)) throw RequestError("an extreme value needs at least 2 ranks");
   const double l = std::log(ranks), a = std::sqrt(2 * l);
