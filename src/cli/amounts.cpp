@@ -41,9 +41,11 @@ double duration_of(const std::string& text, std::string_view option) {
 }
 
 double large_count_of(const std::string& text, std::string_view option) {
-  constexpr std::array<std::pair<std::string_view, double>, 6> units{{{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}}};
+  constexpr std::array<std::pair<std::string_view, double>, 6> units{
+      {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}}};
   const double count = scaled(text, units);
-  if (!(count > 0 && count <= 1e18)) refuse(option, text, "a count; write a number above 0, with k, M, B or T after it if you like, as in 15T");
+  if (!(count > 0 && count <= 1e18))
+    refuse(option, text, "a count; write a number above 0, with k, M, B or T after it if you like, as in 15T");
   return count;
 }
 

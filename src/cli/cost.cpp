@@ -1,8 +1,8 @@
 /// \file cost.cpp
 /// fabricost cost: what GPUs, tokens and training runs cost in dollars and joules, and what a share of the time is worth.
 
-#include "../io/text_table.hpp"
 #include "../io/spec_tree.hpp"
+#include "../io/text_table.hpp"
 #include "amounts.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -30,8 +30,8 @@ constexpr double hour = 3600, day = 24 * hour, year = 8766 * hour;
 
 /// As typed; empty where nothing was.
 struct Options {
-  std::string system, gpus, hours, tokens, model, step_time, global_batch, sequence, tokens_per_gpu, mfu, plan, goodput, share, prices, price, server, pue,
-      electricity, lifetime, upgrade;
+  std::string system, gpus, hours, tokens, model, step_time, global_batch, sequence, tokens_per_gpu, mfu, plan, goodput, share, prices,
+      price, server, pue, electricity, lifetime, upgrade;
   std::vector<std::string> overrides;
   bool json = false;
 };
@@ -40,7 +40,7 @@ struct Bill {
   System system;
   double gpus = 0;
   Prices prices;
-  double seconds = 0;            ///< of the run; 0: none asked for
+  double seconds = 0;  ///< of the run; 0: none asked for
   double tokens = 0;
   double tokens_per_second = 0;  ///< of all GPUs; 0: unknown
   std::string rate_source;
@@ -66,10 +66,12 @@ struct Planned {
   if (layouts == json.end() || !layouts->is_array() || layouts->empty() || !layouts->front().is_object()) throw refuse("holds no layouts");
   const auto rate = layouts->front().find("tokens_per_s_per_gpu");
   const auto gpus = json.find("gpus"), system = json.find("system"), model = json.find("model");
-  if (rate == layouts->front().end() || !rate->is_number() || !(rate->get<double>() > 0)) throw refuse("layouts[0].tokens_per_s_per_gpu is missing or no number above 0");
+  if (rate == layouts->front().end() || !rate->is_number() || !(rate->get<double>() > 0))
+    throw refuse("layouts[0].tokens_per_s_per_gpu is missing or no number above 0");
   if (gpus == json.end() || !gpus->is_number() || !(gpus->get<double>() >= 1)) throw refuse("gpus is missing or no number above 0");
   if (system == json.end() || !system->is_string()) throw refuse("system is missing");
-  return {system->get<std::string>(), model != json.end() && model->is_string() ? model->get<std::string>() : "", gpus->get<double>(), rate->get<double>()};
+  return {system->get<std::string>(), model != json.end() && model->is_string() ? model->get<std::string>() : "", gpus->get<double>(),
+          rate->get<double>()};
 }
 
 [[nodiscard]] Bill meant(const Options& o) {
@@ -95,10 +97,13 @@ struct Planned {
   if (!o.price.empty()) out.prices.gpu_hour = {units::USD_per_h(number_from(o.price, "--price-gpu-hour", 1e-6, 1e6)), given};
   if (!o.server.empty()) {
     out.prices.gpus.clear();
-    out.prices.gpus.push_back({out.system.gpu.name, out.system.gpu.price, {units::USD(number_from(o.server, "--price-server", 1, 1e12) / machine_gpus(out.system)), given}});
+    out.prices.gpus.push_back({out.system.gpu.name,
+                               out.system.gpu.price,
+                               {units::USD(number_from(o.server, "--price-server", 1, 1e12) / machine_gpus(out.system)), given}});
   }
   if (!o.pue.empty()) out.prices.power.pue = {number_from(o.pue, "--pue", 1, 5), given};
-  if (!o.electricity.empty()) out.prices.electricity = {units::USD(number_from(o.electricity, "--price-kwh", 0, 10)) / units::kWh(1), given};
+  if (!o.electricity.empty())
+    out.prices.electricity = {units::USD(number_from(o.electricity, "--price-kwh", 0, 10)) / units::kWh(1), given};
   if (!o.lifetime.empty()) out.prices.lifetime = {units::h(8766 * number_from(o.lifetime, "--years", 0.1, 50)), given};
 
   const double sequence = o.sequence.empty() ? 4096 : count_of(o.sequence, "--sequence");
@@ -118,7 +123,8 @@ struct Planned {
     if (!(peak > 0)) throw RequestError(fmt::format("{} has no 16-bit rate in its description", out.system.gpu.name));
     if (!(mfu > 0)) throw RequestError("--mfu: a share above 0");
     out.tokens_per_second = out.gpus * mfu * peak / flops;
-    out.rate_source = fmt::format("{:.3g} % of {:.4g} TFLOP/s, {:.4g} GFLOP a token of {} at {:.0f}", 100 * mfu, peak / 1e12, flops / 1e9, model.name, sequence);
+    out.rate_source = fmt::format("{:.3g} % of {:.4g} TFLOP/s, {:.4g} GFLOP a token of {} at {:.0f}", 100 * mfu, peak / 1e12, flops / 1e9,
+                                  model.name, sequence);
   } else if (!o.plan.empty()) {
     out.tokens_per_second = out.gpus * planned.tokens_per_gpu;
     out.rate_source = fmt::format("the fastest layout of {}", o.plan);
@@ -133,7 +139,9 @@ struct Planned {
   } else if (!o.tokens.empty()) {
     out.tokens = large_count_of(o.tokens, "--tokens");
     if (out.tokens_per_second <= 0)
-      throw RequestError("how fast are those tokens? Add --step-time with --global-batch and --sequence, --tokens-per-s-per-gpu, --model with --mfu, or --plan");
+      throw RequestError(
+          "how fast are those tokens? Add --step-time with --global-batch and --sequence, --tokens-per-s-per-gpu, --model with --mfu, or "
+          "--plan");
     out.seconds = run_seconds(out.tokens, out.tokens_per_second, out.goodput);
   }
   return out;
@@ -161,8 +169,9 @@ struct Figures {
   NetworkSize net;
 };
 [[nodiscard]] Figures figures(const Bill& a) {
-  return {power_of(a.system, a.gpus, a.prices.power), money_of(a.system, a.gpus, units::h(1), a.prices), server_price_of(a.system, a.prices).value * a.gpus,
-          network_price_of(a.system, a.gpus, a.prices), network_size(a.system, a.gpus, a.prices.power.switch_radix)};
+  return {power_of(a.system, a.gpus, a.prices.power), money_of(a.system, a.gpus, units::h(1), a.prices),
+          server_price_of(a.system, a.prices).value * a.gpus, network_price_of(a.system, a.gpus, a.prices),
+          network_size(a.system, a.gpus, a.prices.power.switch_radix)};
 }
 /// USD a second that `share` of the GPUs cost: the rent, or owning them.
 [[nodiscard]] DollarRate share_rate(const Bill& a, const Figures& f) { return a.share * f.hourly.paid() / units::h(1); }
@@ -182,15 +191,20 @@ struct Figures {
                    {"pue", a.prices.power.pue.value},
                    {"load", a.prices.power.load.value},
                    {"lifetime_years", a.prices.lifetime.value.value() / year}};
-  out["power"] = {{"rated_kW", f.power.rated.value() / 1e3}, {"racks_kW", f.power.racks.value() / 1e3}, {"switches_kW", f.power.switches.value() / 1e3}, {"site_kW", f.power.site.value() / 1e3},
-                  {"source", f.power.basis.source}, {"confidence", name(f.power.basis.confidence)}};
+  out["power"] = {
+      {"rated_kW", f.power.rated.value() / 1e3}, {"racks_kW", f.power.racks.value() / 1e3}, {"switches_kW", f.power.switches.value() / 1e3},
+      {"site_kW", f.power.site.value() / 1e3},   {"source", f.power.basis.source},          {"confidence", name(f.power.basis.confidence)}};
   out["capital"] = {{"servers_usd", f.hourly.servers_known ? Json(usd(f.server)) : Json(nullptr)},
                     {"network_usd", usd(f.network)},
                     {"network_share", f.hourly.servers_known ? Json(usd(f.network) / usd(f.network + f.server)) : Json(nullptr)},
                     {"network_tiers", f.net.tiers}};
   out["hour"] = money_json(f.hourly);
   const double rate = share_rate(a, f).value();
-  out["share"] = {{"share", a.share}, {"gpus", a.share * a.gpus}, {"usd_per_day", rate * day}, {"usd_per_30_days", rate * 30 * day}, {"usd_per_year", rate * year}};
+  out["share"] = {{"share", a.share},
+                  {"gpus", a.share * a.gpus},
+                  {"usd_per_day", rate * day},
+                  {"usd_per_30_days", rate * 30 * day},
+                  {"usd_per_year", rate * year}};
   if (a.upgrade > 0 && rate > 0) out["share"]["payback_days"] = a.upgrade / rate / day;
   if (a.tokens_per_second > 0) {
     out["tokens_per_s"] = a.tokens_per_second;
@@ -208,8 +222,8 @@ struct Figures {
 void money_rows(TextTable& table, const Money& m) {
   table.row({"rented", either(m.rent_known, m.rented), m.rent_known ? "" : "no price is known; add --price-gpu-hour"});
   table.row({"or owned", either(m.servers_known, m.owned()),
-             m.servers_known ? fmt::format("servers {}, network {}, electricity {}, site {}", dollars_text(usd(m.servers)), dollars_text(usd(m.network)),
-                                           dollars_text(usd(m.electricity)), dollars_text(usd(m.site)))
+             m.servers_known ? fmt::format("servers {}, network {}, electricity {}, site {}", dollars_text(usd(m.servers)),
+                                           dollars_text(usd(m.network)), dollars_text(usd(m.electricity)), dollars_text(usd(m.site)))
                              : "no price of a server is known; add --price-server"});
   table.row({"energy", kwh(m.energy) >= 1 ? large_text(kwh(m.energy) * 1e3, "Wh") : large_text(m.energy.value(), "J"), "with cooling"});
 }
@@ -219,16 +233,22 @@ void money_rows(TextTable& table, const Money& m) {
   const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
   std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}", a.gpus, a.system.name)) + "\n";
   TextTable machine{{{""}, {"", right}, {""}}};
-  machine.row({"price", f.hourly.rent_known ? fmt::format("{:.4g} USD a GPU-hour", in(rent.value, units::USD_per_h).value()) : std::string{"unknown"},
-               f.hourly.rent_known ? fmt::format("{}: {}", name(rent.provenance.confidence), rent.provenance.source) : ""});
+  machine.row(
+      {"price",
+       f.hourly.rent_known ? fmt::format("{:.4g} USD a GPU-hour", in(rent.value, units::USD_per_h).value()) : std::string{"unknown"},
+       f.hourly.rent_known ? fmt::format("{}: {}", name(rent.provenance.confidence), rent.provenance.source) : ""});
   if (f.hourly.servers_known)
-    machine.row({"servers", dollars_text(usd(f.server)), fmt::format("{} a GPU; {}", dollars_text(usd(f.server) / a.gpus), server_price_of(a.system, a.prices).provenance.source)});
+    machine.row({"servers", dollars_text(usd(f.server)),
+                 fmt::format("{} a GPU; {}", dollars_text(usd(f.server) / a.gpus), server_price_of(a.system, a.prices).provenance.source)});
   if (f.net.tiers > 0)
-    machine.row({"network", dollars_text(usd(f.network)),
-                 fmt::format("{} tiers, {:.0f} switch ports, {:.0f} cables{}", f.net.tiers, f.net.ports, f.net.cables,
-                             f.hourly.servers_known ? fmt::format("; {:.1f} % of all", 100 * usd(f.network) / usd(f.network + f.server)) : "")});
-  machine.row({"power, rated", large_text(f.power.rated.value(), "W"), fmt::format("{}: {}", name(f.power.basis.confidence), f.power.basis.source)});
-  machine.row({"power, drawn", large_text((f.power.racks + f.power.switches).value(), "W"), fmt::format("{:.0f} % of the rating{}", 100 * a.prices.power.load.value,
+    machine.row(
+        {"network", dollars_text(usd(f.network)),
+         fmt::format("{} tiers, {:.0f} switch ports, {:.0f} cables{}", f.net.tiers, f.net.ports, f.net.cables,
+                     f.hourly.servers_known ? fmt::format("; {:.1f} % of all", 100 * usd(f.network) / usd(f.network + f.server)) : "")});
+  machine.row({"power, rated", large_text(f.power.rated.value(), "W"),
+               fmt::format("{}: {}", name(f.power.basis.confidence), f.power.basis.source)});
+  machine.row({"power, drawn", large_text((f.power.racks + f.power.switches).value(), "W"),
+               fmt::format("{:.0f} % of the rating{}", 100 * a.prices.power.load.value,
                            f.net.tiers > 0 ? ", switches " + large_text(f.power.switches.value(), "W") : "")});
   machine.row({"power, site", large_text(f.power.site.value(), "W"), fmt::format("PUE {:.3g}", a.prices.power.pue.value)});
   out += machine.text(2) + "\n" + terminal.strong("One hour") + "\n";
@@ -241,16 +261,19 @@ void money_rows(TextTable& table, const Money& m) {
     out += "\n" + terminal.strong(fmt::format("{:.3g} % of the time", 100 * a.share)) + "\n";
     TextTable share{{{""}, {"", right}, {""}}};
     const double gpu_hour = rate * hour / (a.share * a.gpus);
-    share.row({"a day", dollars_text(rate * day), fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.gpus, a.share * a.gpus, gpu_hour)});
+    share.row({"a day", dollars_text(rate * day),
+               fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.gpus, a.share * a.gpus, gpu_hour)});
     share.row({"30 days", dollars_text(rate * 30 * day), ""});
     share.row({"a year", dollars_text(rate * year), ""});
-    if (a.upgrade > 0) share.row({"pays back", duration_text(a.upgrade / rate), fmt::format("{} saving that share", dollars_text(a.upgrade))});
+    if (a.upgrade > 0)
+      share.row({"pays back", duration_text(a.upgrade / rate), fmt::format("{} saving that share", dollars_text(a.upgrade))});
     out += share.text(2);
   }
   if (a.tokens_per_second > 0) {
     out += "\n" + terminal.strong("One million tokens") + "\n";
     TextTable tokens{{{""}, {"", right}, {""}}};
-    tokens.row({"tokens/s", large_text(a.tokens_per_second * a.goodput), a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});
+    tokens.row({"tokens/s", large_text(a.tokens_per_second * a.goodput),
+                a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});
     money_rows(tokens, money_per_million_tokens(a.system, a.gpus, a.tokens_per_second * a.goodput, a.prices));
     out += tokens.text(2);
   }
@@ -261,7 +284,8 @@ void money_rows(TextTable& table, const Money& m) {
     money_rows(run, money_of(a.system, a.gpus, units::s(a.seconds), a.prices));
     out += run.text(2);
   }
-  out += fmt::format("\nPrices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).\n", a.prices.name, a.prices.date);
+  out +=
+      fmt::format("\nPrices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).\n", a.prices.name, a.prices.date);
   return out;
 }
 

@@ -26,8 +26,8 @@ constexpr auto right = TextTable::Align::right;
 
 /// As typed; empty where nothing was.
 struct Options {
-  std::string gpus, gpus_per_node, system, fleet, mttf_node, per_node_day, per_thousand, checkpoint, drain, interval, restart, reload, model, storage, spares, repair,
-      replaced, prices, price;
+  std::string gpus, gpus_per_node, system, fleet, mttf_node, per_node_day, per_thousand, checkpoint, drain, interval, restart, reload,
+      model, storage, spares, repair, replaced, prices, price;
   bool async = false, json = false;
 };
 
@@ -62,7 +62,8 @@ struct FailingJob {
   q.nodes = std::ceil(out.gpus / out.gpus_per_node);
 
   const int rates = !o.mttf_node.empty() + !o.per_node_day.empty() + !o.per_thousand.empty() + !o.fleet.empty();
-  if (rates > 1) throw RequestError("one rate of failures is enough: --mttf-node, --failures-per-node-day, --failures-per-1000-node-days or --fleet");
+  if (rates > 1)
+    throw RequestError("one rate of failures is enough: --mttf-node, --failures-per-node-day, --failures-per-1000-node-days or --fleet");
   q.replaced = 1;
   out.rate_source = "as given";
   if (!o.mttf_node.empty()) {
@@ -150,12 +151,16 @@ struct FailingJob {
   out["goodput_first_order"] = goodput_estimate(c, r.mttf);
   out["ettr_meta"] = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall);
   out["shares"] = shares_json(r.share);
-  out["spares"] = {{"spares", r.spares}, {"repair_s", a.question.repair}, {"to_wait_a_thousandth", r.spares_to_hardly_wait}, {"kept_per_node", r.per_node()}};
+  out["spares"] = {{"spares", r.spares},
+                   {"repair_s", a.question.repair},
+                   {"to_wait_a_thousandth", r.spares_to_hardly_wait},
+                   {"kept_per_node", r.per_node()}};
   if (a.rent > 0) out["lost_usd_per_day"] = a.rent * a.gpus * day_seconds * (1 - r.share.kept);
   if (a.fleet != nullptr) {
     out["causes"] = Json::array();
     for (const FailureCause& cause : a.fleet->causes)
-      out["causes"].push_back({{"cause", cause.cause}, {"part", cause.part}, {"per_day", cause.count / a.fleet->failures() * day_seconds / r.mttf}});
+      out["causes"].push_back(
+          {{"cause", cause.cause}, {"part", cause.part}, {"per_day", cause.count / a.fleet->failures() * day_seconds / r.mttf}});
   }
   out["by_scale"] = Json::array();
   for (const double g : scales(a.gpus)) {
@@ -170,9 +175,12 @@ struct FailingJob {
 
 [[nodiscard]] std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
-[[nodiscard]] std::string text_of(const FailingJob& a, const FailureAnswer& r, const FailureFacts& facts, bool own_interval, const Terminal& terminal) {
+[[nodiscard]] std::string text_of(const FailingJob& a, const FailureAnswer& r, const FailureFacts& facts, bool own_interval,
+                                  const Terminal& terminal) {
   const Checkpointing& c = r.checkpointing;
-  std::string out = terminal.strong(fmt::format("{:.0f} GPUs in {:.0f} nodes: {} of the time is work that counts", a.gpus, r.nodes, percent(r.share.kept))) + "\n";
+  std::string out = terminal.strong(fmt::format("{:.0f} GPUs in {:.0f} nodes: {} of the time is work that counts", a.gpus, r.nodes,
+                                                percent(r.share.kept))) +
+                    "\n";
   TextTable facts_table{{{""}, {"", right}, {""}}};
   facts_table.row({"failures", fmt::format("{:.3g} a day", day_seconds / r.mttf),
                    fmt::format("{:.3g} per 1000 node-days ({})", a.question.rate.thousand_node_days(), a.rate_source)});
@@ -182,23 +190,27 @@ struct FailingJob {
                                duration_text(young_interval(c.stall, r.mttf)), duration_text(daly_interval(c.stall, r.mttf)),
                                duration_text(best_interval(c.stall, r.mttf, c.drain)))});
   facts_table.row({"of which the job waits", duration_text(c.stall),
-                   c.drain > 0 ? fmt::format("and it can be loaded {} later", duration_text(c.drain))
+                   c.drain > 0              ? fmt::format("and it can be loaded {} later", duration_text(c.drain))
                    : a.checkpoint_bytes > 0 ? fmt::format("{:.3g} TB, 14 bytes a parameter", a.checkpoint_bytes / 1e12)
                                             : std::string{}});
-  facts_table.row({"recovery", duration_text(c.recovery), a.reload > 0 ? fmt::format("of which loading {}", duration_text(a.reload)) : "detect, restart, load"});
+  facts_table.row({"recovery", duration_text(c.recovery),
+                   a.reload > 0 ? fmt::format("of which loading {}", duration_text(a.reload)) : "detect, restart, load"});
   out += facts_table.text(2) + "\n" + terminal.strong("Where the time goes") + "\n";
   TextTable shares{{{"share"}, {"", right}, {""}}};
-  shares.row({"work that counts", percent(r.share.kept), fmt::format("first order {}; Meta's ETTR {}", percent(goodput_estimate(c, r.mttf)),
-                                                                    percent(effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall)))});
+  shares.row({"work that counts", percent(r.share.kept),
+              fmt::format("first order {}; Meta's ETTR {}", percent(goodput_estimate(c, r.mttf)),
+                          percent(effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall)))});
   shares.row({"standing still for checkpoints", percent(r.share.checkpoints), ""});
   shares.row({"work done again", percent(r.share.lost), "from the last checkpoint that could be loaded"});
   shares.row({"recovery", percent(r.share.recovery), "1 - e^(-R/M): it may fail, too"});
   if (a.question.repair > 0)
     shares.row({"waiting for a node", percent(r.share.waiting),
-                fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", r.spares, duration_text(a.question.repair), r.spares_to_hardly_wait)});
+                fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", r.spares, duration_text(a.question.repair),
+                            r.spares_to_hardly_wait)});
   out += shares.text(2);
-  if (a.rent > 0) out += fmt::format("  What does not count costs {} a day at {:.2f} USD a GPU-hour.\n",
-                                     dollars_text(a.rent * a.gpus * day_seconds * (1 - r.share.kept)), a.rent * 3600);
+  if (a.rent > 0)
+    out += fmt::format("  What does not count costs {} a day at {:.2f} USD a GPU-hour.\n",
+                       dollars_text(a.rent * a.gpus * day_seconds * (1 - r.share.kept)), a.rent * 3600);
   out += "\n" + terminal.strong("By size") + "\n";
   TextTable sizes{{{"GPUs", right}, {"fails every", right}, {"checkpoint every", right}, {"counts", right}}};
   for (const double g : scales(a.gpus)) {

@@ -1,5 +1,6 @@
 /// \file stragglers.cpp
-/// fabricost stragglers: what a step waits for the slowest of its ranks, from a distribution or from measured times; slow hosts, lost rails.
+/// fabricost stragglers: what a step waits for the slowest of its ranks, from a distribution or from measured times; slow hosts, lost
+/// rails.
 
 #include "../io/text_table.hpp"
 #include "amounts.hpp"
@@ -129,10 +130,14 @@ constexpr double slow_from = 1.05;
   const double step = a.step(a.ranks), slow = slow_factor(a.slow, a.ranks);
   Json out{{"ranks", a.ranks}, {"mean_s", a.mean()}, {"deviation_s", a.measured ? a.measured->deviation() : a.jitter.deviation}};
   if (a.measured) {
-    out["measured"] = {{"times", a.measured->count()}, {"p50_s", a.measured->quantile(0.5)}, {"p99_s", a.measured->quantile(0.99)}, {"ranks", a.times.ranks}};
+    out["measured"] = {{"times", a.measured->count()},
+                       {"p50_s", a.measured->quantile(0.5)},
+                       {"p99_s", a.measured->quantile(0.99)},
+                       {"ranks", a.times.ranks}};
     if (!a.times.slowest.empty()) out["measured"]["slowest_s"] = mean_of(a.times.slowest);
     out["measured"]["slow_ranks"] = Json::array();
-    for (const std::size_t i : slow_ranks(a.times)) out["measured"]["slow_ranks"].push_back({{"rank", a.times.rank_names[i]}, {"mean_s", a.times.rank_means[i]}});
+    for (const std::size_t i : slow_ranks(a.times))
+      out["measured"]["slow_ranks"].push_back({{"rank", a.times.rank_names[i]}, {"mean_s", a.times.rank_means[i]}});
   } else {
     out["shape"] = jitter_shape_names[static_cast<std::size_t>(a.jitter.shape)];
     out["barriers"] = a.barriers;
@@ -150,40 +155,45 @@ constexpr double slow_from = 1.05;
   }
   out["by_ranks"] = Json::array();
   for (const double n : scales(a.ranks))
-    out["by_ranks"].push_back({{"ranks", n}, {"step_s", a.step(n)}, {"efficiency", a.mean() / a.step(n)}, {"slow_factor", slow_factor(a.slow, n)}});
+    out["by_ranks"].push_back(
+        {{"ranks", n}, {"step_s", a.step(n)}, {"efficiency", a.mean() / a.step(n)}, {"slow_factor", slow_factor(a.slow, n)}});
   return out;
 }
 
 [[nodiscard]] std::string text_of(const WaitingRanks& a, const Terminal& terminal) {
   const double step = a.step(a.ranks);
-  std::string out = terminal.strong(fmt::format("The slowest of {:.0f} ranks takes {}, {:.1f} % more than the mean of {}", a.ranks, duration_text(step),
-                                                100 * (step / a.mean() - 1), duration_text(a.mean()))) + "\n";
+  std::string out = terminal.strong(fmt::format("The slowest of {:.0f} ranks takes {}, {:.1f} % more than the mean of {}", a.ranks,
+                                                duration_text(step), 100 * (step / a.mean() - 1), duration_text(a.mean()))) +
+                    "\n";
   if (a.measured) {
-    out += fmt::format("  {} measured times: median {}, P99 {}, standard deviation {}\n", a.measured->count(), duration_text(a.measured->quantile(0.5)),
-                       duration_text(a.measured->quantile(0.99)), duration_text(a.measured->deviation()));
+    out += fmt::format("  {} measured times: median {}, P99 {}, standard deviation {}\n", a.measured->count(),
+                       duration_text(a.measured->quantile(0.5)), duration_text(a.measured->quantile(0.99)),
+                       duration_text(a.measured->deviation()));
     if (a.ranks > static_cast<double>(a.measured->count()))
       out += "  More ranks than times: the tail beyond the largest ones is taken as exponential.\n";
     if (!a.times.slowest.empty())
-      out += fmt::format("  Measured over {} ranks: the slowest of an iteration takes {} on average; if ranks were alike and independent, {}.\n", a.times.ranks,
-                         duration_text(mean_of(a.times.slowest)), duration_text(a.measured->expected_maximum(a.times.ranks)));
+      out += fmt::format(
+          "  Measured over {} ranks: the slowest of an iteration takes {} on average; if ranks were alike and independent, {}.\n",
+          a.times.ranks, duration_text(mean_of(a.times.slowest)), duration_text(a.measured->expected_maximum(a.times.ranks)));
     const auto slow = slow_ranks(a.times);
     for (std::size_t i = 0; i < std::min<std::size_t>(slow.size(), 5); ++i)
-      out += fmt::format("  Rank {} is slow all the time: {} on average.\n", a.times.rank_names[slow[i]], duration_text(a.times.rank_means[slow[i]]));
+      out += fmt::format("  Rank {} is slow all the time: {} on average.\n", a.times.rank_names[slow[i]],
+                         duration_text(a.times.rank_means[slow[i]]));
   } else {
-    out += fmt::format("  {}, standard deviation {}{}\n", jitter_shape_names[static_cast<std::size_t>(a.jitter.shape)], duration_text(a.jitter.deviation),
-                       a.barriers > 1 ? fmt::format(", {} barriers a step", a.barriers) : "");
+    out += fmt::format("  {}, standard deviation {}{}\n", jitter_shape_names[static_cast<std::size_t>(a.jitter.shape)],
+                       duration_text(a.jitter.deviation), a.barriers > 1 ? fmt::format(", {} barriers a step", a.barriers) : "");
   }
   const double slow = slow_factor(a.slow, a.ranks);
   if (!a.slow.empty()) {
     double share = 0;
     for (const SlowKind& k : a.slow) share += k.share;
-    out += fmt::format("  Slow ones: somebody is late in {:.4g} % of steps, factor {:.4g}: {}\n", 100 * somebody_late(std::min(1.0, share), a.ranks), slow,
-                       duration_text(step * slow));
+    out += fmt::format("  Slow ones: somebody is late in {:.4g} % of steps, factor {:.4g}: {}\n",
+                       100 * somebody_late(std::min(1.0, share), a.ranks), slow, duration_text(step * slow));
   }
   if (a.rails > 0) {
     const double factor = lost_rail_factor(a.rails, a.lost, a.reroute);
-    out += fmt::format("  {} of {} rails lost: the network takes {:.4g} times as long, the step {} ({:.1f} % more)\n", a.lost, a.rails, factor,
-                       duration_text(network_slowed(step, a.network, factor)), 100 * (network_slowed(1, a.network, factor) - 1));
+    out += fmt::format("  {} of {} rails lost: the network takes {:.4g} times as long, the step {} ({:.1f} % more)\n", a.lost, a.rails,
+                       factor, duration_text(network_slowed(step, a.network, factor)), 100 * (network_slowed(1, a.network, factor) - 1));
   }
   TextTable table{{{"ranks", right}, {"step", right}, {"efficiency", right}, {a.slow.empty() ? "" : "slow factor", right}}};
   for (const double n : scales(a.ranks)) {
@@ -199,7 +209,8 @@ constexpr double slow_from = 1.05;
 void add_stragglers(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand("stragglers", "What a step waits for the slowest of its ranks");
-  sub.add_option("FILE", o->file, "Measured seconds, one a line; or a CSV with time_s, time_ms or time_us, and iteration and rank")->option_text(" ");
+  sub.add_option("FILE", o->file, "Measured seconds, one a line; or a CSV with time_s, time_ms or time_us, and iteration and rank")
+      ->option_text(" ");
   const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
     sub.add_option(names, into, help)->option_text(kind);
   };

@@ -20,7 +20,9 @@ double kilowatts(Watts w) { return in(w, units::kW).value(); }
 
 class File {
  public:
-  explicit File(const std::string& text) : path_(std::filesystem::temp_directory_path() / "fabricost_prices.yaml") { std::ofstream(path_) << text; }
+  explicit File(const std::string& text) : path_(std::filesystem::temp_directory_path() / "fabricost_prices.yaml") {
+    std::ofstream(path_) << text;
+  }
   ~File() { std::filesystem::remove(path_); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -132,9 +134,10 @@ TEST_CASE("tokens cost what the time to make them costs") {
 TEST_CASE("Llama 3 405B's 30.84 M GPU-hours come out of its MFU, its failures and 15.6 T tokens") {
   // 41 % MFU at 8,192 tokens on 16,384 GPUs (Llama 3, table 4), counted as 6 N and causal attention there: 2.55e12 FLOPs a token
   const FailureFacts facts = load_failure_facts();
-  const FailureAnswer f = failures_of({.nodes = 2048,
-                                       .rate = facts.fleet("llama3").rate,
-                                       .checkpointing = {.stall = facts.background_stall, .drain = facts.background_drain, .recovery = facts.recovery}});
+  const FailureAnswer f =
+      failures_of({.nodes = 2048,
+                   .rate = facts.fleet("llama3").rate,
+                   .checkpointing = {.stall = facts.background_stall, .drain = facts.background_drain, .recovery = facts.recovery}});
   const double per_token = 6 * 405e9 + 6.0 * 126 * 16384 * 8192;
   const double seconds = run_seconds(15.6e12, 16384 * 0.41 * 989e12 / per_token, f.share.kept);
   CHECK(16384 * seconds / 3600 / 1e6 == within(30.84, 0.07));
@@ -158,7 +161,8 @@ TEST_CASE("a machine without power or price says so") {
 }
 
 TEST_CASE("a user's prices lie over the shipped ones") {
-  const File file("extends: default\nname: mine\ndate: 2026-12-01\ngpu_hour: 1.99 USD/h\npue: 1.1\ngpus:\n  h100-sxm: {server: 30000 USD}\n");
+  const File file(
+      "extends: default\nname: mine\ndate: 2026-12-01\ngpu_hour: 1.99 USD/h\npue: 1.1\ngpus:\n  h100-sxm: {server: 30000 USD}\n");
   const Prices mine = load_prices(file.path());
   CHECK(in(mine.gpu_hour.value, units::USD_per_h).value() == within(1.99, 1e-12));
   CHECK(mine.power.pue.value == 1.1);
@@ -170,9 +174,9 @@ TEST_CASE("a user's prices lie over the shipped ones") {
 TEST_CASE("every shipped price has a source") {
   const Prices p = load_prices();
   CHECK(!p.date.empty());
-  for (const auto& source : {p.electricity.provenance.source, p.site.provenance.source, p.lifetime.provenance.source, p.switch_port.provenance.source,
-                             p.cable.provenance.source, p.ethernet_port.provenance.source, p.power.load.provenance.source, p.power.pue.provenance.source,
-                             p.power.switch_port.provenance.source})
+  for (const auto& source : {p.electricity.provenance.source, p.site.provenance.source, p.lifetime.provenance.source,
+                             p.switch_port.provenance.source, p.cable.provenance.source, p.ethernet_port.provenance.source,
+                             p.power.load.provenance.source, p.power.pue.provenance.source, p.power.switch_port.provenance.source})
     CHECK(source.size() > 20);
   for (const GpuPrice& g : p.gpus) CHECK(g.server.provenance.source.size() > 15);
 }

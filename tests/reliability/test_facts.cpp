@@ -19,7 +19,8 @@ Approx within(double value, double share) { return Approx(value).epsilon(share);
 /// A file with that text, gone with this.
 class File {
  public:
-  explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv") : path_(std::filesystem::temp_directory_path() / name) {
+  explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv")
+      : path_(std::filesystem::temp_directory_path() / name) {
     std::ofstream(path_) << text;
   }
   ~File() { std::filesystem::remove(path_); }

@@ -71,8 +71,8 @@ TEST_CASE("goodput is that of a job played out failure by failure") {
     Checkpointing c;
     double mttf;
   };
-  for (const Case& one : {Case{{600, 40, 0, 300}, 3 * 3600}, Case{{600, 1, 120, 600}, 3 * 3600}, Case{{300, 60, 0, 900}, 1200}, Case{{100, 5, 100, 50}, 400},
-                          Case{{3600, 0, 0, 0}, 3600}}) {
+  for (const Case& one : {Case{{600, 40, 0, 300}, 3 * 3600}, Case{{600, 1, 120, 600}, 3 * 3600}, Case{{300, 60, 0, 900}, 1200},
+                          Case{{100, 5, 100, 50}, 400}, Case{{3600, 0, 0, 0}, 3600}}) {
     INFO("interval " << one.c.interval << ", MTTF " << one.mttf);
     const Goodput exact = goodput_of(one.c, one.mttf), drawn = played(one.c, one.mttf, one.mttf * 150000, 11);
     CHECK(exact.kept == Approx(drawn.kept).margin(0.004));
@@ -132,7 +132,7 @@ TEST_CASE("Llama 3's 54 days, RSC's rates and OPT's interruptions follow from on
   CHECK(llama.thousand_node_days() == within(3.79, 0.001));
   CHECK(FailureRate::counted(466, 54, 16384, 8).mttf(2048) / 3600 == within(2.78, 0.001));
   const FailureRate rsc = FailureRate::per_thousand_node_days(6.50);
-  CHECK(rsc.mttf(2048) / 3600 == within(1.8, 0.01));       // projected for 16,384 GPUs
+  CHECK(rsc.mttf(2048) / 3600 == within(1.8, 0.01));         // projected for 16,384 GPUs
   CHECK(rsc.mttf(131072 / 8) / 3600 == within(0.23, 0.03));  // for 131,072
   CHECK(rsc.mttf(128) / 3600 == within(28.85, 0.001));
   CHECK(FailureRate::per_thousand_node_days(25.8).mttf(124) / 3600 == within(7.5, 0.001));
@@ -149,7 +149,7 @@ TEST_CASE("Meta's ratio agrees with the exact one for small stalls") {
 TEST_CASE("checkpoint arithmetic of BLOOM") {
   CHECK(checkpoint_seconds(176.25e9, 57e9) == within(43.3, 0.001));
   CHECK(checkpoint_bytes_per_parameter * 176.25e9 / std::pow(1024, 4) == within(2.3, 0.03));  // published as 2.3 TB, in powers of 1024
-  CHECK(1 - goodput_of({3 * 3600, 40, 0, 0}, INFINITY).kept == within(0.0037, 0.01));        // every three hours: 0.37 %
+  CHECK(1 - goodput_of({3 * 3600, 40, 0, 0}, INFINITY).kept == within(0.0037, 0.01));         // every three hours: 0.37 %
 }
 
 TEST_CASE("waiting for nodes is that of a yard of broken ones") {

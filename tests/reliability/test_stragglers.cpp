@@ -39,7 +39,8 @@ TEST_CASE("the expected maximum is the mean of drawn maxima") {
     const int rounds = 4'000'000 / (n + 20);
     CHECK(expected_maximum({JitterShape::normal, 10, 1}, n) == within(drawn_maximum(n, rounds, normal), 0.002));
     CHECK(expected_maximum({JitterShape::lognormal, 10, 4}, n) == within(drawn_maximum(n, rounds, lognormal), 0.008));
-    CHECK(expected_maximum({JitterShape::exponential, 10, 2}, n) == within(drawn_maximum(n, rounds, [&](auto& r) { return 8 + exponential(r); }), 0.004));
+    CHECK(expected_maximum({JitterShape::exponential, 10, 2}, n) ==
+          within(drawn_maximum(n, rounds, [&](auto& r) { return 8 + exponential(r); }), 0.004));
   }
 }
 

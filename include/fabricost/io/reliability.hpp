@@ -47,10 +47,10 @@ struct FailureFleet {
 /// Fleets, and the defaults that go with them, each from a source named in the file.
 struct FailureFacts {
   std::vector<FailureFleet> fleets;
-  double recovery = 0;                                   ///< seconds
-  double stall = 0;                                      ///< of a checkpoint the job waits for
-  double background_stall = 0, background_drain = 0;     ///< of one written in the background
-  double repair = 0;                                     ///< of a node
+  double recovery = 0;                                ///< seconds
+  double stall = 0;                                   ///< of a checkpoint the job waits for
+  double background_stall = 0, background_drain = 0;  ///< of one written in the background
+  double repair = 0;                                  ///< of a node
   /// \throws RequestError naming the fleets there are
   [[nodiscard]] const FailureFleet& fleet(std::string_view name) const;
 };
@@ -62,16 +62,17 @@ struct FailureFacts {
 /// \throws SpecError with file, line, column, value and remedy; RequestError for a name that does not exist
 [[nodiscard]] Prices load_prices(std::string_view name_or_path = "default");
 
-/// Times per iteration, one a line; or a CSV with a column time_s, time_ms or time_us, and with columns iteration and rank as well where they
-/// were measured rank by rank. Seconds.
+/// Times per iteration, one a line; or a CSV with a column time_s, time_ms or time_us, and with columns iteration and rank as well where
+/// they were measured rank by rank. Seconds.
 struct IterationTimes {
-  std::vector<double> seconds;      ///< all of them
-  int ranks = 0;                    ///< that were told apart; 0: none
-  std::vector<double> rank_means;   ///< by rank, in the order of their names
+  std::vector<double> seconds;     ///< all of them
+  int ranks = 0;                   ///< that were told apart; 0: none
+  std::vector<double> rank_means;  ///< by rank, in the order of their names
   std::vector<std::string> rank_names;
-  std::vector<double> slowest;      ///< of each iteration that every rank is in
+  std::vector<double> slowest;  ///< of each iteration that every rank is in
 };
-/// \throws SpecError with file, line and column for a time that is no number above 0, a rank or iteration without its column, no times at all
+/// \throws SpecError with file, line and column for a time that is no number above 0, a rank or iteration without its
+/// column, no times at all
 [[nodiscard]] IterationTimes read_iteration_times(const std::filesystem::path& file);
 
 /// Every row of a reliability CSV (columns id group source topic system gpus model quantity value unit fully_specified notes).
@@ -81,8 +82,8 @@ struct IterationTimes {
 ///   size of a checkpoint                          14 bytes a parameter
 ///   power of a GPU, node, rack                    data/gpus, data/systems; measured at most: load x rated
 ///
-/// Counts by cause come from the table that is compared: those rows check the reading and the arithmetic. The rest, observations that follow
-/// from nothing else, says so in `skipped`. \throws SpecError for a missing column or a cell that is wrong
+/// Counts by cause come from the table that is compared: those rows check the reading and the arithmetic. The rest, observations that
+/// follow from nothing else, says so in `skipped`. \throws SpecError for a missing column or a cell that is wrong
 [[nodiscard]] std::vector<WorkloadRow> predict_reliability_rows(const std::filesystem::path& file);
 
 }  // namespace fabricost

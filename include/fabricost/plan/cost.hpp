@@ -6,8 +6,8 @@
 ///   owned   = (servers + network) x time / lifetime  +  energy x price of electricity  +  rated power x time x price of the site
 ///   network = NICs x ((2 L - 1) x switch port + L x cable) x NIC rate / 400 Gbit/s        L tiers (power.hpp); Ethernet ports cost less
 ///
-/// A rent contains everything; the two are alternatives, not parts of one sum. What a share p of the time costs is p of it: 1 % of 16,384 GPUs
-/// at 3 USD an hour is 163.84 x 3 x 24 = 11,796 USD a day. Prices carry source and date (data/prices); the user's own come first.
+/// A rent contains everything; the two are alternatives, not parts of one sum. What a share p of the time costs is p of it: 1 % of 16,384
+/// GPUs at 3 USD an hour is 163.84 x 3 x 24 = 11,796 USD a day. Prices carry source and date (data/prices); the user's own come first.
 
 #include <fabricost/plan/power.hpp>
 
@@ -22,9 +22,9 @@ using EnergyPrice = detail::bu::divide_typeof_helper<Dollars, Joules>::type;
 
 /// Of one kind of GPU, where it differs from what its own description says.
 struct GpuPrice {
-  std::string gpu;               ///< name in data/gpus
-  Sourced<DollarRate> rent;      ///< of one GPU; zero: not said
-  Sourced<Dollars> server;       ///< a GPU's share of its server with NICs; zero: not said
+  std::string gpu;           ///< name in data/gpus
+  Sourced<DollarRate> rent;  ///< of one GPU; zero: not said
+  Sourced<Dollars> server;   ///< a GPU's share of its server with NICs; zero: not said
 };
 
 /// What money is reckoned with.
@@ -34,10 +34,10 @@ struct Prices {
   Sourced<DollarRate> gpu_hour;  ///< for any GPU; zero: the GPU's own
   std::vector<GpuPrice> gpus;
   Sourced<EnergyPrice> electricity;
-  Sourced<EnergyPrice> site;     ///< building and staff, by rated power
-  Sourced<Time> lifetime;        ///< over which servers and network are written off
-  Sourced<Dollars> switch_port;  ///< InfiniBand, 400 Gbit/s
-  Sourced<Dollars> cable;        ///< with both transceivers, 400 Gbit/s
+  Sourced<EnergyPrice> site;           ///< building and staff, by rated power
+  Sourced<Time> lifetime;              ///< over which servers and network are written off
+  Sourced<Dollars> switch_port;        ///< InfiniBand, 400 Gbit/s
+  Sourced<Dollars> cable;              ///< with both transceivers, 400 Gbit/s
   Sourced<double> ethernet_port{1.0};  ///< price of an Ethernet port over InfiniBand's
   PowerUse power;
 
@@ -110,7 +110,8 @@ struct Money {
   return money_of(system, gpus, units::s(1e6 / tokens_per_second), prices);
 }
 
-/// Seconds of a run of `tokens` at a rate of which the share `goodput` counts (reliability.hpp). \throws RequestError unless all are above 0
+/// Seconds of a run of `tokens` at a rate of which the share `goodput` counts (reliability.hpp).
+/// \throws RequestError unless all are above 0
 [[nodiscard]] inline double run_seconds(double tokens, double tokens_per_second, double goodput = 1) {
   if (!(tokens > 0 && tokens_per_second > 0 && goodput > 0 && goodput <= 1))
     throw RequestError("a run has tokens and tokens per second above 0, and a goodput above 0 and at most 1");

@@ -2,11 +2,13 @@
 /// \file power.hpp
 /// What a machine draws and uses: racks, switches, cooling.
 ///
-///   racks    = GPUs x rated power of a machine / its GPUs x load        load: what a busy node draws of its rating, 8.4 of 10.2 kW on 8 H100s
-///   switches = NICs x (2 L - 1) ports x power of a port                 (Latif 2024, arXiv 2412.08602); L tiers of a non-blocking fat tree
-///   site     = (racks + switches) x PUE                                 PUE: cooling and conversion
+///   racks    = GPUs x rated power of a machine / its GPUs x load
+///   switches = NICs x (2 L - 1) ports x power of a port            L tiers of a non-blocking fat tree
+///   site     = (racks + switches) x PUE                            PUE: cooling and conversion
 ///
-/// Where it is wrong: the load is one figure for every workload; decoding draws less than training. Storage and front-end networks are left out.
+/// load: what a busy node draws of its rating, 8.4 of 10.2 kW on 8 H100s (arXiv 2412.08602).
+/// Where it is wrong: the load is one figure for every workload; decoding draws less than training. Storage and front-end
+/// networks are left out.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -20,11 +22,11 @@ namespace fabricost {
 
 /// What power and energy are reckoned with (data/prices). All from the file; the defaults below are those of a machine nobody described.
 struct PowerUse {
-  Sourced<double> load{0.82};        ///< drawn over rated, of a busy node
-  Sourced<double> pue{1.2};          ///< site over racks and switches, at least 1
+  Sourced<double> load{0.82};           ///< drawn over rated, of a busy node
+  Sourced<double> pue{1.2};             ///< site over racks and switches, at least 1
   Sourced<double> node_over_gpus{1.8};  ///< rated power of a node over that of its GPUs, where only the GPU's is known
-  Sourced<Watts> switch_port{};      ///< one port with its transceiver at 400 Gbit/s; other rates in proportion
-  int switch_radix = 64;             ///< ports of a switch
+  Sourced<Watts> switch_port{};         ///< one port with its transceiver at 400 Gbit/s; other rates in proportion
+  int switch_radix = 64;                ///< ports of a switch
 };
 
 /// GPUs that the power and the price of a system's description are for: one scale-up domain, or a node where that is larger.
@@ -32,11 +34,11 @@ struct PowerUse {
 
 /// A non-blocking fat tree of switches above the NICs of `gpus` GPUs, one rail for each NIC of a node.
 struct NetworkSize {
-  double nics = 0;       ///< in all
-  int tiers = 0;         ///< L; 0: all GPUs are in one domain
-  double ports = 0;      ///< of switches, nics (2 L - 1)
-  double cables = 0;     ///< nics L
-  double rate = 0;       ///< of a NIC over 400 Gbit/s (50 GB/s one way)
+  double nics = 0;    ///< in all
+  int tiers = 0;      ///< L; 0: all GPUs are in one domain
+  double ports = 0;   ///< of switches, nics (2 L - 1)
+  double cables = 0;  ///< nics L
+  double rate = 0;    ///< of a NIC over 400 Gbit/s (50 GB/s one way)
 };
 /// \param radix ports of a switch: one tier up to `radix` nodes, two up to radix^2 / 2, three beyond
 [[nodiscard]] inline NetworkSize network_size(const System& system, double gpus, int radix = 64) {
@@ -56,16 +58,17 @@ struct NetworkSize {
 [[nodiscard]] inline Sourced<Watts> rated_power_per_gpu(const System& system, const PowerUse& use = {}) {
   if (system.power.value > Watts{}) return {system.power.value / static_cast<double>(machine_gpus(system)), system.power.provenance};
   if (system.gpu.power.value > Watts{})
-    return {system.gpu.power.value * use.node_over_gpus.value, {system.gpu.power.provenance.source + ", times " + use.node_over_gpus.provenance.source, Confidence::assumed}};
+    return {system.gpu.power.value * use.node_over_gpus.value,
+            {system.gpu.power.provenance.source + ", times " + use.node_over_gpus.provenance.source, Confidence::assumed}};
   return {};
 }
 
 /// Power of `gpus` busy GPUs.
 struct Power {
-  Watts rated{};    ///< of the racks: what has to be provided
-  Watts racks{};    ///< drawn
+  Watts rated{};  ///< of the racks: what has to be provided
+  Watts racks{};  ///< drawn
   Watts switches{};
-  Watts site{};     ///< with cooling: (racks + switches) PUE
+  Watts site{};  ///< with cooling: (racks + switches) PUE
   Provenance basis;
 };
 /// \throws RequestError for fewer than 1 GPU or a system of which no power is known

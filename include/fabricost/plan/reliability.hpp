@@ -1,6 +1,6 @@
 #pragma once
 /// \file reliability.hpp
-/// What is left of a machine's time when parts fail and checkpoints bring a job back: failure rates by scale, checkpoint intervals, goodput.
+/// What is left of a machine's time when parts fail and checkpoints bring a job back: failure rates by scale, intervals, goodput.
 ///
 /// A job on n nodes fails at n r (nodes independent, times between failures exponential), MTTF M = 1 / (n r). With work tau between
 /// checkpoints that stop the job for C, a recovery of R (detect, restart, load) that may itself fail, and a checkpoint that can be loaded
@@ -9,8 +9,8 @@
 ///   share kept = tau e^(-d/M) / ( M e^(R/M) (e^((tau + C)/M) - 1) )        exact; Daly 2006 for d = 0; Young: 1 - C/tau - (tau/2 + R)/M
 ///
 /// The step from d = 0: after a recovery the j-th later checkpoint counts if the job lives j (tau + C) + d, so e^(-d/M) multiplies every
-/// term of the geometric series. Nodes that fail wait for repair; with s spares the job stands still while s + 1 are away, which is Erlang's
-/// loss formula and depends on the repair time by its mean alone.
+/// term of the geometric series. Nodes that fail wait for repair; with s spares the job stands still while s + 1 are away, which is
+/// Erlang's loss formula and depends on the repair time by its mean alone.
 ///
 /// Where it is wrong: failures come in bursts and shortly after changes (RSC's small jobs fail three times as often as its rate says), and
 /// not all are noticed at once: silent corruption is not in here.
@@ -57,8 +57,8 @@ struct FailureRate {
   return std::sqrt(2 * checkpoint * mttf) * (1 + std::sqrt(x) / 3 + x / 9) - checkpoint;
 }
 
-/// The interval that keeps most, exactly: tau = M x with (1 - x) e^x = e^(-C/M), by Newton from Daly's. Restart and background writing do not
-/// move it; where writing in the background takes d, it cannot be below d - C. Infinite M: infinite. Seconds.
+/// The interval that keeps most, exactly: tau = M x with (1 - x) e^x = e^(-C/M), by bisection. Restart and background writing do
+/// not move it; where writing in the background takes d, it cannot be below d - C. Infinite M: infinite. Seconds.
 [[nodiscard]] inline double best_interval(double checkpoint, double mttf, double drain = 0) {
   if (!std::isfinite(mttf)) return mttf;
   double x = 0;
@@ -76,19 +76,19 @@ struct FailureRate {
 
 /// How a job protects itself. Seconds.
 struct Checkpointing {
-  double interval = 0;    ///< work between checkpoints
-  double stall = 0;       ///< C: the job stands still
-  double drain = 0;       ///< d: from the stall's start until the checkpoint could be loaded, 0 for one that is complete when the stall ends
-  double recovery = 0;    ///< R: detect, replace, restart, load
+  double interval = 0;  ///< work between checkpoints
+  double stall = 0;     ///< C: the job stands still
+  double drain = 0;     ///< d: from the stall's end until the checkpoint could be loaded
+  double recovery = 0;  ///< R: detect, replace, restart, load
 };
 
 /// Where the time of a job goes; shares of it that add up to 1.
 struct Goodput {
-  double kept = 0;        ///< work that counts
+  double kept = 0;         ///< work that counts
   double checkpoints = 0;  ///< standing still for checkpoints that were of use or not
-  double lost = 0;        ///< work done again
-  double recovery = 0;    ///< detecting, restarting, loading
-  double waiting = 0;     ///< for a node, when more are broken than there are spares
+  double lost = 0;         ///< work done again
+  double recovery = 0;     ///< detecting, restarting, loading
+  double waiting = 0;      ///< for a node, when more are broken than there are spares
 };
 
 /// The exact goodput of exponential failures (formula above).
@@ -155,10 +155,10 @@ struct Goodput {
 struct FailureQuestion {
   double nodes = 0;
   FailureRate rate{};
-  double other_failures = 0;   ///< per second, of the job as a whole: fatal link flaps, software beyond the nodes' rate
+  double other_failures = 0;      ///< per second, of the job as a whole: fatal link flaps, software beyond the nodes' rate
   Checkpointing checkpointing{};  ///< interval 0: the best one
-  double replaced = 1;         ///< share of failures after which a node is taken away
-  double repair = 0;           ///< mean seconds until it is back; 0: another one is always there
+  double replaced = 1;            ///< share of failures after which a node is taken away
+  double repair = 0;              ///< mean seconds until it is back; 0: another one is always there
   int spares = 0;
 };
 

@@ -8,8 +8,8 @@
 ///   exponential   m H_n,  H_n = 1 + 1/2 + ... + 1/n                    exact (Renyi 1953)
 ///   one in 1/q    P(somebody is late) = 1 - (1 - q)^n
 ///
-/// Where it is wrong: ranks that are slow together (a hot row of racks, a congested spine) are not independent; then this is too high. A rank
-/// that is slow all the time is a SlowKind and not jitter.
+/// Where it is wrong: ranks that are slow together (a hot row of racks, a congested spine) are not independent; then this is too high. A
+/// rank that is slow all the time is a SlowKind and not jitter.
 
 #include <fabricost/error.hpp>
 
@@ -46,7 +46,8 @@ namespace detail {
 /// ln Phi(z), to the last digits on both sides.
 [[nodiscard]] inline double log_normal_cdf(double z) { return z < 0 ? std::log(normal_tail(-z)) : std::log1p(-normal_tail(z)); }
 
-/// int_0^inf (1 - (1 - p0 e^-y)^n) dy = sum_1^n (1 - (1 - p0)^j) / j: what an exponential tail of weight p0 adds to a maximum, in its scale.
+/// int_0^inf (1 - (1 - p0 e^-y)^n) dy = sum_1^n (1 - (1 - p0)^j) / j: what an exponential tail of weight p0
+/// adds to a maximum, in its scale.
 [[nodiscard]] inline double exponential_tail_gain(double weight, double ranks) {
   double sum = 0, kept = 1;
   for (double j = 1; j <= ranks; ++j) {
@@ -108,7 +109,8 @@ struct Jitter {
 
 /// Expected maximum of n normal times by extreme-value theory, with the second-order term (Cramer 1946; Gumbel's mean gamma):
 ///   mu + sigma ( a - (ln ln n + ln 4 pi) / (2 a) + gamma / a ),  a = sqrt(2 ln n)
-/// Above the exact mean by 7 % of it at 8 ranks, 2.4 % at 64, 1 % at 16,384 (sigma = 1, mu = 0). \throws RequestError for fewer than 2 ranks
+/// Above the exact maximum by 6.9 % of (it - mu) at 8 ranks, 2.3 % at 64, 0.9 % at 1,024, 0.5 % at 16,384.
+/// \throws RequestError for fewer than 2 ranks
 [[nodiscard]] inline double normal_maximum_estimate(double mean, double deviation, double ranks) {
   if (!(ranks >= 2)) throw RequestError("an extreme value needs at least 2 ranks");
   const double l = std::log(ranks), a = std::sqrt(2 * l);
@@ -156,7 +158,9 @@ class MeasuredTimes {
   }
 
   [[nodiscard]] std::size_t count() const { return times_.size(); }
-  [[nodiscard]] double mean() const { return over(times_.size(), 0, [](double t) { return t; }); }
+  [[nodiscard]] double mean() const {
+    return over(times_.size(), 0, [](double t) { return t; });
+  }
   [[nodiscard]] double deviation() const {
     const double m = mean();
     return std::sqrt(over(times_.size(), 0, [m](double t) { return (t - m) * (t - m); }));
@@ -197,8 +201,8 @@ class MeasuredTimes {
   std::size_t tail_ = 0;
 };
 
-/// Expected time of a step of `barriers` equal parts, each waiting for all ranks, when the jitter of the parts is independent: each part has
-/// mean/k and deviation/sqrt(k), so the excess over the mean grows with sqrt(k). One barrier: expected_maximum. \throws as it
+/// Expected time of a step of `barriers` equal parts, each waiting for all ranks, when the jitter of the parts is independent: each part
+/// has mean/k and deviation/sqrt(k), so the excess over the mean grows with sqrt(k). One barrier: expected_maximum. \throws as it
 [[nodiscard]] inline double expected_step(const Jitter& step, double ranks, int barriers) {
   if (barriers < 1) throw RequestError("a step has at least one barrier");
   const double k = barriers;
@@ -240,8 +244,8 @@ enum class LostRail : unsigned char {
 };
 inline constexpr std::array<std::string_view, 2> lost_rail_names{"spread", "neighbour"};
 
-/// Factor on the time at the NICs of a collective that uses all `rails` evenly when `lost` of them are gone in some node: all nodes wait for
-/// it. One of eight: 8/7 spread, 2 to a neighbour. \throws RequestError unless 0 <= lost < rails
+/// Factor on the time at the NICs of a collective that uses all `rails` evenly when `lost` of them are gone in some node: all nodes wait
+/// for it. One of eight: 8/7 spread, 2 to a neighbour. \throws RequestError unless 0 <= lost < rails
 [[nodiscard]] inline double lost_rail_factor(int rails, int lost, LostRail how) {
   if (rails < 1 || lost < 0 || lost >= rails) throw RequestError("lost rails are fewer than there are rails");
   if (lost == 0) return 1;
@@ -255,9 +259,9 @@ inline constexpr std::array<std::string_view, 2> lost_rail_names{"spread", "neig
 /// Links that drop out and come back: how often, and for how long everybody stands still.
 struct LinkFlaps {
   double links = 0;
-  double per_link_hour = 0;   ///< flaps of one link
-  double stall_seconds = 0;   ///< until the transport has retransmitted
-  double fatal_share = 0;     ///< of flaps that outlast the transport's patience and end the job
+  double per_link_hour = 0;  ///< flaps of one link
+  double stall_seconds = 0;  ///< until the transport has retransmitted
+  double fatal_share = 0;    ///< of flaps that outlast the transport's patience and end the job
 
   /// Share of the time stood still: links x rate x stall, flaps that overlap counted once: 1 - e^-x.
   [[nodiscard]] double stalled() const { return -std::expm1(-links * per_link_hour / 3600 * stall_seconds * (1 - fatal_share)); }

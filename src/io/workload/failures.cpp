@@ -77,7 +77,8 @@ IterationTimes read_plain(const std::filesystem::path& file) {
     if (value && *value > 0 && out.seconds.size() < most_times)
       out.seconds.push_back(*value);
     else if (issues.size() < CsvTable::most_faults)
-      issues.push_back({lines.name(), lines.number(), 1, "", fmt::format("\"{}\" is not a time above 0", clipped(line)), "write seconds, one number a line", line});
+      issues.push_back({lines.name(), lines.number(), 1, "", fmt::format("\"{}\" is not a time above 0", clipped(line)),
+                        "write seconds, one number a line", line});
   }
   if (!issues.empty()) throw SpecError(issues);
   return out;
@@ -91,7 +92,8 @@ const FailureFleet& FailureFacts::fleet(std::string_view name) const {
     if (f.name == name) return f;
     names.push_back(f.name);
   }
-  throw RequestError(fmt::format("\"{}\" is no fleet whose failures are known; write one of {}", clipped(std::string{name}), fmt::join(names, ", ")));
+  throw RequestError(
+      fmt::format("\"{}\" is no fleet whose failures are known; write one of {}", clipped(std::string{name}), fmt::join(names, ", ")));
 }
 
 FailureFacts load_failure_facts() {
@@ -139,7 +141,8 @@ IterationTimes read_iteration_times(const std::filesystem::path& file) {
   }
   const int rank = table.column("rank"), iteration = table.column("iteration");
   if ((rank < 0) != (iteration < 0)) {
-    table.fault(-1, rank < 0 ? "iterations are named but no ranks" : "ranks are named but no iterations", "give both columns, rank and iteration, or neither");
+    table.fault(-1, rank < 0 ? "iterations are named but no ranks" : "ranks are named but no iterations",
+                "give both columns, rank and iteration, or neither");
     table.finish();
   }
   IterationTimes out;

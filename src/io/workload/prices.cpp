@@ -33,7 +33,8 @@ void amount(MapReader& in, std::string_view key, std::string_view unit, double w
     return in.fault(*scalar, key, fmt::format("\"{}\" is not a number of {}", clipped(scalar->text), unit),
                     fmt::format("write for example \"{} {}\"", least > 0 ? least : 1, unit));
   if (!(number >= least && number <= most))
-    return in.fault(*scalar, key, fmt::format("\"{}\" is outside {} to {} {}", clipped(scalar->text), least, most, unit), "write one in that range");
+    return in.fault(*scalar, key, fmt::format("\"{}\" is outside {} to {} {}", clipped(scalar->text), least, most, unit),
+                    "write one in that range");
   into = {Quantity::from_value(number * worth), in.provenance(*value)};
 }
 
@@ -42,7 +43,8 @@ void plain(MapReader& in, std::string_view key, double least, double most, Sourc
   const auto value = in.quantity(key, QuantityKind::number);
   if (!value) return;
   if (!(value->number >= least && value->number <= most))
-    return in.fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most), "write a number in that range");
+    return in.fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, least, most),
+                    "write a number in that range");
   into = {value->number, value->provenance};
 }
 

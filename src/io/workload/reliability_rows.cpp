@@ -61,13 +61,32 @@ struct Named {
   std::string_view spec;
 };
 // the first that fits; a GPU where no machine is meant
-constexpr std::array<Named, 15> racks{{{"gb200 nvl72", "gb200-nvl72"}, {"gb300 nvl72", "gb300-nvl72"}, {"nvl144", "vera-rubin-nvl144"},
-                                       {"nvl576", "kyber-nvl576"}, {"cloudmatrix", "cloudmatrix384"}, {"8xh100 node", "dgx-h100"}, {"dgx h100", "dgx-h100"}, {"dgx b200", "dgx-b200"},
-                                       {"dgx b300", "dgx-b300"}, {"dgx a100", "dgx-a100"},
-                                       {"8xh200 node", "dgx-h200"}, {"8xb200 node", "dgx-b200"}, {"8xa100 node", "dgx-a100"},
-                                       {"8xb300 node", "dgx-b300"}, {"8xmi300x node", "mi300x-8"}}};
-constexpr std::array<Named, 11> cards{{{"gb300", "gb300"}, {"gb200", "gb200"}, {"b300", "b300-sxm"}, {"b200", "b200-sxm"}, {"h200", "h200-sxm"}, {"h100", "h100-sxm"},
-                                       {"a100", "a100-sxm-80"}, {"h800", "h800-sxm"}, {"h20", "h20"}, {"mi300x", "mi300x"}, {"v100", "v100-sxm"}}};
+constexpr std::array<Named, 15> racks{{{"gb200 nvl72", "gb200-nvl72"},
+                                       {"gb300 nvl72", "gb300-nvl72"},
+                                       {"nvl144", "vera-rubin-nvl144"},
+                                       {"nvl576", "kyber-nvl576"},
+                                       {"cloudmatrix", "cloudmatrix384"},
+                                       {"8xh100 node", "dgx-h100"},
+                                       {"dgx h100", "dgx-h100"},
+                                       {"dgx b200", "dgx-b200"},
+                                       {"dgx b300", "dgx-b300"},
+                                       {"dgx a100", "dgx-a100"},
+                                       {"8xh200 node", "dgx-h200"},
+                                       {"8xb200 node", "dgx-b200"},
+                                       {"8xa100 node", "dgx-a100"},
+                                       {"8xb300 node", "dgx-b300"},
+                                       {"8xmi300x node", "mi300x-8"}}};
+constexpr std::array<Named, 11> cards{{{"gb300", "gb300"},
+                                       {"gb200", "gb200"},
+                                       {"b300", "b300-sxm"},
+                                       {"b200", "b200-sxm"},
+                                       {"h200", "h200-sxm"},
+                                       {"h100", "h100-sxm"},
+                                       {"a100", "a100-sxm-80"},
+                                       {"h800", "h800-sxm"},
+                                       {"h20", "h20"},
+                                       {"mi300x", "mi300x"},
+                                       {"v100", "v100-sxm"}}};
 template <std::size_t N>
 [[nodiscard]] std::string_view named(const std::array<Named, N>& list, const std::string& quantity) {
   const std::string text = lower(quantity);
@@ -144,9 +163,10 @@ class Predictor {
     const FailureFleet* f = fleet(r);
     if (f == nullptr) f = &facts_.fleet("llama3");
     if (has(r.quantity, "slowdown")) return skip("an observation of a fleet: the shares of slow ranks are inputs");
-    const FailureAnswer a = failures_of({.nodes = r.gpus / f->gpus_per_node,
-                                         .rate = f->rate,
-                                         .checkpointing = {.stall = facts_.background_stall, .drain = facts_.background_drain, .recovery = facts_.recovery}});
+    const FailureAnswer a =
+        failures_of({.nodes = r.gpus / f->gpus_per_node,
+                     .rate = f->rate,
+                     .checkpointing = {.stall = facts_.background_stall, .drain = facts_.background_drain, .recovery = facts_.recovery}});
     return plain(a.share.kept);
   }
 
@@ -186,7 +206,9 @@ class Predictor {
   for (const std::string_view name : needed)
     if (table.column(name) < 0) missing.push_back(name);
   if (!missing.empty()) {
-    table.fault(-1, fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
+    table.fault(-1,
+                fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "),
+                            missing.size() > 1 ? "are" : "is"),
                 fmt::format("a reliability CSV has at least {}", fmt::join(needed, ",")));
     table.finish();
   }
@@ -194,7 +216,8 @@ class Predictor {
   while (table.next()) {
     const auto text = [&](std::string_view column) { return table.cell(table.column(column)); };
     ReliabilityRow r;
-    r.out = {.id = text("id"), .group = text("group"), .model = text("model"), .metric = text("quantity"), .skipped = "", .line = table.line()};
+    r.out = {
+        .id = text("id"), .group = text("group"), .model = text("model"), .metric = text("quantity"), .skipped = "", .line = table.line()};
     r.out.fully_specified = text("fully_specified") == "yes";
     r.source = text("source");
     r.topic = text("topic");
@@ -207,7 +230,8 @@ class Predictor {
       if (value && *value >= 1 && *value <= 1e8)
         r.gpus = *value;
       else
-        table.fault(table.column("gpus"), fmt::format("gpus is \"{}\", not a count from 1 to 10^8", gpus), "write a number, or leave the cell empty");
+        table.fault(table.column("gpus"), fmt::format("gpus is \"{}\", not a count from 1 to 10^8", gpus),
+                    "write a number, or leave the cell empty");
     }
     const std::string value = text("value");
     if (const auto number = parse_number(value); number && *number < 0)
