@@ -24,6 +24,7 @@ Table cost() {
   const double months = payback(units::USD(10e6), five * rent) / units::h(30 * 24);
   const Prices prices = load_prices();
   const System& h100 = machine("dgx-h100");
+  const NetworkSize net = network_size(h100, cluster, prices.power.switch_radix);
   const double network = dollars(network_price_of(h100, cluster, prices)), servers = dollars(server_price_of(h100, prices).value) * cluster;
   Prices ethernet = prices;  // the same fabric with Ethernet ports
   ethernet.switch_port.value = prices.switch_port.value * prices.ethernet_port.value;
@@ -71,9 +72,11 @@ Table cost() {
                 .said = "-",
                 .ours = {.value = 100 * network / (network + servers), .unit = "%", .decimals = 1},
                 .verdict = Verdict::added,
-                .shown = fmt::format("49,152 ports x {} + 32,768 cables x {} = {} M USD; servers {} M USD; twice the price a port makes {} M USD of a cluster of {}",
-                                     text(dollars(prices.switch_port.value), 1), text(dollars(prices.cable.value)), text(network / 1e6, 1),
-                                     text(servers / 1e6, 1), text((network - cheaper) / 1e6, 1), text((network + servers) / 1e6, 1))},
+                .shown = fmt::format(
+                    "{} ports x {} + {} cables x {} USD = {} M; servers {} M; with Ethernet ports at half the price {} M less, {} % of all",
+                    text(net.ports), text(dollars(prices.switch_port.value), 1), text(net.cables), text(dollars(prices.cable.value)),
+                    text(network / 1e6, 1), text(servers / 1e6, 1), text((network - cheaper) / 1e6, 1),
+                    text(100 * (network - cheaper) / (network + servers), 1))},
                {.label = "a GPU-hour of one's own",
                 .said = "-",
                 .ours = {.value = owned, .unit = "USD", .decimals = 2},
@@ -92,21 +95,26 @@ Table energy() {
     return Row{.label = std::move(label), .said = std::move(said), .ours = std::move(ours), .verdict = verdict, .shown = std::move(shown)};
   };
   const Power node = power_of(h, 8, prices.power), nvl = power_of(rack, 72, prices.power), cluster = power_of(h, 16384, prices.power);
-  const double pounds = 3000 * 0.45359237, fp4 = rack.gpu.fp4.value / h.gpu.fp8.value, memory = rack.gpu.hbm_bandwidth.value / h.gpu.hbm_bandwidth.value;
+  const double pounds = 3000 * 0.45359237, fp4 = rack.gpu.fp4.value / h.gpu.fp8.value,
+               memory = rack.gpu.hbm_bandwidth.value / h.gpu.hbm_bandwidth.value;
   return {.title = "Power",
           .about = "Text 002's figures of a rack, and what follows from rated power. Nodes and racks stand under \"Rack against node\".",
           .rows = {row("NVL72, rated", "about 120 kW", {.value = kilowatts(nvl.rated), .unit = "kW"}, judge(120, 132, kilowatts(nvl.rated)),
-                       fmt::format("{} kW a GPU all in; {} for its successor", text(kilowatts(nvl.rated) / 72, 2), text(kilowatts(machine("gb300-nvl72").power.value)))),
-                   row("weight of a rack", "3,000 lb", {.value = pounds, .unit = "kg", .decimals = 0}, Verdict::reproduced, "3,000 x 0.4536; no quantity of the model"),
+                       fmt::format("{} kW a GPU all in; {} for its successor", text(kilowatts(nvl.rated) / 72, 2),
+                                   text(kilowatts(machine("gb300-nvl72").power.value)))),
+                   row("weight of a rack", "3,000 lb", {.value = pounds, .unit = "kg", .decimals = 0}, Verdict::reproduced,
+                       "3,000 x 0.4536; no quantity of the model"),
                    row("a rack over as many H100s with InfiniBand", "30x", {.value = fp4, .unit = "x", .decimals = 1}, Verdict::qualified,
-                       fmt::format("of a GPU, FP4 over FP8, both dense; memory {} times faster. 30 compares FP4 with FP8, a latency target and a "
-                                   "larger domain at once",
-                                   text(memory, 1))),
+                       fmt::format(
+                           "of a GPU, FP4 over FP8, both dense; memory {} times faster. 30 compares FP4 with FP8, a latency target and a "
+                           "larger domain at once",
+                           text(memory, 1))),
                    row("8 H100s, drawn under load", "-", {.value = kilowatts(node.racks), .unit = "kW", .decimals = 2}, Verdict::added,
                        fmt::format("{} x {}; 8.4 was measured at most", text(kilowatts(node.rated), 1), text(prices.power.load.value, 2))),
-                   row("16,384 H100s with switches and cooling", "-", {.value = kilowatts(cluster.site) / 1e3, .unit = "MW", .decimals = 1}, Verdict::added,
-                       fmt::format("(racks {} + switches {} MW) x PUE {}", text(kilowatts(cluster.racks) / 1e3, 1), text(kilowatts(cluster.switches) / 1e3, 1),
-                                   text(prices.power.pue.value, 1)))}};
+                   row("16,384 H100s with switches and cooling", "-", {.value = kilowatts(cluster.site) / 1e3, .unit = "MW", .decimals = 1},
+                       Verdict::added,
+                       fmt::format("(racks {} + switches {} MW) x PUE {}", text(kilowatts(cluster.racks) / 1e3, 1),
+                                   text(kilowatts(cluster.switches) / 1e3, 1), text(prices.power.pue.value, 1)))}};
 }
 
 Table scaling_efficiency() {

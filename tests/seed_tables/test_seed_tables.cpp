@@ -434,6 +434,7 @@ TEST_CASE("tails and failures") {
   CHECK(ours(t, "a training step, 70B on 1,024 GPUs") == within(4.3, 0.01));
   CHECK(ours(t, "mean time between failures, 16,384 H100s") == within(3.09, 0.002));
   CHECK(ours(t, "Meta's two clusters") == 24576);
+  CHECK(ours(t, "InfiniBand tiers above 8 H100s") == 0);
   CHECK(ours(t, "time that counts, checkpoints in the background") > 90);
 }
 
