@@ -153,12 +153,12 @@ struct Planned {
 [[nodiscard]] Json money_json(const Money& m) {
   Json out;
   out["rented_usd"] = m.rent_known ? Json(usd(m.rented)) : Json(nullptr);
-  out["owned_usd"] = m.servers_known ? Json(usd(m.owned())) : Json(nullptr);
+  out["owned_usd"] = m.owned_known() ? Json(usd(m.owned())) : Json(nullptr);
   out["servers_usd"] = m.servers_known ? Json(usd(m.servers)) : Json(nullptr);
   out["network_usd"] = usd(m.network);
-  out["electricity_usd"] = usd(m.electricity);
-  out["site_usd"] = usd(m.site);
-  out["joules"] = m.energy.value();
+  out["electricity_usd"] = m.power_known ? Json(usd(m.electricity)) : Json(nullptr);
+  out["site_usd"] = m.power_known ? Json(usd(m.site)) : Json(nullptr);
+  out["joules"] = m.power_known ? Json(m.energy.value()) : Json(nullptr);
   return out;
 }
 
@@ -169,12 +169,15 @@ struct Figures {
   NetworkSize net;
 };
 [[nodiscard]] Figures figures(const Bill& a) {
-  return {power_of(a.system, a.gpus, a.prices.power), money_of(a.system, a.gpus, units::h(1), a.prices),
+  const bool known = rated_power_per_gpu(a.system, a.prices.power).value > Watts{};
+  return {known ? power_of(a.system, a.gpus, a.prices.power) : Power{}, money_of(a.system, a.gpus, units::h(1), a.prices),
           server_price_of(a.system, a.prices).value * a.gpus, network_price_of(a.system, a.gpus, a.prices),
           network_size(a.system, a.gpus, a.prices.power.switch_radix)};
 }
-/// USD a second that `share` of the GPUs cost: the rent, or owning them.
-[[nodiscard]] DollarRate share_rate(const Bill& a, const Figures& f) { return a.share * f.hourly.paid() / units::h(1); }
+/// USD a second that `share` of the GPUs cost: the rent, or owning them; 0 where neither is known.
+[[nodiscard]] DollarRate share_rate(const Bill& a, const Figures& f) {
+  return f.hourly.paid_known() ? a.share * f.hourly.paid() / units::h(1) : DollarRate{};
+}
 
 [[nodiscard]] Json to_json(const Bill& a) {
   const Figures f = figures(a);
@@ -191,20 +194,22 @@ struct Figures {
                    {"pue", a.prices.power.pue.value},
                    {"load", a.prices.power.load.value},
                    {"lifetime_years", a.prices.lifetime.value.value() / year}};
+  const auto kilowatts = [&](Watts w) { return f.hourly.power_known ? Json(w.value() / 1e3) : Json(nullptr); };
   out["power"] = {
-      {"rated_kW", f.power.rated.value() / 1e3}, {"racks_kW", f.power.racks.value() / 1e3}, {"switches_kW", f.power.switches.value() / 1e3},
-      {"site_kW", f.power.site.value() / 1e3},   {"source", f.power.basis.source},          {"confidence", name(f.power.basis.confidence)}};
+      {"rated_kW", kilowatts(f.power.rated)}, {"racks_kW", kilowatts(f.power.racks)}, {"switches_kW", kilowatts(f.power.switches)},
+      {"site_kW", kilowatts(f.power.site)},   {"source", f.power.basis.source},       {"confidence", name(f.power.basis.confidence)}};
   out["capital"] = {{"servers_usd", f.hourly.servers_known ? Json(usd(f.server)) : Json(nullptr)},
                     {"network_usd", usd(f.network)},
                     {"network_share", f.hourly.servers_known ? Json(usd(f.network) / usd(f.network + f.server)) : Json(nullptr)},
                     {"network_tiers", f.net.tiers}};
   out["hour"] = money_json(f.hourly);
   const double rate = share_rate(a, f).value();
+  const auto over = [&](double seconds) { return rate > 0 ? Json(rate * seconds) : Json(nullptr); };
   out["share"] = {{"share", a.share},
                   {"gpus", a.share * a.gpus},
-                  {"usd_per_day", rate * day},
-                  {"usd_per_30_days", rate * 30 * day},
-                  {"usd_per_year", rate * year}};
+                  {"usd_per_day", over(day)},
+                  {"usd_per_30_days", over(30 * day)},
+                  {"usd_per_year", over(year)}};
   if (a.upgrade > 0 && rate > 0) out["share"]["payback_days"] = a.upgrade / rate / day;
   if (a.tokens_per_second > 0) {
     out["tokens_per_s"] = a.tokens_per_second;
@@ -221,11 +226,13 @@ struct Figures {
 
 void money_rows(TextTable& table, const Money& m) {
   table.row({"rented", either(m.rent_known, m.rented), m.rent_known ? "" : "no price is known; add --price-gpu-hour"});
-  table.row({"or owned", either(m.servers_known, m.owned()),
-             m.servers_known ? fmt::format("servers {}, network {}, electricity {}, site {}", dollars_text(usd(m.servers)),
-                                           dollars_text(usd(m.network)), dollars_text(usd(m.electricity)), dollars_text(usd(m.site)))
-                             : "no price of a server is known; add --price-server"});
-  table.row({"energy", kwh(m.energy) >= 1 ? large_text(kwh(m.energy) * 1e3, "Wh") : large_text(m.energy.value(), "J"), "with cooling"});
+  table.row({"or owned", either(m.owned_known(), m.owned()),
+             m.owned_known()   ? fmt::format("servers {}, network {}, electricity {}, site {}", dollars_text(usd(m.servers)),
+                                             dollars_text(usd(m.network)), dollars_text(usd(m.electricity)), dollars_text(usd(m.site)))
+             : m.servers_known ? "no power is known"
+                               : "no price of a server is known; add --price-server"});
+  if (m.power_known)
+    table.row({"energy", kwh(m.energy) >= 1 ? large_text(kwh(m.energy) * 1e3, "Wh") : large_text(m.energy.value(), "J"), "with cooling"});
 }
 
 [[nodiscard]] std::string text_of(const Bill& a, const Terminal& terminal) {
@@ -245,12 +252,16 @@ void money_rows(TextTable& table, const Money& m) {
         {"network", dollars_text(usd(f.network)),
          fmt::format("{} tiers, {:.0f} switch ports, {:.0f} cables{}", f.net.tiers, f.net.ports, f.net.cables,
                      f.hourly.servers_known ? fmt::format("; {:.1f} % of all", 100 * usd(f.network) / usd(f.network + f.server)) : "")});
-  machine.row({"power, rated", large_text(f.power.rated.value(), "W"),
-               fmt::format("{}: {}", name(f.power.basis.confidence), f.power.basis.source)});
-  machine.row({"power, drawn", large_text((f.power.racks + f.power.switches).value(), "W"),
-               fmt::format("{:.0f} % of the rating{}", 100 * a.prices.power.load.value,
-                           f.net.tiers > 0 ? ", switches " + large_text(f.power.switches.value(), "W") : "")});
-  machine.row({"power, site", large_text(f.power.site.value(), "W"), fmt::format("PUE {:.3g}", a.prices.power.pue.value)});
+  if (f.hourly.power_known) {
+    machine.row({"power, rated", large_text(f.power.rated.value(), "W"),
+                 fmt::format("{}: {}", name(f.power.basis.confidence), f.power.basis.source)});
+    machine.row({"power, drawn", large_text((f.power.racks + f.power.switches).value(), "W"),
+                 fmt::format("{:.0f} % of the rating{}", 100 * a.prices.power.load.value,
+                             f.net.tiers > 0 ? ", switches " + large_text(f.power.switches.value(), "W") : "")});
+    machine.row({"power, site", large_text(f.power.site.value(), "W"), fmt::format("PUE {:.3g}", a.prices.power.pue.value)});
+  } else {
+    machine.row({"power", "unknown", "add it with --set, as in --set power=\"10 kW\""});
+  }
   out += machine.text(2) + "\n" + terminal.strong("One hour") + "\n";
   TextTable hourly{{{""}, {"", right}, {""}}};
   money_rows(hourly, f.hourly);
@@ -319,7 +330,7 @@ void add_cost(CLI::App& app, Runner& runner) {
   option("--prices", o->prices, "A file of prices; it may say extends: default", "FILE");
   sub.add_option("--set", o->overrides, "Override a value of the machine")->option_text("PATH=VALUE...");
   sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost cost --system dgx-h100 --gpus 16384 --model llama3-405b --mfu 41% --tokens 15.6T --goodput 0.93");
+  sub.footer("Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T");
   runner.add(sub, [o](const Terminal& terminal) {
     const Bill asked = meant(*o);
     return o->json ? printed(to_json(asked)) : text_of(asked, terminal);

@@ -27,7 +27,7 @@ constexpr auto right = TextTable::Align::right;
 /// As typed; empty where nothing was.
 struct Options {
   std::string gpus, gpus_per_node, system, fleet, mttf_node, per_node_day, per_thousand, checkpoint, drain, interval, restart, reload,
-      model, storage, spares, repair, replaced, prices, price;
+      model, storage, spares, repair, replaced, prices, price, jitter;
   bool async = false, json = false;
 };
 
@@ -39,7 +39,8 @@ struct FailingJob {
   const FailureFleet* fleet = nullptr;  ///< when its rate is used
   double checkpoint_bytes = 0;
   double reload = 0;
-  double rent = 0;  ///< USD per GPU and second; 0 unknown
+  double rent = 0;    ///< USD per GPU and second; 0 unknown
+  double jitter = 0;  ///< standard deviation of one rank's step over its mean
 };
 
 [[nodiscard]] FailingJob meant(const Options& o, const FailureFacts& facts) {
@@ -96,6 +97,7 @@ struct FailingJob {
   out.reload = !o.reload.empty() ? duration_of(o.reload, "--reload") : written;
   c.recovery = (o.restart.empty() ? facts.recovery : duration_of(o.restart, "--restart")) + out.reload;
 
+  if (!o.jitter.empty()) out.jitter = share_of(o.jitter, "--jitter");
   if (!o.spares.empty()) q.spares = static_cast<int>(number_from(o.spares, "--spares", 0, 1e6));
   if (!o.repair.empty())
     q.repair = duration_of(o.repair, "--repair");
@@ -109,6 +111,11 @@ struct FailingJob {
   q.repair = 0;  // the table is about failures; spares are a matter of one size
   if (!own_interval) q.checkpointing.interval = 0;
   return failures_of(q);
+}
+
+/// Mean step of one rank over that of the slowest of them all.
+[[nodiscard]] double waiting_efficiency(const FailingJob& a, double gpus) {
+  return 1 / expected_maximum({JitterShape::normal, 1, a.jitter}, gpus);
 }
 
 [[nodiscard]] std::vector<double> scales(double gpus) {
@@ -166,6 +173,10 @@ struct FailingJob {
   for (const double g : scales(a.gpus)) {
     const FailureAnswer one = at_scale(a.question, std::ceil(g / a.gpus_per_node), own_interval);
     out["by_scale"].push_back({{"gpus", g}, {"mttf_s", one.mttf}, {"interval_s", one.checkpointing.interval}, {"goodput", one.share.kept}});
+    if (a.jitter > 0) {
+      out["by_scale"].back()["waiting_efficiency"] = waiting_efficiency(a, g);
+      out["by_scale"].back()["efficiency"] = waiting_efficiency(a, g) * one.share.kept;
+    }
   }
   out["by_fleet"] = Json::array();
   for (const FailureFleet& f : facts.fleets)
@@ -212,10 +223,18 @@ struct FailingJob {
     out += fmt::format("  What does not count costs {} a day at {:.2f} USD a GPU-hour.\n",
                        dollars_text(a.rent * a.gpus * day_seconds * (1 - r.share.kept)), a.rent * 3600);
   out += "\n" + terminal.strong("By size") + "\n";
-  TextTable sizes{{{"GPUs", right}, {"fails every", right}, {"checkpoint every", right}, {"counts", right}}};
+  std::vector<TextTable::Column> columns{{"GPUs", right}, {"fails every", right}, {"checkpoint every", right}, {"counts", right}};
+  if (a.jitter > 0) columns.insert(columns.end(), {{"mean over slowest", right}, {"both", right}});
+  TextTable sizes{columns};
   for (const double g : scales(a.gpus)) {
     const FailureAnswer one = at_scale(a.question, std::ceil(g / a.gpus_per_node), own_interval);
-    sizes.row({fmt::format("{:.0f}", g), duration_text(one.mttf), duration_text(one.checkpointing.interval), percent(one.share.kept)});
+    std::vector<std::string> cells{fmt::format("{:.0f}", g), duration_text(one.mttf), duration_text(one.checkpointing.interval),
+                                   percent(one.share.kept)};
+    if (a.jitter > 0) {
+      cells.push_back(percent(waiting_efficiency(a, g)));
+      cells.push_back(percent(waiting_efficiency(a, g) * one.share.kept));
+    }
+    sizes.row(cells);
   }
   out += sizes.text(2) + "\n" + terminal.strong("If nodes failed as they did elsewhere") + "\n";
   TextTable fleets{{{"fleet"}, {"per 1000 node-days", right}, {"counts", right}, {""}}};
@@ -250,6 +269,7 @@ void add_goodput(CLI::App& app, Runner& runner) {
   option("--spares", o->spares, "Nodes that stand by; default: there is always one", "N");
   option("--repair", o->repair, "Until a node is back; default 24h", "TIME");
   option("--replaced", o->replaced, "Share of failures that take a node away; default the fleet's", "X");
+  option("--jitter", o->jitter, "Deviation of one GPU's step over its mean: adds waiting to the table", "X");
   option("--prices", o->prices, "A file of prices", "FILE");
   option("--price-gpu-hour", o->price, "USD for a GPU-hour", "X");
   sub.add_flag("--json", o->json, "Print JSON");

@@ -209,7 +209,8 @@ constexpr double slow_from = 1.05;
 void add_stragglers(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand("stragglers", "What a step waits for the slowest of its ranks");
-  sub.add_option("FILE", o->file, "Measured seconds, one a line; or a CSV with time_s, time_ms or time_us, and iteration and rank")
+  sub.add_option("FILE", o->file,
+                 "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like")
       ->option_text(" ");
   const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
     sub.add_option(names, into, help)->option_text(kind);

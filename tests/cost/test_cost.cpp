@@ -146,12 +146,18 @@ TEST_CASE("Llama 3 405B's 30.84 M GPU-hours come out of its MFU, its failures an
 TEST_CASE("a machine without power or price says so") {
   System bare = systems::hopper_box();
   CHECK(support::contains(support::message_of([&] { return power_of(bare, 8); }), "no power is known"));
-  bare.gpu.power.value = units::W(700);
   const Prices prices = load_prices();
+  const Money nothing = money_of(bare, 8, units::h(1), prices);
+  CHECK(!nothing.rent_known);
+  CHECK(!nothing.power_known);
+  CHECK(!nothing.paid_known());
+  CHECK(nothing.energy == Joules{});
+  bare.gpu.power.value = units::W(700);
   const Money m = money_of(bare, 8, units::h(1), prices);
-  CHECK(!m.rent_known);
-  CHECK(!m.servers_known);
-  CHECK(m.paid() == m.owned());
+  CHECK(m.power_known);
+  CHECK(!m.owned_known());  // the servers' price is not
+  bare.price.value = units::USD(300000);
+  CHECK(money_of(bare, 8, units::h(1), prices).owned_known());
   CHECK(support::contains(support::message_of([&] { return money_of(bare, 0, units::h(1), prices); }), "at least 1 GPU"));
   CHECK(support::contains(support::message_of([&] { return money_of(bare, 8, units::h(-1), prices); }), "not negative"));
   CHECK(support::contains(support::message_of([&] { return money_per_million_tokens(bare, 8, 0, prices); }), "above 0"));

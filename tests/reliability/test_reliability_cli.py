@@ -40,6 +40,9 @@ stored = json.loads(GOODPUT.works("--gpus", 16384, "--model", "llama3-405b", "--
 near(stored["checkpoint"]["stall_s"], 14 * 405.9e9 / 2e12, 0.01)
 waiting = json.loads(GOODPUT.works("--gpus", 16384, "--async", "--spares", 0, "--json"))
 assert waiting["shares"]["waiting"] > 0.5 and waiting["spares"]["to_wait_a_thousandth"] > 8
+jittery = json.loads(GOODPUT.works("--gpus", 1024, "--jitter", "2%", "--json"))["by_scale"][0]
+near(jittery["waiting_efficiency"], 1 / (1 + 0.02 * 3.24824), 1e-5)
+near(jittery["efficiency"], jittery["waiting_efficiency"] * jittery["goodput"], 1e-12)
 text = GOODPUT.works("--gpus", 16384, "--system", "dgx-h100", "--async", "--spares", 8)
 for piece in ["work that counts", "Young", "waiting for a node", "2.95 USD", "rsc-2", "131072"]:
     assert piece in text, (piece, text)
@@ -93,6 +96,11 @@ near(run["run"]["rented_usd"], run["run"]["gpu_hours"] * 2.95, 1e-9)
 near(run["per_million_tokens"]["rented_usd"] * 1e6, run["run"]["rented_usd"], 1e-9)
 unknown = json.loads(COST.works("--system", "mi355x-8", "--gpus", 8, "--json"))
 assert unknown["hour"]["owned_usd"] is None and unknown["prices"]["server_per_gpu_usd"] is None
+tpu = json.loads(COST.works("--system", "tpu-v5p-cube", "--gpus", 64, "--price-gpu-hour", 4, "--json"))
+assert tpu["power"]["rated_kW"] is None and tpu["hour"]["rented_usd"] == 256 and tpu["hour"]["owned_usd"] is None
+assert json.loads(COST.works("--system", "tpu-v5p-cube", "--gpus", 64, "--json"))["share"]["usd_per_day"] is None
+assert "unknown" in COST.works("--system", "tpu-v5p-cube", "--gpus", 64)
+near(json.loads(COST.works("--system", "tpu-v5p-cube", "--gpus", 64, "--set", "power=20 kW", "--json"))["power"]["rated_kW"], 20, 1e-12)
 with tempfile.TemporaryDirectory() as folder:
     plan = written(folder, "plan.json", json.dumps({"system": "dgx-h100", "model": "m", "gpus": 64, "layouts": [{"tokens_per_s_per_gpu": 1000.0}]}))
     from_plan = json.loads(COST.works("--plan", plan, "--tokens", "1B", "--json"))

@@ -72,23 +72,28 @@ struct Prices {
 /// What something costs, both ways of paying.
 struct Money {
   Dollars rented{};
-  Dollars servers{}, network{}, electricity{}, site{};  ///< owned: written off and used up in that time
-  Joules energy{};                                      ///< of the site
-  bool rent_known = false, servers_known = false;
+  Dollars servers{}, network{}, electricity{}, site{};                  ///< owned: written off and used up in that time
+  Joules energy{};                                                      ///< of the site
+  bool rent_known = false, servers_known = false, power_known = false;  ///< what is not known counts 0
+
+  /// Everything owning takes is known.
+  [[nodiscard]] bool owned_known() const { return servers_known && power_known; }
 
   [[nodiscard]] Dollars owned() const { return servers + network + electricity + site; }
-  /// The rent where it is known, else what owning costs.
+  [[nodiscard]] bool paid_known() const { return rent_known || owned_known(); }
+  /// The rent where it is known, else what owning costs; means nothing unless paid_known().
   [[nodiscard]] Dollars paid() const { return rent_known ? rented : owned(); }
   [[nodiscard]] Money operator*(double by) const {
-    return {rented * by, servers * by, network * by, electricity * by, site * by, energy * by, rent_known, servers_known};
+    return {rented * by, servers * by, network * by, electricity * by, site * by, energy * by, rent_known, servers_known, power_known};
   }
 };
 
 /// What `gpus` GPUs of a system cost for `time`. Owned, they cost the same whether busy or not; the energy is that of busy ones.
-/// \throws RequestError for a negative time, fewer than 1 GPU, or a system of which no power is known
+/// A system of which no power or price is known is answered with what is (flags of Money).
+/// \throws RequestError for a negative time or fewer than 1 GPU
 [[nodiscard]] inline Money money_of(const System& system, double gpus, Time time, const Prices& prices) {
   if (!(time >= Time{})) throw RequestError("a time is not negative");
-  const Power power = power_of(system, gpus, prices.power);
+  if (!(gpus >= 1)) throw RequestError("money is that of at least 1 GPU");
   const Sourced<DollarRate> rent = rent_of(system, prices);
   const Sourced<Dollars> server = server_price_of(system, prices);
   const double written_off = prices.lifetime.value > Time{} ? static_cast<double>(time / prices.lifetime.value) : 0;
@@ -98,6 +103,9 @@ struct Money {
   out.rented = rent.value * time * gpus;
   out.servers = server.value * (gpus * written_off);
   out.network = network_price_of(system, gpus, prices) * written_off;
+  out.power_known = rated_power_per_gpu(system, prices.power).value > Watts{};
+  if (!out.power_known) return out;
+  const Power power = power_of(system, gpus, prices.power);
   out.energy = power.site * time;
   out.electricity = prices.electricity.value * out.energy;
   out.site = prices.site.value * (power.rated * time);
