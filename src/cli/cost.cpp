@@ -88,9 +88,13 @@ struct Planned {
   if (rates > 1) throw RequestError("one speed is enough: --step-time, --tokens-per-s-per-gpu, --mfu or --plan");
   if (!o.step_time.empty() && (o.global_batch.empty() || o.sequence.empty()))
     throw RequestError("--step-time is for a step of known tokens: add --global-batch and --sequence");
+  if (!o.global_batch.empty() && o.step_time.empty()) throw RequestError("--global-batch is that of a step: add --step-time");
+  if (!o.sequence.empty() && o.step_time.empty() && o.mfu.empty())
+    throw RequestError("--sequence is for a speed by --step-time or --mfu: add one of them");
   if (!o.mfu.empty() && o.model.empty()) throw RequestError("--mfu is of a model's FLOPs: add --model");
   if (!o.hours.empty() && !o.tokens.empty()) throw RequestError("--hours or --tokens: the other one follows");
 
+  const Model model = o.model.empty() ? Model{} : load_model(o.model);  // a name that was typed must exist
   out.system = load_system(system, o.overrides);
   out.prices = load_prices(o.prices.empty() ? "default" : o.prices);
   const Provenance given{"as given", Confidence::assumed};
@@ -117,7 +121,6 @@ struct Planned {
     out.tokens_per_second = out.gpus * number_from(o.tokens_per_gpu, "--tokens-per-s-per-gpu", 1e-9, 1e12);
     out.rate_source = "as given";
   } else if (!o.mfu.empty()) {
-    const Model model = load_model(o.model);
     const double mfu = share_of(o.mfu, "--mfu"), flops = training_flops_per_token(model, sequence, FlopConvention::matmul, Scores::full);
     const double peak = Processor::of(out.system).peak(Precision::bf16);
     if (!(peak > 0)) throw RequestError(fmt::format("{} has no 16-bit rate in its description", out.system.gpu.name));

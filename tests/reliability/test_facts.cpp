@@ -92,10 +92,15 @@ TEST_CASE("rates go with GPUs, days and the fleet a row names") {
                   "h,g,somebody,goodput,,,,share,0.9,fraction,,,yes,\n"
                   "i,g,somebody,power,,,,a kettle,2,kW,,,yes,\n"
                   "j,g,somebody,weather,,,,rain,2,mm,,,yes,\n"
-                  "k,g,somebody,power,,,,H100,1-2,kW,,,yes,\n");
+                  "k,g,somebody,power,,,,H100,1-2,kW,,,yes,\n"
+                  "l,g,Llama 3,failure count,H,16384,,Unplanned host maintenance,32,interruptions in 54 days,,,yes,\n"
+                  "m,g,Llama 3,failure count,H,16384,,planned,47,interruptions in 54 days,,,yes,\n"
+                  "n,g,Llama 3,mtbf,H,16384,,node rate,3.79,failures per 1000 node-days,,,yes,\n"
+                  "o,g,somebody,power,,,,GB200 NVL72 rack per GPU,1.67,kW,,,yes,\n"
+                  "p,g,somebody,checkpoint,,,BLOOM 176B,bf16 weights,329,GB,,,yes,\n");
   CHECK(workload_table(file.path()) == WorkloadTable::reliability);
   const auto rows = predict_reliability_rows(file.path());
-  REQUIRE(rows.size() == 11);
+  REQUIRE(rows.size() == 16);
   CHECK(rows[0].predicted == within(296, 1e-12));
   CHECK(rows[1].predicted == within(74, 1e-12));
   CHECK(rows[1].low < 74);
@@ -104,6 +109,11 @@ TEST_CASE("rates go with GPUs, days and the fleet a row names") {
   CHECK(rows[4].predicted == within(2.34, 1e-12));
   CHECK(rows[5].predicted == within(14.3, 1e-12));
   CHECK(rows[6].predicted == within(5.17, 0.01));
+  CHECK(rows[11].predicted == within(32, 1e-12));
+  CHECK(rows[12].predicted == within(47, 1e-12));
+  CHECK(rows[13].predicted == within(3.79, 0.001));
+  CHECK(rows[14].predicted == within(120 / 72.0, 1e-9));
+  CHECK(rows[15].predicted == within(329, 0.005));
   for (const std::size_t i : {2, 7, 8, 9, 10}) CHECK(!rows[i].skipped.empty());
 }
 

@@ -42,6 +42,21 @@ struct ReliabilityRow {
   return parse_number(std::string_view{unit}.substr(at + 3, end - at - 3)).value_or(0);
 }
 
+/// Letters and digits in lower case: causes are spelt alike but for signs and a plural.
+[[nodiscard]] std::string bare(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (!out.empty() && out.back() == 's') out.pop_back();
+  return out;
+}
+/// The same cause, or one name within the other when it is long enough to mean something.
+[[nodiscard]] bool same_cause(std::string_view a, std::string_view b) {
+  const std::string x = bare(a), y = bare(b);
+  constexpr std::size_t telling = 6;
+  return x == y || (std::min(x.size(), y.size()) >= telling && (x.find(y) != std::string::npos || y.find(x) != std::string::npos));
+}
+
 struct Answer {
   double value = 0, low = 0, high = 0;
   std::string skipped;
@@ -49,10 +64,11 @@ struct Answer {
 [[nodiscard]] Answer skip(std::string why) { return {0, 0, 0, std::move(why)}; }
 [[nodiscard]] Answer plain(double value) { return {value, 0, 0, {}}; }
 [[nodiscard]] Answer exactly(double value) { return {value, value, value, {}}; }
-/// A count that varies as counts do: nine in ten within 1.645 of its square root.
+/// A count that varies as counts do: nine in ten within 1.645 / 2 of its square root (Anscombe 1948).
 [[nodiscard]] Answer counted(double value) {
-  const double half = 1.645 * std::sqrt(value);
-  return {value, std::max(0.0, value - half), value + half, {}};
+  constexpr double half = 1.645 / 2;
+  const double root = std::sqrt(value);
+  return {value, std::pow(std::max(0.0, root - half), 2), std::pow(root + half, 2), {}};
 }
 
 /// The machine whose power a row states.
@@ -105,6 +121,7 @@ class Predictor {
 
   [[nodiscard]] Answer operator()(const ReliabilityRow& r) const {
     if (has(r.topic, "failure count")) return count(r);
+    if (has(r.unit, "1000 node-days")) return rate(r);
     if (has(r.topic, "mtbf") || has(r.topic, "mttf")) return mttf(r);
     if (has(r.topic, "failure rate")) return rate(r);
     if (has(r.topic, "goodput") || has(r.topic, "ettr")) return goodput(r);
@@ -129,11 +146,11 @@ class Predictor {
     const double days = days_in(r.unit);
     if (f == nullptr || f->days <= 0 || days <= 0 || r.gpus <= 0) return skip("no rates are known of this fleet");
     const double exposure = days * r.gpus / (f->days * f->gpus);
-    if (has(r.quantity, "total unexpected")) return counted(f->failures() * exposure);
+    for (const FailureCause& c : f->causes)
+      if (same_cause(c.cause, r.quantity)) return counted(c.count * exposure);
+    if (has(r.quantity, "unexpected") || has(r.quantity, "unplanned")) return counted(f->failures() * exposure);
     if (has(r.quantity, "planned")) return counted(f->planned * exposure);
     if (has(r.quantity, "total")) return counted((f->failures() + f->planned) * exposure);
-    for (const FailureCause& c : f->causes)
-      if (lower(c.cause) == lower(r.quantity)) return counted(c.count * exposure);
     return skip("a cause of failures without a rate");
   }
 
@@ -146,15 +163,15 @@ class Predictor {
     if (unit <= 0) return skip("a time to failure in a unit that is not known");
     const double all = f->failures() + (planned ? f->planned : 0);
     const double value = f->rate.mttf(nodes) * (planned ? f->failures() / all : 1) / unit;
-    if (all <= 0) return plain(value);
-    const Answer n = counted(all);  // as sure as the count it comes from
+    if (all <= 0) return f->name == "rsc-observed" ? plain(value) : exactly(value);  // published as a rate
+    const Answer n = counted(all);                                                   // as sure as the count it comes from
     return {value, value * all / n.high, value * all / n.low, {}};
   }
 
   [[nodiscard]] Answer rate(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
     if (f == nullptr || !has(r.unit, "1000 node-days")) return skip("no rates are known of this fleet");
-    return plain(f->rate.thousand_node_days());
+    return exactly(f->rate.thousand_node_days());
   }
 
   [[nodiscard]] Answer goodput(const ReliabilityRow& r) const {
@@ -176,7 +193,7 @@ class Predictor {
     const bool measured = has(r.quantity, "measured");
     if (const auto machine = named(racks, r.quantity); !machine.empty()) {
       const System system = load_system(machine, {}, "none");
-      const double rated = system.power.value.value() / unit;
+      const double rated = system.power.value.value() / unit / (has(r.quantity, "per gpu") ? machine_gpus(system) : 1);
       return measured ? plain(prices_.power.load.value * rated) : exactly(rated);
     }
     const std::string card_of = r.topic == "power" && r.quantity.find("GPU TDP") == 0 ? r.system : r.quantity;
@@ -187,10 +204,11 @@ class Predictor {
 
   /// Sizes are as file tools print them, in powers of 1024: BLOOM's 16-bit weights, 352.5e9 bytes, are published as 329 GB.
   [[nodiscard]] static Answer checkpoint(const ReliabilityRow& r) {
-    if (!has(r.quantity, "checkpoint size")) return skip("depends on a storage and a network that the row does not describe");
+    const bool weights = has(r.quantity, "weights");
+    if (!has(r.quantity, "checkpoint size") && !weights) return skip("depends on a storage and a network that the row does not describe");
     const std::string name = model_named(r.out.model);
     if (name.empty()) return skip("the model has no shape here");
-    const double bytes = checkpoint_bytes_per_parameter * parameters_of(load_model(name)).total;
+    const double bytes = (weights ? 2 : checkpoint_bytes_per_parameter) * parameters_of(load_model(name)).total;
     if (r.unit == "TB") return plain(bytes / std::pow(1024, 4));
     if (r.unit == "GB") return plain(bytes / std::pow(1024, 3));
     return skip("a size in a unit that is not known");
