@@ -100,10 +100,10 @@ struct Planned {
   const Provenance given{"as given", Confidence::assumed};
   if (!o.price.empty()) out.prices.gpu_hour = {units::USD_per_h(number_from(o.price, "--price-gpu-hour", 1e-6, 1e6)), given};
   if (!o.server.empty()) {
+    const Sourced<DollarRate> rent = rent_of(out.system, out.prices);
     out.prices.gpus.clear();
-    out.prices.gpus.push_back({out.system.gpu.name,
-                               out.system.gpu.price,
-                               {units::USD(number_from(o.server, "--price-server", 1, 1e12) / machine_gpus(out.system)), given}});
+    out.prices.gpus.push_back(
+        {out.system.gpu.name, rent, {units::USD(number_from(o.server, "--price-server", 1, 1e12) / machine_gpus(out.system)), given}});
   }
   if (!o.pue.empty()) out.prices.power.pue = {number_from(o.pue, "--pue", 1, 5), given};
   if (!o.electricity.empty())

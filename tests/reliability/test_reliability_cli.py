@@ -94,6 +94,10 @@ run = json.loads(COST.works("--system", "dgx-h100", "--gpus", 1024, "--tokens", 
 near(run["run"]["seconds"], 1e12 / (512 * 4096 / 4 * 0.9), 1e-9)
 near(run["run"]["rented_usd"], run["run"]["gpu_hours"] * 2.95, 1e-9)
 near(run["per_million_tokens"]["rented_usd"] * 1e6, run["run"]["rented_usd"], 1e-9)
+server = json.loads(COST.works("--system", "dgx-h100", "--gpus", 8, "--price-server", 5 * 8766 * 10, "--json"))["hour"]
+near(server["servers_usd"], 10, 1e-9)
+near(server["rented_usd"], 8 * 2.95, 1e-9)
+near(server["owned_usd"], server["servers_usd"] + server["electricity_usd"] + server["site_usd"], 1e-9)
 unknown = json.loads(COST.works("--system", "mi355x-8", "--gpus", 8, "--json"))
 assert unknown["hour"]["owned_usd"] is None and unknown["prices"]["server_per_gpu_usd"] is None
 tpu = json.loads(COST.works("--system", "tpu-v5p-cube", "--gpus", 64, "--price-gpu-hour", 4, "--json"))

@@ -63,7 +63,10 @@ struct Answer {
 };
 [[nodiscard]] Answer skip(std::string why) { return {0, 0, 0, std::move(why)}; }
 [[nodiscard]] Answer plain(double value) { return {value, 0, 0, {}}; }
-[[nodiscard]] Answer exactly(double value) { return {value, value, value, {}}; }
+/// A specification: what is printed is what holds.
+[[nodiscard]] Answer exactly(double value) { return {value, value * (1 - 1e-9), value * (1 + 1e-9), {}}; }
+/// From a figure printed with three digits.
+[[nodiscard]] Answer printed(double value) { return {value, value * 0.995, value * 1.005, {}}; }
 /// A count that varies as counts do: nine in ten within 1.645 / 2 of its square root (Anscombe 1948).
 [[nodiscard]] Answer counted(double value) {
   constexpr double half = 1.645 / 2;
@@ -163,7 +166,7 @@ class Predictor {
     if (unit <= 0) return skip("a time to failure in a unit that is not known");
     const double all = f->failures() + (planned ? f->planned : 0);
     const double value = f->rate.mttf(nodes) * (planned ? f->failures() / all : 1) / unit;
-    if (all <= 0) return f->name == "rsc-observed" ? plain(value) : exactly(value);  // published as a rate
+    if (all <= 0) return f->name == "rsc-observed" ? plain(value) : printed(value);  // published as a rate
     const Answer n = counted(all);                                                   // as sure as the count it comes from
     return {value, value * all / n.high, value * all / n.low, {}};
   }
@@ -171,7 +174,7 @@ class Predictor {
   [[nodiscard]] Answer rate(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
     if (f == nullptr || !has(r.unit, "1000 node-days")) return skip("no rates are known of this fleet");
-    return exactly(f->rate.thousand_node_days());
+    return printed(f->rate.thousand_node_days());
   }
 
   [[nodiscard]] Answer goodput(const ReliabilityRow& r) const {
