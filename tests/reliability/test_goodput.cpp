@@ -120,6 +120,7 @@ TEST_CASE("the best interval beats every other one") {
         CHECK(goodput_of({young_interval(stall, m), stall, 0, 300}, m).kept > most * 0.9);
       }
     }
+  CHECK(daly_interval(600, 3000) == within(1518.45, 1e-5));  // 1897.37 (1 + 0.316228 / 3 + 0.1 / 9) - 600
   CHECK(daly_interval(300, 100) == 100);
   CHECK(best_interval(1, 1e4, 500) == 499);  // cannot be shorter than the writing
   CHECK(young_interval(30, 3.09 * 3600) == within(817, 0.001));
