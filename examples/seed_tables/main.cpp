@@ -23,7 +23,7 @@ int main() {
                     decode_overhead_by_link(256), large_model_step(), training_overhead()}},
         {.title = "Point to point", .tables = {pair_rates(), kv_offload()}},
         {.title = "Memory and strategy", .tables = {memory_fit(), strategies(), pipelining()}},
-        {.title = "Money and scaling", .tables = {cost(), scaling_efficiency()}},
+        {.title = "Money and scaling", .tables = {cost(), energy(), scaling_efficiency(), tails_and_failures()}},
         {.title = "Reading a topology", .tables = {}, .closing = topology_example()},
         {.title = "All claims", .tables = {}, .closing = claim_summary()},
     });

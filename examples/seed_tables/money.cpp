@@ -3,6 +3,8 @@
 
 #include "specs.hpp"
 
+#include <fabricost/io/reliability.hpp>
+
 #include <fmt/format.h>
 
 namespace seed_tables {
@@ -17,10 +19,18 @@ Table cost() {
   const double cluster = 16384;
   const DollarRate rent = units::USD_per_h(3);
   const double one = 0.01 * cluster, five = 0.05 * cluster;
-  const Dollars day = one * rent * units::h(24), month = five * rent * units::h(30 * 24);
+  const Dollars day = cost_of_share(0.01, cluster, units::h(24), rent), month = cost_of_share(0.05, cluster, units::h(30 * 24), rent);
   const double said_gpus = units::USD(47000) / (rent * units::h(24));
-  const Dollars upgrade = units::USD(10e6);
-  const double payback = upgrade / month;
+  const double months = payback(units::USD(10e6), five * rent) / units::h(30 * 24);
+  const Prices prices = load_prices();
+  const System& h100 = machine("dgx-h100");
+  const NetworkSize net = network_size(h100, cluster, prices.power.switch_radix);
+  const double network = dollars(network_price_of(h100, cluster, prices)), servers = dollars(server_price_of(h100, prices).value) * cluster;
+  Prices ethernet = prices;  // the same fabric with Ethernet ports
+  ethernet.switch_port.value = prices.switch_port.value * prices.ethernet_port.value;
+  const double cheaper = dollars(network_price_of(h100, cluster, ethernet));
+  const Money hour = money_of(h100, cluster, units::h(1), prices);
+  const double owned = dollars(hour.owned()) / cluster;
   const Sourced<DollarRate>& listed = machine("dgx-h100").gpu.price;
   return {
       .title = "Money",
@@ -43,7 +53,7 @@ Table cost() {
                                      text(47000.0 * 5 * 30, 0))},
                {.label = "a 10M USD upgrade that saves 5 % is paid back in",
                 .said = "\"many times over\"",
-                .ours = {.value = payback, .unit = "months", .decimals = 2},
+                .ours = {.value = months, .unit = "months", .decimals = 2},
                 .verdict = Verdict::qualified,
                 .shown = fmt::format("10,000,000 / {}; with the text's 850,000 a month {} months", text(dollars(month), 0),
                                      text(10e6 / 850e3, 1))},
@@ -52,7 +62,59 @@ Table cost() {
                 .ours = {.value = dollars(five * listed.value * units::h(30 * 24)), .unit = "USD", .decimals = 0},
                 .verdict = Verdict::added,
                 .shown = fmt::format("{} USD/h for an H100, {}; sellers differ threefold", text(in(listed.value, units::USD_per_h).value()),
-                                     fabricost::name(listed.provenance.confidence))}}};
+                                     fabricost::name(listed.provenance.confidence))},
+               {.label = "an InfiniBand port over an Ethernet one",
+                .said = "1.5-2.5x",
+                .ours = {.value = 1 / prices.ethernet_port.value, .unit = "x", .decimals = 1},
+                .verdict = Verdict::unverifiable,
+                .shown = "nobody publishes port prices; the middle of the text's range is what we reckon with, and data/prices says so"},
+               {.label = "InfiniBand for 16,384 H100s, share of what is bought",
+                .said = "-",
+                .ours = {.value = 100 * network / (network + servers), .unit = "%", .decimals = 1},
+                .verdict = Verdict::added,
+                .shown = fmt::format(
+                    "{} ports x {} + {} cables x {} USD = {} M; servers {} M; with Ethernet ports at half the price {} M less, {} % of all",
+                    text(net.ports), text(dollars(prices.switch_port.value), 1), text(net.cables), text(dollars(prices.cable.value)),
+                    text(network / 1e6, 1), text(servers / 1e6, 1), text((network - cheaper) / 1e6, 1),
+                    text(100 * (network - cheaper) / (network + servers), 1))},
+               {.label = "a GPU-hour of one's own",
+                .said = "-",
+                .ours = {.value = owned, .unit = "USD", .decimals = 2},
+                .verdict = Verdict::added,
+                .shown = fmt::format("servers {}, network {}, electricity {}, site {}: written off over {} years, every hour used",
+                                     text(dollars(hour.servers) / cluster, 2), text(dollars(hour.network) / cluster, 2),
+                                     text(dollars(hour.electricity) / cluster, 2), text(dollars(hour.site) / cluster, 2),
+                                     text(in(prices.lifetime.value, units::h).value() / 8766))}}};
+}
+
+Table energy() {
+  const Prices prices = load_prices();
+  const System &h = machine("dgx-h100"), &rack = machine("gb200-nvl72");
+  const auto kilowatts = [](Watts w) { return in(w, units::kW).value(); };
+  const auto row = [](std::string label, std::string said, Figure ours, Verdict verdict, std::string shown) {
+    return Row{.label = std::move(label), .said = std::move(said), .ours = std::move(ours), .verdict = verdict, .shown = std::move(shown)};
+  };
+  const Power node = power_of(h, 8, prices.power), nvl = power_of(rack, 72, prices.power), cluster = power_of(h, 16384, prices.power);
+  const double pounds = 3000 * 0.45359237, fp4 = rack.gpu.fp4.value / h.gpu.fp8.value,
+               memory = rack.gpu.hbm_bandwidth.value / h.gpu.hbm_bandwidth.value;
+  return {.title = "Power",
+          .about = "Text 002's figures of a rack, and what follows from rated power. Nodes and racks stand under \"Rack against node\".",
+          .rows = {row("NVL72, rated", "about 120 kW", {.value = kilowatts(nvl.rated), .unit = "kW"}, judge(120, 132, kilowatts(nvl.rated)),
+                       fmt::format("{} kW a GPU all in; {} for its successor", text(kilowatts(nvl.rated) / 72, 2),
+                                   text(kilowatts(machine("gb300-nvl72").power.value)))),
+                   row("weight of a rack", "3,000 lb", {.value = pounds, .unit = "kg", .decimals = 0}, Verdict::reproduced,
+                       "3,000 x 0.4536; no quantity of the model"),
+                   row("a rack over as many H100s with InfiniBand", "30x", {.value = fp4, .unit = "x", .decimals = 1}, Verdict::qualified,
+                       fmt::format(
+                           "of a GPU, FP4 over FP8, both dense; memory {} times faster. 30 compares FP4 with FP8, a latency target and a "
+                           "larger domain at once",
+                           text(memory, 1))),
+                   row("8 H100s, drawn under load", "-", {.value = kilowatts(node.racks), .unit = "kW", .decimals = 2}, Verdict::added,
+                       fmt::format("{} x {}; 8.4 was measured at most", text(kilowatts(node.rated), 1), text(prices.power.load.value, 2))),
+                   row("16,384 H100s with switches and cooling", "-", {.value = kilowatts(cluster.site) / 1e3, .unit = "MW", .decimals = 1},
+                       Verdict::added,
+                       fmt::format("(racks {} + switches {} MW) x PUE {}", text(kilowatts(cluster.racks) / 1e3, 1),
+                                   text(kilowatts(cluster.switches) / 1e3, 1), text(prices.power.pue.value, 1)))}};
 }
 
 Table scaling_efficiency() {

@@ -108,7 +108,11 @@ struct Table {
 [[nodiscard]] Table strategies();
 [[nodiscard]] Table pipelining();
 [[nodiscard]] Table cost();
+[[nodiscard]] Table energy();
 [[nodiscard]] Table scaling_efficiency();
+
+// reliability.cpp: waiting for the slowest, and failing
+[[nodiscard]] Table tails_and_failures();
 
 /// Small-message and bandwidth constants of an earlier additive fit, kept because the reference figures in the tests were
 /// computed with them: t = start + step x 2(n-1) + 2(n-1)/n S / rate. The library prices with constants of its own.

@@ -21,6 +21,9 @@ int main(int argc, char** argv) {
   fabricost::cli::add_diagnose(runner.app(), runner);
   fabricost::cli::add_topo(runner.app(), runner);
   fabricost::cli::add_pipeline(runner.app(), runner);
+  fabricost::cli::add_goodput(runner.app(), runner);
+  fabricost::cli::add_stragglers(runner.app(), runner);
+  fabricost::cli::add_cost(runner.app(), runner);
   fabricost::cli::add_completion(runner.app(), runner);
   return runner.run(argc, argv);
 }

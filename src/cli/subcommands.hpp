@@ -25,6 +25,9 @@ void add_tune(CLI::App& app, Runner& runner);
 void add_diagnose(CLI::App& app, Runner& runner);
 void add_topo(CLI::App& app, Runner& runner);
 void add_pipeline(CLI::App& app, Runner& runner);
+void add_goodput(CLI::App& app, Runner& runner);
+void add_stragglers(CLI::App& app, Runner& runner);
+void add_cost(CLI::App& app, Runner& runner);
 void add_completion(CLI::App& app, Runner& runner);
 
 }  // namespace fabricost::cli

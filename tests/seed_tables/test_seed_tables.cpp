@@ -66,7 +66,9 @@ std::vector<Table> all_tables() {
           strategies(),
           pipelining(),
           cost(),
-          scaling_efficiency()};
+          energy(),
+          scaling_efficiency(),
+          tails_and_failures()};
 }
 
 }  // namespace
@@ -415,6 +417,25 @@ TEST_CASE("money") {
   CHECK(ours(t, "a 10M USD upgrade that saves 5 % is paid back in") == within(5.65, 0.002));
   CHECK(verdict(t, "1 % overhead, a day") == Verdict::corrected);
   CHECK(verdict(t, "5 % overhead, 30 days") == Verdict::corrected);
+}
+
+TEST_CASE("power, from ratings") {
+  const Table t = energy();
+  CHECK(ours(t, "NVL72, rated") == within(120, 1e-9));
+  CHECK(ours(t, "weight of a rack") == within(1361, 0.001));
+  CHECK(ours(t, "8 H100s, drawn under load") == within(8.4, 0.01));  // reference: arXiv 2412.08602
+  CHECK(verdict(t, "a rack over as many H100s with InfiniBand") == Verdict::qualified);
+}
+
+TEST_CASE("tails and failures") {
+  const Table t = tails_and_failures();
+  CHECK(ours(t, "steps with somebody late, 64 ranks, each in 1 % of steps") == within(47.4, 0.001));
+  CHECK(ours(t, "steps with somebody late, 1,000 ranks, each in 1 % of steps") == within(99.996, 1e-5));
+  CHECK(ours(t, "a training step, 70B on 1,024 GPUs") == within(4.3, 0.01));
+  CHECK(ours(t, "mean time between failures, 16,384 H100s") == within(3.09, 0.002));
+  CHECK(ours(t, "Meta's two clusters") == 24576);
+  CHECK(ours(t, "InfiniBand tiers above 8 H100s") == 0);
+  CHECK(ours(t, "time that counts, checkpoints in the background") > 90);
 }
 
 TEST_CASE("scaling") {

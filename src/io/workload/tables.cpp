@@ -4,6 +4,7 @@
 
 #include <fabricost/io/moe_rows.hpp>
 #include <fabricost/io/ops.hpp>
+#include <fabricost/io/reliability.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <algorithm>
@@ -61,6 +62,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
   if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
+  if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
   return WorkloadTable::none;
 }
 
@@ -127,6 +129,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         for (OpsRow& op : ops) rows.push_back(std::move(op.row));
         break;
       }
+      case WorkloadTable::reliability: append(rows, predict_reliability_rows(file)); break;
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }

@@ -1,0 +1,279 @@
+#pragma once
+/// \file stragglers.hpp
+/// A synchronous step waits for its slowest rank: the expected maximum of n times drawn from one distribution, what a few slow hosts or
+/// links cost, and what a lost rail or a flapping link does. Times may be in any unit; the answer has the same.
+///
+///   E[max of n] = int x d F(x)^n                                      F: distribution of one rank's time, ranks independent
+///   normal        mu + sigma a - ..., a = sqrt(2 ln n)                 second-order term and Gumbel's mean in normal_maximum_estimate
+///   exponential   m H_n,  H_n = 1 + 1/2 + ... + 1/n                    exact (Renyi 1953)
+///   one in 1/q    P(somebody is late) = 1 - (1 - q)^n
+///
+/// Where it is wrong: ranks that are slow together (a hot row of racks, a congested spine) are not independent; then this is too high. A
+/// rank that is slow all the time is a SlowKind and not jitter.
+
+#include <fabricost/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+inline constexpr double euler_gamma = 0.57721566490153286;
+
+/// 1 - (1 - q)^n without cancellation: the share of steps with at least one of n ranks late. \throws RequestError for q outside [0, 1]
+[[nodiscard]] inline double somebody_late(double share, double ranks) {
+  if (!(share >= 0 && share <= 1)) throw RequestError("a share of slow ranks is a number from 0 to 1");
+  return share >= 1 ? 1 : -std::expm1(ranks * std::log1p(-share));
+}
+
+/// H_n. Summed to 10,000, beyond that ln n + gamma + 1/(2n) - 1/(12 n^2) (error below 1e-17).
+[[nodiscard]] inline double harmonic(double n) {
+  if (n > 10000) return std::log(n) + euler_gamma + 1 / (2 * n) - 1 / (12 * n * n);
+  double sum = 0;
+  for (int i = static_cast<int>(n); i >= 1; --i) sum += 1.0 / i;
+  return sum;
+}
+
+namespace detail {
+
+/// Upper tail of the standard normal distribution.
+[[nodiscard]] inline double normal_tail(double z) { return 0.5 * std::erfc(z / std::numbers::sqrt2); }
+/// ln Phi(z), to the last digits on both sides.
+[[nodiscard]] inline double log_normal_cdf(double z) { return z < 0 ? std::log(normal_tail(-z)) : std::log1p(-normal_tail(z)); }
+
+/// int_0^inf (1 - (1 - p0 e^-y)^n) dy = sum_1^n (1 - (1 - p0)^j) / j: what an exponential tail of weight p0
+/// adds to a maximum, in its scale.
+[[nodiscard]] inline double exponential_tail_gain(double weight, double ranks) {
+  double sum = 0, kept = 1;
+  for (double j = 1; j <= ranks; ++j) {
+    kept *= 1 - weight;
+    sum += (1 - kept) / j;
+    if (kept < 1e-18) return sum + harmonic(ranks) - harmonic(j);  // all further terms are 1/j
+  }
+  return sum;
+}
+
+}  // namespace detail
+
+/// What the times of one rank, step to step, look like.
+enum class JitterShape : unsigned char { normal, lognormal, exponential };
+inline constexpr std::array<std::string_view, 3> jitter_shape_names{"normal", "lognormal", "exponential"};
+
+/// One rank's time: a distribution given by its mean and standard deviation. `exponential` is shifted: never below mean - deviation.
+struct Jitter {
+  JitterShape shape = JitterShape::normal;
+  double mean = 0, deviation = 0;
+
+  /// Of the logarithm, for `lognormal`: sigma^2 = ln(1 + (deviation/mean)^2).
+  [[nodiscard]] double log_deviation() const { return std::sqrt(std::log1p(deviation / mean * deviation / mean)); }
+
+  /// The time exceeded with a standard normal's probability of exceeding z (its quantile at Phi(z)).
+  [[nodiscard]] double at(double z) const {
+    switch (shape) {
+      case JitterShape::normal: return mean + deviation * z;
+      case JitterShape::lognormal: {
+        const double s = log_deviation();
+        return mean * std::exp(s * z - s * s / 2);
+      }
+      case JitterShape::exponential: return mean - deviation - deviation * std::log(detail::normal_tail(z));
+    }
+    return mean;
+  }
+};
+
+/// The distribution with this median and 99th percentile, as benchmarks print them.
+///   normal       sigma = (p99 - p50) / 2.3263                lognormal   sigma_ln = ln(p99/p50) / 2.3263
+///   exponential  m = (p99 - p50) / ln 50, shifted to p50 - m ln 2
+/// \throws RequestError unless 0 < p50 <= p99
+[[nodiscard]] inline Jitter jitter_of_percentiles(double p50, double p99, JitterShape shape = JitterShape::lognormal) {
+  if (!(p50 > 0 && p99 >= p50 && std::isfinite(p99))) throw RequestError("P50 is above 0 and P99 is at least as large");
+  constexpr double z99 = 2.3263478740408408;
+  switch (shape) {
+    case JitterShape::normal: return {shape, p50, (p99 - p50) / z99};
+    case JitterShape::lognormal: {
+      const double s = std::log(p99 / p50) / z99, mean = p50 * std::exp(s * s / 2);
+      return {shape, mean, mean * std::sqrt(std::expm1(s * s))};
+    }
+    case JitterShape::exponential: {
+      const double m = (p99 - p50) / std::log(50.0);
+      return {shape, p50 - m * std::numbers::ln2 + m, m};
+    }
+  }
+  return {};
+}
+
+/// Expected maximum of n normal times by extreme-value theory, with the second-order term (Cramer 1946; Gumbel's mean gamma):
+///   mu + sigma ( a - (ln ln n + ln 4 pi) / (2 a) + gamma / a ),  a = sqrt(2 ln n)
+/// Above the exact maximum by 6.9 % of (it - mu) at 8 ranks, 2.3 % at 64, 0.9 % at 1,024, 0.5 % at 16,384.
+/// \throws RequestError for fewer than 2 ranks
+[[nodiscard]] inline double normal_maximum_estimate(double mean, double deviation, double ranks) {
+  if (!(ranks >= 2)) throw RequestError("an extreme value needs at least 2 ranks");
+  const double l = std::log(ranks), a = std::sqrt(2 * l);
+  return mean + deviation * (a - (std::log(l) + std::log(4 * std::numbers::pi)) / (2 * a) + euler_gamma / a);
+}
+
+/// Expected maximum over `ranks` independent draws: the exact order statistic, int q(z) n phi(z) Phi(z)^(n-1) dz over the standard normal z
+/// with q the distribution's quantile, by the trapezoidal rule (its error falls exponentially for such integrands; 1e-9 here). Exponential
+/// times in closed form, mean - m + m H_n.
+/// \throws RequestError for fewer than 1 rank, a negative deviation, or a lognormal without a mean above 0
+[[nodiscard]] inline double expected_maximum(const Jitter& one, double ranks) {
+  if (!(ranks >= 1 && ranks <= 1e9)) throw RequestError("a number of ranks is from 1 to 10^9");
+  if (!(one.deviation >= 0 && std::isfinite(one.deviation) && std::isfinite(one.mean)))
+    throw RequestError("a standard deviation is 0 or more");
+  if (one.deviation <= 0) return one.mean;
+  if (one.shape == JitterShape::lognormal && !(one.mean > 0)) throw RequestError("a lognormal time has a mean above 0");
+  if (one.shape == JitterShape::exponential) return one.mean + one.deviation * (harmonic(ranks) - 1);
+  // e^(s z) moves the weight of a lognormal to the right by s
+  const double s = one.shape == JitterShape::lognormal ? one.log_deviation() : 0;
+  constexpr double step = 1.0 / 64;
+  const double last = 9 + std::max(0.0, s) + std::sqrt(2 * std::log(ranks));
+  double sum = 0, weight = 0;
+  for (double z = -9; z <= last; z += step) {
+    const double density = ranks * std::exp(-z * z / 2 + (ranks - 1) * detail::log_normal_cdf(z));
+    sum += density * one.at(z);
+    weight += density;
+  }
+  return sum / weight;
+}
+
+/// Measured times of one rank, or of like ranks, and the maximum they let expect. Between the measured times all are equally likely; above
+/// the (N - k)-th, k = a tenth of them, the tail is exponential with their mean excess b, so that more ranks than times were measured can
+/// be asked for:
+///   E[max] = sum_i x_i (F_i^n - F_(i-1)^n)  +  u (1 - (1 - p)^n) + b sum_j (1 - (1 - p)^j) / j,    p = k/N, u = x_(N-k)
+/// With fewer than 20 times there is no tail: the answer is then at most the largest one.
+class MeasuredTimes {
+ public:
+  /// \throws RequestError for no times, or one that is no finite number above 0
+  explicit MeasuredTimes(std::vector<double> times) : times_(std::move(times)) {
+    if (times_.empty()) throw RequestError("no times were measured");
+    for (const double t : times_)
+      if (!(std::isfinite(t) && t > 0)) throw RequestError("a measured time is a finite number above 0");
+    std::sort(times_.begin(), times_.end());
+    tail_ = times_.size() >= 20 ? times_.size() / 10 : 0;
+  }
+
+  [[nodiscard]] std::size_t count() const { return times_.size(); }
+  [[nodiscard]] double mean() const {
+    return over(times_.size(), 0, [](double t) { return t; });
+  }
+  [[nodiscard]] double deviation() const {
+    const double m = mean();
+    return std::sqrt(over(times_.size(), 0, [m](double t) { return (t - m) * (t - m); }));
+  }
+  /// The measured time that a share of them does not exceed.
+  [[nodiscard]] double quantile(double share) const {
+    const double at = share * static_cast<double>(times_.size() - 1);
+    const auto i = std::min(static_cast<std::size_t>(std::max(0.0, at)), times_.size() - 1);
+    const std::size_t next = std::min(i + 1, times_.size() - 1);
+    return times_[i] + (at - static_cast<double>(i)) * (times_[next] - times_[i]);
+  }
+  [[nodiscard]] double expected_maximum(double ranks) const {
+    if (!(ranks >= 1 && ranks <= 1e9)) throw RequestError("a number of ranks is from 1 to 10^9");
+    const auto n = static_cast<double>(times_.size());
+    const std::size_t body = times_.size() - tail_;
+    double out = 0, below = 0;
+    for (std::size_t i = 0; i < body; ++i) {
+      const double upto = std::pow(static_cast<double>(i + 1) / n, ranks);
+      out += times_[i] * (upto - below);
+      below = upto;
+    }
+    if (tail_ == 0) return out;
+    const double threshold = times_[body - 1], weight = static_cast<double>(tail_) / n;
+    const double excess = over(tail_, body, [threshold](double t) { return t - threshold; });
+    return out + threshold * somebody_late(weight, ranks) + excess * detail::exponential_tail_gain(weight, ranks);
+  }
+
+ private:
+  /// Mean of f over `many` times from the `from`-th.
+  template <class F>
+  [[nodiscard]] double over(std::size_t many, std::size_t from, F&& f) const {
+    double sum = 0;
+    for (std::size_t i = from; i < from + many; ++i) sum += f(times_[i]);
+    return sum / static_cast<double>(many);
+  }
+
+  std::vector<double> times_;
+  std::size_t tail_ = 0;
+};
+
+/// Expected time of a step of `barriers` equal parts, each waiting for all ranks, when the jitter of the parts is independent: each part
+/// has mean/k and deviation/sqrt(k), so the excess over the mean grows with sqrt(k). One barrier: expected_maximum. \throws as it
+[[nodiscard]] inline double expected_step(const Jitter& step, double ranks, int barriers) {
+  if (barriers < 1) throw RequestError("a step has at least one barrier");
+  const double k = barriers;
+  return k * expected_maximum({step.shape, step.mean / k, step.deviation / std::sqrt(k)}, ranks);
+}
+
+/// A kind of host or link that is slow: this share of them, each taking `factor` times as long.
+struct SlowKind {
+  double share = 0;
+  double factor = 1;
+};
+
+/// Expected factor on a step over `ranks` when each is slow by chance: the slowest kind that occurs decides,
+///   E = 1 + sum over kinds, slowest first, (factor_i - 1) (P(no slower kind) - P(neither it nor a slower one))
+/// One kind: 1 + (r - 1)(1 - (1 - q)^n). \throws RequestError for shares outside [0, 1] or above 1 together, factors below 1
+[[nodiscard]] inline double slow_factor(std::vector<SlowKind> kinds, double ranks) {
+  double shares = 0;
+  for (const SlowKind& k : kinds) {
+    if (!(k.factor >= 1 && std::isfinite(k.factor))) throw RequestError("a slow factor is 1 or more");
+    if (!(k.share >= 0)) throw RequestError("a share of slow ranks is a number from 0 to 1");
+    shares += k.share;
+  }
+  if (shares > 1) throw RequestError("shares of slow ranks add up to more than 1");
+  std::sort(kinds.begin(), kinds.end(), [](const SlowKind& a, const SlowKind& b) { return a.factor > b.factor; });
+  double out = 1, upto = 0, before = 0;
+  for (const SlowKind& k : kinds) {
+    upto = std::min(1.0, upto + k.share);
+    const double late = somebody_late(upto, ranks);
+    out += (k.factor - 1) * (late - before);
+    before = late;
+  }
+  return out;
+}
+
+/// Where the traffic of a lost rail goes.
+enum class LostRail : unsigned char {
+  spread,    ///< evenly over the others: each carries n/(n - lost)
+  neighbour  ///< to one other NIC of the node (the next on the PCIe switch): that one carries two rails' share
+};
+inline constexpr std::array<std::string_view, 2> lost_rail_names{"spread", "neighbour"};
+
+/// Factor on the time at the NICs of a collective that uses all `rails` evenly when `lost` of them are gone in some node: all nodes wait
+/// for it. One of eight: 8/7 spread, 2 to a neighbour. \throws RequestError unless 0 <= lost < rails
+[[nodiscard]] inline double lost_rail_factor(int rails, int lost, LostRail how) {
+  if (rails < 1 || lost < 0 || lost >= rails) throw RequestError("lost rails are fewer than there are rails");
+  if (lost == 0) return 1;
+  if (how == LostRail::spread) return static_cast<double>(rails) / (rails - lost);
+  return 1 + std::ceil(static_cast<double>(lost) / (rails - lost));
+}
+
+/// A step when the part of it that waits for the network takes `factor` times as long. \param network share of the step, 0 to 1
+[[nodiscard]] inline double network_slowed(double step, double network, double factor) { return step * (1 + network * (factor - 1)); }
+
+/// Links that drop out and come back: how often, and for how long everybody stands still.
+struct LinkFlaps {
+  double links = 0;
+  double per_link_hour = 0;  ///< flaps of one link
+  double stall_seconds = 0;  ///< until the transport has retransmitted
+  double fatal_share = 0;    ///< of flaps that outlast the transport's patience and end the job
+
+  /// Share of the time stood still: links x rate x stall, flaps that overlap counted once: 1 - e^-x.
+  [[nodiscard]] double stalled() const { return -std::expm1(-links * per_link_hour / 3600 * stall_seconds * (1 - fatal_share)); }
+  /// Failures of the job per hour.
+  [[nodiscard]] double failures_per_hour() const { return links * per_link_hour * fatal_share; }
+};
+
+/// Efficiency of n ranks against one: T_1 / (n T_n) for a fixed problem.
+[[nodiscard]] inline double strong_scaling(double one, double many, double ranks) { return one / (ranks * many); }
+/// Share of a step that computes: compute / (compute + exposed communication + waiting). The reference of the figure is the step itself.
+[[nodiscard]] inline double compute_share(double compute, double communication, double idle) {
+  return compute / (compute + communication + idle);
+}
+
+}  // namespace fabricost

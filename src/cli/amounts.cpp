@@ -1,0 +1,97 @@
+/// \file amounts.cpp
+/// Reading and printing amounts.
+
+#include "amounts.hpp"
+
+#include "../io/spec_quantity.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+namespace fabricost::cli {
+namespace {
+
+template <std::size_t N>
+[[nodiscard]] double scaled(const std::string& text, const std::array<std::pair<std::string_view, double>, N>& units) {
+  std::string_view rest;
+  const double number = io::leading_number(text, rest);
+  for (const auto& [unit, worth] : units)
+    if (rest == unit) return number * worth;
+  return std::nan("");
+}
+
+[[noreturn]] void refuse(std::string_view option, const std::string& text, std::string_view what) {
+  throw RequestError(fmt::format("{}: \"{}\" is not {}", option, text.substr(0, 60), what));
+}
+
+}  // namespace
+
+double duration_of(const std::string& text, std::string_view option) {
+  constexpr std::array<std::pair<std::string_view, double>, 7> units{
+      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"days", 86400}}};
+  const double seconds = scaled(text, units);
+  if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
+  return seconds;
+}
+
+double large_count_of(const std::string& text, std::string_view option) {
+  constexpr std::array<std::pair<std::string_view, double>, 6> units{
+      {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}}};
+  const double count = scaled(text, units);
+  if (!(count > 0 && count <= 1e18))
+    refuse(option, text, "a count; write a number above 0, with k, M, B or T after it if you like, as in 15T");
+  return count;
+}
+
+double share_of(const std::string& text, std::string_view option) {
+  constexpr std::array<std::pair<std::string_view, double>, 2> units{{{"", 1}, {"%", 0.01}}};
+  const double share = scaled(text, units);
+  if (!(share >= 0 && share <= 1)) refuse(option, text, "a share; write a number from 0 to 1, or percent, as in 1%");
+  return share;
+}
+
+double number_from(const std::string& text, std::string_view option, double least, double most) {
+  std::string_view rest;
+  const double number = io::leading_number(text, rest);
+  if (!rest.empty() || !(number >= least && number <= most)) refuse(option, text, fmt::format("a number from {} to {}", least, most));
+  return number;
+}
+
+double storage_rate_of(const std::string& text, std::string_view option) {
+  const io::Parsed parsed = io::parse_quantity(text, io::QuantityKind::memory_rate);
+  if (const double* rate = std::get_if<double>(&parsed)) return *rate;
+  const io::Refusal& refusal = std::get<io::Refusal>(parsed);
+  throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
+}
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds)) return "never";
+  constexpr std::array<std::pair<double, std::string_view>, 6> units{
+      {{86400 * 365.25, "years"}, {86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}}};
+  for (const auto& [worth, unit] : units)
+    if (seconds >= worth * (worth < 86400 ? 1 : 2)) return fmt::format("{:.3g} {}", seconds / worth, unit);  // 1.5 days are 36 h
+  return fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+std::string dollars_text(double dollars) {
+  if (std::fabs(dollars) >= 1e9) return fmt::format("{:.4g} B USD", dollars / 1e9);
+  if (std::fabs(dollars) >= 1e6) return fmt::format("{:.4g} M USD", dollars / 1e6);
+  if (std::fabs(dollars) < 1000) return fmt::format("{:.3g} USD", dollars);
+  const auto whole = static_cast<long long>(std::llround(dollars));
+  return fmt::format("{},{:03d} USD", whole / 1000, std::abs(whole % 1000));
+}
+
+std::string large_text(double value, std::string_view unit) {
+  constexpr std::array<std::pair<double, std::string_view>, 5> prefixes{{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
+  for (const auto& [worth, prefix] : prefixes)
+    if (std::fabs(value) >= worth) return fmt::format("{:.4g} {}{}", value / worth, prefix, unit);
+  return fmt::format("{:.4g} {}", value, unit);
+}
+
+}  // namespace fabricost::cli
