@@ -146,7 +146,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--ep", o->ep, "Expert ranks", "N");
   option("--expert-tp", o->expert_tp, "Tensor ranks of one expert", "N");
   option("--dp", o->dp, "Data replicas", "N");
-  option("--zero", o->zero, "Sharded over data ranks: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights", "0..3");
+  option("--zero", o->zero, "Sharded over data: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights", "0..3");
   option("--microbatch", o->microbatch, "Sequences a microbatch", "N");
   option("--schedule", o->schedule, "Of the pipeline: 1f1b, interleaved, zb_h1, ..., dualpipe; default those of the stack", "NAME");
   option("--recompute", o->recompute, "none, selective or full", "KIND");
