@@ -2,6 +2,7 @@
 #include "io/csv.hpp"
 #include "io/quantile.hpp"
 
+#include <fabricost/io/inference.hpp>
 #include <fabricost/io/moe_rows.hpp>
 #include <fabricost/io/workload.hpp>
 
@@ -59,6 +60,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
   if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
+  if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
   return WorkloadTable::none;
 }
 
@@ -116,6 +118,13 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
       case WorkloadTable::moe:
         for (const MoeRow& row : predict_moe_rows(file)) rows.push_back(as_workload(row));
         break;
+      case WorkloadTable::inference: {
+        const ServingTable table = load_serving_table();
+        std::vector<InferenceRow> figures = read_inference_rows(file, table);
+        predict_inference_rows(figures, table);
+        for (InferenceRow& figure : figures) rows.push_back(std::move(figure.row));
+        break;
+      }
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
