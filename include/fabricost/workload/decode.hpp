@@ -57,8 +57,7 @@ struct EngineFormat {
   if (l.pp > m.layers) return no("more stages than its " + std::to_string(m.layers) + " layers");
   if (l.ep > 1 && !m.mixture()) return no("has no experts to divide");
   if (l.ranks() % l.ep != 0) return no(std::to_string(l.ep) + " expert ranks do not divide " + std::to_string(l.ranks()) + " ranks of a stage");
-  if (l.ep > 1 && m.experts % l.ep != 0)
-    return no(std::to_string(m.experts) + " experts do not divide over " + std::to_string(l.ep) + " ranks");
+  if (l.ep > m.experts && l.ep > 1) return no("more expert ranks than its " + std::to_string(m.experts) + " experts");
   return {};
 }
 
@@ -120,9 +119,9 @@ class ServingMachine {
     if (ep < 2) return gathered;
     const ExpertPlacement placed{ep, std::min(ep, at.local)};
     if (ep % placed.per_domain != 0) return gathered;
-    const Gate gate = gate_of(m);
+    Gate gate = gate_of(m);
+    if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};
     const Copies copies = placed.domains() > 1 ? Copies::per_domain : Copies::per_rank;
-    if (copies == Copies::per_domain && m.experts % placed.domains() != 0) return gathered;
     const double wide = token_bytes(m.hidden, Precision::bf16);
     const ExpertCurve& curve = nccl_.experts(gate, placed, copies, wide, Routing{.kind = RoutingKind::balanced});
     return std::min(gathered, curve(tokens, narrow ? token_bytes(m.hidden, Precision::fp8) / wide : 1) + curve(tokens));
@@ -166,17 +165,22 @@ class Engine {
     // with latent attention every tensor rank compresses for itself; what unfolds heads is divided
     const double down = model.latent() ? (model.q_rank > 0 ? h * model.q_rank : 0) + h * (model.kv_rank + model.rope_dim) : 0;
     const double all = attention_parameters(model), windowed = model.window_layers > 0 ? window_parameters(model) : 0;
-    full_ = {model.full_layers(), (all - down) / t + down};
-    window_ = {model.window_layers, model.latent() ? full_.weights : windowed / t};
-    mixer_ = {model.mixer.layers, mixer_parameters(model) / t};
-    dense_ = {model.dense_layers(), mats * h * model.ffn / t};
+    const double inner = (model.query_width() + model.kv_width() + model.value_width()) / t;
+    full_ = {model.full_layers(), (all - down) / t + down, 2 * h + 2 * inner};
+    window_ = {model.window_layers, model.latent() ? full_.weights : windowed / t, full_.moved};
+    mixer_ = {model.mixer.layers, mixer_parameters(model) / t, 2 * h + 4.0 * (model.mixer.inner + model.mixer.keys) / t};
+    dense_ = {model.dense_layers(), mats * h * model.ffn / t, 2 * h + 2 * mats * model.ffn / t};
     expert_layers_ = model.expert_layers();
     const double wide = model.expert_hidden > 0 ? model.expert_hidden : h;
-    expert_ = mats * wide * model.expert_ffn;
-    shared_ = (model.shared_experts * mats * h * model.shared_ffn + (model.expert_hidden > 0 ? 2 * h * wide : 0)) / t;
+    const int groups = layout.ep;
+    held_experts_ = (model.experts + groups - 1) / groups * groups;  // a copy of the busiest fills what would stay empty
+    // a row is written to its expert's place, read, and read and written again when the choices are added up
+    expert_ = {expert_layers_, mats * wide * model.expert_ffn, 4 * wide + 2 * mats * model.expert_ffn};
+    shared_ = {expert_layers_, (model.shared_experts * mats * h * model.shared_ffn + (model.expert_hidden > 0 ? 2 * h * wide : 0)) / t,
+               2 * h + 2.0 * mats * model.shared_experts * model.shared_ffn / t};
     const double w = weight_bytes(format.weights);
-    const double blocks = full_.total() + window_.total() + mixer_.total() + dense_.total() + expert_layers_ * shared_;
-    const double experts = expert_layers_ * model.experts * expert_ / layout.ranks();
+    const double blocks = full_.total() + window_.total() + mixer_.total() + dense_.total() + shared_.total();
+    const double experts = held_experts_ * expert_.total() / layout.ranks();
     const double table = h * model.vocab / t;
     weight_bytes_ = w * (blocks + experts) / layout.pp + 2 * (layout.pp > 1 || model.tied ? table : 2 * table);
   }
@@ -204,20 +208,23 @@ class Engine {
     const double each = std::max(1.0, sequences / layout_.attention_dp / layout_.pp);
     return pass(each * rows, each, context, context, rows * each, false);
   }
-  /// One prompt of `tokens` tokens after `past` cached ones, on one of the engine's attention replicas; the others do the same.
-  [[nodiscard]] ForwardTime prefill(double tokens, double past = 0) const {
-    return pass(tokens, 1, past + tokens / 2, past + tokens, 1, true);
+  /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on one of the engine's attention replicas; the others do
+  /// the same.
+  [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0) const {
+    return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, true);
   }
 
  private:
   struct Kind {
     int layers = 0;
     double weights = 0;  ///< parameters of one layer on a rank
+    double moved = 0;    ///< numbers a token's activations read and write around its products
     [[nodiscard]] double total() const { return layers * weights; }
   };
 
-  [[nodiscard]] double product(double rows, double weights, double flops_rate) const {
-    const double x = 2 * rows * weights / flops_rate, y = weight_bytes(format_.weights) * weights / machine_->weight_rate();
+  [[nodiscard]] double product(double rows, const Kind& kind, double flops_rate) const {
+    const double x = 2 * rows * kind.weights / flops_rate;
+    const double y = (weight_bytes(format_.weights) * kind.weights + 2 * rows * kind.moved) / machine_->weight_rate();
     return std::sqrt(x * x + y * y);
   }
 
@@ -228,8 +235,7 @@ class Engine {
     const KernelCounts& k = machine_->kernels;
     const double t = layout_.tp, h = m.hidden, rate = machine_->product_rate(format_.weights);
     ForwardTime out;
-    out.products = full_.layers * product(T, full_.weights, rate) + window_.layers * product(T, window_.weights, rate) +
-                   mixer_.layers * product(T, mixer_.weights, rate) + dense_.layers * product(T, dense_.weights, rate);
+    for (const Kind* kind : {&full_, &window_, &mixer_, &dense_}) out.products += kind->layers * product(T, *kind, rate);
     out.attention = attention(T, sequences, mean, read, unfolded);
     if (m.mixer.layers > 0)
       out.attention += m.mixer.layers * sequences * 4.0 * m.mixer.inner * m.mixer.state / t / machine_->weight_rate();
@@ -237,10 +243,11 @@ class Engine {
                    dense_.layers * k.dense + expert_layers_ * k.experts + 1;
     if (expert_layers_ > 0) {
       const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
-      const double touched = touched_experts({m.experts, m.top_k}, everywhere) / ranks * expert_;
-      const double x = 2 * everywhere * m.top_k * expert_ / ranks / (c.experts * rate);
-      const double y = weight_bytes(format_.weights) * touched / machine_->weight_rate();
-      out.experts = expert_layers_ * (std::sqrt(x * x + y * y) + (shared_ > 0 ? product(T, shared_, rate) : 0));
+      const double touched = touched_experts({m.experts, m.top_k}, everywhere) / m.experts * held_experts_ / ranks;
+      const double rows = everywhere * m.top_k / ranks;
+      const double x = 2 * rows * expert_.weights / (c.experts * rate);
+      const double y = (weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved) / machine_->weight_rate();
+      out.experts = expert_layers_ * (std::sqrt(x * x + y * y) + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
     }
     out.elementwise = m.layers * c.elementwise * 16 * T * h / machine_->memory_rate();
     out.kernels = out.launches * c.kernel;
@@ -285,9 +292,9 @@ class Engine {
   EngineLayout layout_;
   EngineFormat format_;
   ServingMachine* machine_;
-  Kind full_, window_, mixer_, dense_;
-  int expert_layers_ = 0;
-  double expert_ = 0, shared_ = 0, weight_bytes_ = 0;
+  Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: one of them, whole
+  int expert_layers_ = 0, held_experts_ = 0;
+  double weight_bytes_ = 0;
 };
 
 }  // namespace fabricost

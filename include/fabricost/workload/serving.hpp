@@ -50,6 +50,11 @@ namespace detail {
 }
 }  // namespace detail
 
+/// Seconds of a pass as a stack runs it: the sum of its parts, or with two halves taking turns the larger of computing and exchange.
+[[nodiscard]] inline double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {
+  return stack.overlaps ? std::max(pass.seconds() - pass.exchange, pass.exchange) : pass.seconds();
+}
+
 /// Seconds of one decode step and what it yields.
 struct DecodeStep {
   ForwardTime forward;
@@ -61,7 +66,7 @@ struct DecodeStep {
   DecodeStep out;
   out.forward = engine.decode(sequences, context, 1 + stack.drafts);
   const double each = std::max(1.0, sequences / engine.layout().attention_dp);
-  out.seconds = stack.stretch * out.forward.seconds() + stack.step + stack.sequence * each;
+  out.seconds = stack.stretch * pass_seconds(out.forward, stack) + stack.step + stack.sequence * each;
   out.per_token = out.seconds / stack.tokens_per_step();
   return out;
 }
@@ -73,15 +78,13 @@ struct Prefill {
   double shared = 0;  ///< as one of several: a chunk's launches are shared by its prompts
 };
 
+/// One prompt of `tokens`, which goes through in passes of at most a chunk.
 [[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
   Prefill out;
-  // chunks beyond the first read what came before them again
-  const double first = std::min(tokens, stack.chunk);
   out.forward = engine.prefill(tokens);
-  const double host = stack.host_launch * out.forward.launches;
-  const double passes = std::ceil(tokens / stack.chunk);
-  out.alone = detail::norm4(out.forward.seconds(), host * passes);
-  out.shared = detail::norm4(out.forward.seconds(), host * std::max(passes - 1, 0.0) + host * std::min(1.0, first / stack.chunk));
+  const double work = pass_seconds(out.forward, stack), host = stack.host_launch * out.forward.launches;
+  out.alone = detail::norm4(work, host * std::ceil(tokens / stack.chunk));
+  out.shared = detail::norm4(work, host * tokens / stack.chunk);
   return out;
 }
 

@@ -50,6 +50,7 @@ struct ServingStack {
   double memory_share = 0.9; ///< of the GPU's memory that weights and cache may fill
   int drafts = 0;            ///< tokens guessed per step (multi-token prediction)
   double acceptance = 0.8;   ///< of the guesses, those kept
+  bool overlaps = false;     ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
   double length = 1;         ///< mean length of its published runs' prompts and answers over the nominal one
 
   double spread_tpot = 0.15, spread_ttft = 0.3;  ///< standard deviation, in log, of what the form leaves

@@ -158,6 +158,7 @@ void other(InferenceRow& out, Cells& cells) {
     out.engine.attention_dp = std::max(1, ep / out.engine.tp);
     out.per_gpus = has(out.row.metric, "node") ? 8 : 1;
     out.format = {WeightFormat::fp8, 2};
+    if (cells.text("backend").empty() && out.row.group.starts_with("deepseek")) out.stack = "large-ep";
     if (ep < 1 || out.batch < 1 || out.load.isl < 1) out.row.skipped = "expert ranks, tokens or context not stated";
     return;
   }
@@ -203,10 +204,10 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
     const ServingStack& stack = table.published(cells.text("backend"));
     r.stack = stack.name;
     r.batch = cells.count("batch");
-    r.load.isl = stack.length * cells.count("isl");
-    r.load.osl = stack.length * cells.count("osl");
     const std::string metric = cells.text("metric"), second = cells.text("metric2");
     const bool served = quantity_of(metric) == InferenceQuantity::ttft || quantity_of(metric) == InferenceQuantity::tpot;
+    r.load.isl = (served ? stack.length : 1) * cells.count("isl");
+    r.load.osl = (served ? stack.length : 1) * cells.count("osl");
     r.quantity = quantity_of(metric);
     r.row.metric = metric;
     std::shared_ptr<const Model>& model = models[r.row.model];
@@ -280,9 +281,10 @@ double InferenceJob::operator()(const ServingStack& stack) const {
       return all / decode_step(engine_, stack, all, r.load.isl).per_token * r.per_gpus / r.engine.gpus();
     }
     case Q::prefill_rate: {
-      // a rank's `batch` tokens are prompts of isl tokens that go through one after another
-      const double seconds = prefill_prompt(engine_, stack, r.load.isl).shared;
-      return r.load.isl * r.engine.attention_dp / seconds * r.per_gpus / r.engine.gpus();
+      // a rank's `batch` tokens are prompts of isl tokens that go through together
+      const double prompts = std::max(1.0, r.batch / r.load.isl);
+      const double seconds = pass_seconds(engine_.prefill(r.load.isl, prompts), stack);
+      return prompts * r.load.isl * r.engine.attention_dp / seconds * r.per_gpus / r.engine.gpus();
     }
     case Q::kv_transfer: return link_.seconds(kv_bytes(*r.model, r.load.isl, r.format.kv_width)) / r.unit;
     case Q::kv_per_token: return kv_bytes_per_token(*r.model, r.format.kv_width) / r.unit;

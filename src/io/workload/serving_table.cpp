@@ -44,6 +44,7 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.length = in.number("length", s.length, 0.01, 1);
   s.chunk = in.number("chunk", s.chunk, 1, 1e7);
   s.memory_share = in.fraction("memory_share", s.memory_share);
+  s.overlaps = in.flag("overlaps", s.overlaps);
   s.drafts = in.count("drafts", s.drafts, 0, 16);
   s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
   read_constants(in, s, serving_stack_parameters);
