@@ -19,7 +19,7 @@ namespace fabricost {
 namespace {
 
 constexpr double scale_of_loss = 0.1;  // repeats of a serving run differ by some 5 %, configurations nobody printed by more
-constexpr double weight_of_ttft = 0.8;
+constexpr double weight_of_ttft = 1.3;
 
 [[nodiscard]] bool fitted_quantity(InferenceQuantity q) {
   using Q = InferenceQuantity;

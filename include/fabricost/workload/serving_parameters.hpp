@@ -30,9 +30,9 @@ inline constexpr std::array<ServingParameter<ServingConstants>, 9> serving_gpu_p
     {"gemm", false, &ServingConstants::gemm, 0.05, 1, GpuFit::own, 0.2},
     {"gemm_fp8", false, &ServingConstants::gemm_fp8, 0.05, 1.5, GpuFit::shared, 0.2},
     {"gemm_fp4", false, &ServingConstants::gemm_fp4, 0.05, 1.5, GpuFit::shared, 0.2},
-    {"experts", false, &ServingConstants::experts, 0.01, 1, GpuFit::shared, 0.3},
+    {"experts", false, &ServingConstants::experts, 0.01, 1, GpuFit::own, 0.4},
     {"attention", false, &ServingConstants::attention, 0.05, 1, GpuFit::own, 0.3},
-    {"elementwise", false, &ServingConstants::elementwise, 0.1, 50},
+    {"elementwise", false, &ServingConstants::elementwise, 0.1, 50, GpuFit::own, 0.2},
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;
