@@ -1,8 +1,10 @@
 /// \file plan.cpp
 /// fabricost plan --train: the layouts that train a model fastest on a machine, or one given layout, with what each step is made of.
+/// fabricost plan --serve: plan_serve.cpp.
 
 #include "../io/text_table.hpp"
 #include "names.hpp"
+#include "plan_serve.hpp"
 #include "plan_text.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -29,6 +31,7 @@ struct PlanOptions {
   std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale;
   std::vector<std::string> overrides;
   bool train = false, serve = false, json = false, sensitivity = false, pareto = false;
+  ServeOptions serving;
 };
 
 [[nodiscard]] std::optional<int> given(const std::string& text, std::string_view option) {
@@ -93,8 +96,14 @@ template <class Enum, std::size_t N>
 }
 
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
-  if (o.serve) throw RequestError("plan --serve is not there yet; plan --train is");
-  if (!o.train) throw RequestError("plan for what? Say --train");
+  if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
+  if (o.serve) {
+    ServeOptions s = o.serving;
+    s.model = o.model, s.system = o.system, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack, s.calibration = o.calibration;
+    s.top = o.top, s.tp = o.tp, s.pp = o.pp, s.ep = o.ep, s.dp = o.dp, s.overrides = o.overrides, s.json = o.json, s.pareto = o.pareto;
+    return plan_serve(s, terminal);
+  }
+  if (!o.train) throw RequestError("plan for what? Say --train or --serve");
   const TrainingQuestion q = question_of(o);
   System system = load_system(o.system, o.overrides, o.calibration);
   const auto start = std::chrono::steady_clock::now();
@@ -111,7 +120,7 @@ template <class Enum, std::size_t N>
 
 void add_plan(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<PlanOptions>();
-  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train a model fastest on a machine");
+  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best on a machine");
   sub.add_flag("--train", o->train, "Plan training");
   sub.add_flag("--serve", o->serve, "Plan serving");
   const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
@@ -147,7 +156,9 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--sensitivity", o->sensitivity, "What 10 % more of each tier, of memory, or a larger domain would give");
   sub.add_flag("--pareto", o->pareto, "Layouts none other beats in both time and memory");
   sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512 --sequence 8192");
+  add_serve_options(sub, o->serving);
+  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512 --sequence 8192\n"
+             "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --isl 4096 --osl 512 --ttft 1s --tpot 30ms");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 
