@@ -122,7 +122,7 @@ class ServingSearch {
           std::vector<int> expert{1};
           if (q_.ep)
             expert = {*q_.ep};
-          else if (mixture && l.ranks() > 1 && l.ranks() <= q_.model.experts)
+          else if (mixture && dp > 1 && l.ranks() <= q_.model.experts)  // over tensor ranks alone, cut and divided experts cost the same
             expert.push_back(l.ranks());
           for (const int ep : expert) {
             l.ep = ep;
@@ -234,8 +234,14 @@ class ServingSearch {
       return slow_a ? a.alone < b.alone : a.rate > b.rate;
     });
     if (workers.size() > 12) workers.resize(12);
-    for (const Engine& decode : engines)
+    for (const Engine& decode : engines) {
+      const std::size_t before = plan_.layouts.size();
       for (const PrefillWorker& w : workers) pair(*w.engine, w.rate * w.engine->layout().gpus(), decode);
+      if (plan_.layouts.size() < before + 2) continue;  // of one kind of decode worker the best alone
+      const auto first = plan_.layouts.begin() + static_cast<std::ptrdiff_t>(before);
+      std::iter_swap(first, std::min_element(first, plan_.layouts.end(), better));
+      plan_.layouts.erase(first + 1, plan_.layouts.end());
+    }
   }
 
   void pair(const Engine& prefill, double prompts_per_worker, const Engine& decode) {

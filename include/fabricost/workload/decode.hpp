@@ -3,7 +3,7 @@
 /// Seconds of one forward pass of a model on the GPUs of one serving engine: a decode step of many sequences, or the prefill of a prompt.
 ///
 ///   product        norm_2( 2 M N K / (e P),  (w K N + activations) / (em BW) )         weights are read once, by all rows
-///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and e lower: few rows each
+///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and a lower e: few rows each, padded tiles, uneven loads
 ///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
 ///   kernels        count x start: what a kernel costs in a CUDA graph however little it does
 ///   tensor ranks   two all-reduces of T h 16-bit numbers a layer: the fastest of one-shot, two-shot and NCCL's own choice
@@ -67,16 +67,7 @@ class ServingMachine {
   /// \throws RequestError when its GPU states no 16-bit rate
   ServingMachine(const System& system, const ServingConstants& reached)
       : constants(reached), gpu_(Processor::of(system)), nccl_(system), one_shot_(system, {.algorithm = Algorithm::one_shot}),
-        two_shot_(system, {.algorithm = Algorithm::two_shot}), has_fp4_(system.gpu.fp4.value.value() > 0) {
-    if (system.domain < 2) return;
-    try {
-      (void)one_shot_.curve(Collective::all_reduce, {2, 1});
-      (void)two_shot_.curve(Collective::all_reduce, {2, 1});
-      direct_ = true;
-    } catch (const RequestError&) {
-      direct_ = false;  // GPUs that do not reach each other directly
-    }
-  }
+        two_shot_(system, {.algorithm = Algorithm::two_shot}), has_fp4_(system.gpu.fp4.value.value() > 0) {}
 
   ServingConstants constants;
   KernelCounts kernels;
@@ -103,8 +94,12 @@ class ServingMachine {
     const Placement at = place(ranks, 1, system().domain);
     double best = nccl_.seconds(Collective::all_reduce, at, bytes);
     if (direct_ && at.domains == 1) {
-      best = std::min(best, one_shot_.seconds(Collective::all_reduce, at, bytes));
-      best = std::min(best, two_shot_.seconds(Collective::all_reduce, at, bytes));
+      try {
+        best = std::min(best, one_shot_.seconds(Collective::all_reduce, at, bytes));
+        best = std::min(best, two_shot_.seconds(Collective::all_reduce, at, bytes));
+      } catch (const RequestError&) {
+        direct_ = false;  // GPUs that do not all reach each other directly
+      }
     }
     return best;
   }
@@ -130,7 +125,7 @@ class ServingMachine {
  private:
   Processor gpu_;
   GroupCosts nccl_, one_shot_, two_shot_;
-  bool has_fp4_ = false, direct_ = false;
+  bool has_fp4_ = false, direct_ = true;
 };
 
 /// One pass, taken apart; seconds of all layers.
