@@ -78,7 +78,8 @@ class ServingModel {
     for (const auto& p : serving_gpu_parameters) {
       if (p.fit == GpuFit::held) continue;
       if (p.fit == GpuFit::shared) unknowns.push_back({.gpu = &p});
-      for (int g = 0; p.fit == GpuFit::own && g < static_cast<int>(rows.generations.size()); ++g) unknowns.push_back({.gpu = &p, .generation = g});
+      for (int g = 0; p.fit == GpuFit::own && g < static_cast<int>(rows.generations.size()); ++g)
+        unknowns.push_back({.gpu = &p, .generation = g});
     }
     for (const auto& p : serving_stack_parameters) {
       if (p.fit == StackFit::held) continue;
@@ -217,8 +218,8 @@ ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::v
     stack.spread_tpot = spread(own[0], ServingStack{}.spread_tpot);
     stack.spread_ttft = spread(own[1], ServingStack{}.spread_ttft);
     const std::size_t at = static_cast<std::size_t>(pair.first);
-    table.fitted[jobs.stacks[at]][jobs.generations[static_cast<std::size_t>(pair.second)]] = {stack,
-                                                                                          static_cast<int>(own[0].size() + own[1].size())};
+    table.fitted[jobs.stacks[at]][jobs.generations[static_cast<std::size_t>(pair.second)]] = {
+        stack, static_cast<int>(own[0].size() + own[1].size())};
   }
   out.table = std::move(table);
   return out;

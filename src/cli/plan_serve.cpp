@@ -14,8 +14,8 @@
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/plan/serving.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -61,9 +61,15 @@ struct NamedTerm {
 [[nodiscard]] std::vector<NamedTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
   const ForwardTime& f = p.time.decode;
   const double scale = q.stack.stretch / q.stack.tokens_per_step();
-  std::vector<NamedTerm> out{{"weights_and_products", f.products * scale}, {"attention", f.attention * scale}, {"experts", f.experts * scale},
-                             {"elementwise", f.elementwise * scale},       {"head", f.head * scale},           {"kernels", f.kernels * scale},
-                             {"tensor", f.tensor * scale},                 {"exchange", f.exchange * scale},   {"stages", f.stages * scale}};
+  std::vector<NamedTerm> out{{"weights_and_products", f.products * scale},
+                             {"attention", f.attention * scale},
+                             {"experts", f.experts * scale},
+                             {"elementwise", f.elementwise * scale},
+                             {"head", f.head * scale},
+                             {"kernels", f.kernels * scale},
+                             {"tensor", f.tensor * scale},
+                             {"exchange", f.exchange * scale},
+                             {"stages", f.stages * scale}};
   double known = p.time.interference;
   for (const NamedTerm& t : out) known += t.seconds;
   if (q.stack.overlaps) {  // the smaller of the two halves' turns hides
@@ -95,14 +101,14 @@ struct NamedTerm {
            {"concurrency", p.batch * p.replicas},
            {"interval_ttft_s", {p.time.ttft / wide_ttft, p.time.ttft * wide_ttft}},
            {"interval_tpot_s", {p.time.tpot / wide_tpot, p.time.tpot * wide_tpot}}};
-  if (p.apart)
-    out["prefill"] = {{"tp", p.prefill.tp}, {"pp", p.prefill.pp}, {"ep", p.prefill.ep}, {"dp", p.prefill.attention_dp}};
+  if (p.apart) out["prefill"] = {{"tp", p.prefill.tp}, {"pp", p.prefill.pp}, {"ep", p.prefill.ep}, {"dp", p.prefill.attention_dp}};
   out["terms"] = Json::array();
   for (const NamedTerm& t : terms_of(q, p)) out["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
   out["ttft_terms"] = Json::array();
   const ServingTime& t = p.time;
   const double rest = t.ttft - t.prompt - t.queue - t.transfer;
-  for (const NamedTerm& term : {NamedTerm{"prompt", t.prompt}, NamedTerm{"queue", t.queue}, NamedTerm{"transfer", t.transfer}, NamedTerm{"framework", rest}})
+  for (const NamedTerm& term :
+       {NamedTerm{"prompt", t.prompt}, NamedTerm{"queue", t.queue}, NamedTerm{"transfer", t.transfer}, NamedTerm{"framework", rest}})
     out["ttft_terms"].push_back({{"name", term.name}, {"time_s", term.seconds}});
   return out;
 }
@@ -133,8 +139,15 @@ struct NamedTerm {
 }
 
 [[nodiscard]] std::string layouts_text(const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
-  TextTable rows{{{"tokens/s/GPU", right}, {"/user", right}, {"TTFT", right}, {"TPOT", right}, {"batch", right}, {"GiB", right}, {"KV GiB", right},
-                  {q.disaggregated ? "decode" : "engine"}, {"prefill"}}};
+  TextTable rows{{{"tokens/s/GPU", right},
+                  {"/user", right},
+                  {"TTFT", right},
+                  {"TPOT", right},
+                  {"batch", right},
+                  {"GiB", right},
+                  {"KV GiB", right},
+                  {q.disaggregated ? "decode" : "engine"},
+                  {"prefill"}}};
   for (const PricedServing& p : layouts)
     rows.row({fmt::format("{:.4g}", p.tokens_per_s_per_gpu), fmt::format("{:.3g}", p.tokens_per_s_per_user), io::duration_text(p.time.ttft),
               io::duration_text(p.time.tpot), fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibi),
@@ -149,8 +162,8 @@ struct NamedTerm {
                                                 name(q.format.weights), q.gpus, a.system.name, q.isl, q.osl, q.stack.name)) +
                     "\n";
   out += layouts_text(q, a.plan.layouts);
-  out += fmt::format("  {} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s\n", a.plan.evaluated,
-                     a.plan.pruned, a.seconds);
+  out += fmt::format("  {} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s\n",
+                     a.plan.evaluated, a.plan.pruned, a.seconds);
   const PricedServing& best = a.plan.layouts.front();
   out += "\n" + terminal.strong("A token of the first") + "\n";
   TextTable rows{{{"term"}, {"ms", right}, {"share", right}}};
@@ -160,11 +173,13 @@ struct NamedTerm {
   rows.row({"TPOT", fmt::format("{:.4g}", 1e3 * best.time.tpot), ""});
   out += rows.text(2);
   const ServingTime& t = best.time;
-  out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft), io::duration_text(t.prompt),
-                     io::duration_text(t.queue), io::duration_text(t.transfer), io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
+  out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
+                     io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
+                     io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
   const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
   out += fmt::format("  Nine in ten runs should show TPOT {} to {}, TTFT {} to {}: stack {}.\n", io::duration_text(t.tpot / wide_tpot),
-                     io::duration_text(t.tpot * wide_tpot), io::duration_text(t.ttft / wide_ttft), io::duration_text(t.ttft * wide_ttft), q.stack.name);
+                     io::duration_text(t.tpot * wide_tpot), io::duration_text(t.ttft / wide_ttft), io::duration_text(t.ttft * wide_ttft),
+                     q.stack.name);
   if (!a.pareto.empty()) out += "\n" + terminal.strong("More for each user, or more for all") + "\n" + layouts_text(q, a.pareto);
   return out;
 }
@@ -176,14 +191,17 @@ struct NamedTerm {
     std::string limits;
     if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::duration_text(q.ttft));
     if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::duration_text(q.tpot));
-    return fmt::format("{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for --ttft {} --tpot {}, shorter "
-                       "prompts or more GPUs",
-                       q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, q.model.mixture()),
-                       p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "", p.batch,
-                       io::duration_text(p.time.ttft), io::duration_text(p.time.tpot), io::duration_text(1.01 * p.time.ttft),
-                       io::duration_text(1.01 * p.time.tpot));
+    return fmt::format(
+        "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for --ttft {} --tpot {}, "
+        "shorter "
+        "prompts or more GPUs",
+        q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, q.model.mixture()),
+        p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "", p.batch,
+        io::duration_text(p.time.ttft), io::duration_text(p.time.tpot), io::duration_text(1.01 * p.time.ttft),
+        io::duration_text(1.01 * p.time.tpot));
   }
-  if (!plan.nearest_fit) return "no two layouts of workers fit beside each other on these GPUs; take more GPUs or leave out --disaggregated";
+  if (!plan.nearest_fit)
+    return "no two layouts of workers fit beside each other on these GPUs; take more GPUs or leave out --disaggregated";
   const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
   const double needed = capacity + plan.lacking;
   // nearest that does: narrower weights, else more GPUs of the same kind
@@ -210,9 +228,10 @@ struct NamedTerm {
     remedy += fmt::format("{}{} GPUs fit", remedy.empty() ? "" : "; ", gpus);
     break;
   }
-  return fmt::format("{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}", q.model.name,
-                     name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibi, engine_text(*plan.nearest_fit, q.model.mixture()),
-                     needed / gibi, capacity / gibi, remedy.empty() ? "" : "; ", remedy);
+  return fmt::format(
+      "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
+      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibi,
+      engine_text(*plan.nearest_fit, q.model.mixture()), needed / gibi, capacity / gibi, remedy.empty() ? "" : "; ", remedy);
 }
 
 }  // namespace
@@ -259,7 +278,8 @@ std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {
   q.model = load_model(o.model);
   const System system = load_system(o.system, o.overrides, o.calibration);
   q.format.weights = format.value_or(system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16);
-  q.format.kv_width = cache.value_or(q.format.weights == WeightFormat::bf16 ? WeightFormat::bf16 : WeightFormat::fp8) == WeightFormat::bf16 ? 2 : 1;
+  q.format.kv_width =
+      cache.value_or(q.format.weights == WeightFormat::bf16 ? WeightFormat::bf16 : WeightFormat::fp8) == WeightFormat::bf16 ? 2 : 1;
   const ServingTable table = load_serving_table();
   q.stack = table.stack(o.stack.empty() ? std::string{ServingStack{}.name} : o.stack, system.gpu.generation);
   q.constants = table.constants(system.gpu.generation);

@@ -57,7 +57,8 @@ TEST_CASE("experts that do not divide over their ranks are filled up with copies
   Rig rig("gb200-nvl72");
   const Model model = load_model("deepseek-v3");
   const EngineFormat format{WeightFormat::fp8, 1};
-  const Engine even{model, {.attention_dp = 64, .ep = 64}, format, rig.machine}, uneven{model, {.attention_dp = 72, .ep = 72}, format, rig.machine};
+  const Engine even{model, {.attention_dp = 64, .ep = 64}, format, rig.machine},
+      uneven{model, {.attention_dp = 72, .ep = 72}, format, rig.machine};
   CHECK(even.weights() == Approx(uneven.weights()));  // 256 / 64 and 288 / 72: four each
 }
 
@@ -99,7 +100,8 @@ TEST_CASE("all-reduces of inference are never dearer than NCCL's, and leave the 
   Rig rig("dgx-h100");
   GroupCosts nccl{rig.system};
   for (const double bytes : {1e3, 1e4, 1e5, 1e6, 1e7, 1e8})
-    for (const int ranks : {2, 4, 8}) CHECK(rig.machine.all_reduce_seconds(ranks, bytes) <= nccl.seconds(Collective::all_reduce, {ranks, 1}, bytes));
+    for (const int ranks : {2, 4, 8})
+      CHECK(rig.machine.all_reduce_seconds(ranks, bytes) <= nccl.seconds(Collective::all_reduce, {ranks, 1}, bytes));
   CHECK(rig.machine.all_reduce_seconds(8, 16384) < 0.6 * nccl.seconds(Collective::all_reduce, {8, 1}, 16384));
   CHECK(rig.machine.all_reduce_seconds(16, 16384) == nccl.seconds(Collective::all_reduce, {8, 2}, 16384));
   CHECK(rig.machine.all_reduce_seconds(1, 16384) == 0);

@@ -18,14 +18,17 @@ using namespace fabricost::test;
 namespace {
 
 const std::string header =
-    "id,group,source,model,system,gpu,gpus,interconnect,backend,mode,phase,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,prefill_workers,"
+    "id,group,source,model,system,gpu,gpus,interconnect,backend,mode,phase,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,prefill_"
+    "workers,"
     "prefill_tp,prefill_pp,prefill_attn_dp,prefill_moe_tp,prefill_moe_ep,prefill_batch,decode_workers,decode_tp,decode_pp,decode_attn_dp,"
-    "decode_moe_tp,decode_moe_ep,decode_batch,precision_gemm,precision_moe,metric,value,unit,metric2,value2,unit2,provenance,fully_specified,notes\n";
+    "decode_moe_tp,decode_moe_ep,decode_batch,precision_gemm,precision_moe,metric,value,unit,metric2,value2,unit2,provenance,fully_"
+    "specified,notes\n";
 
 /// A run of one engine on 8 B200.
-std::string served(const std::string& cells_from_gpus_to_osl, const std::string& values = "ttft_ms,200,ms,tpot_ms,10,ms", const std::string& gpu = "B200 SXM",
-                   const std::string& model = "deepseek-ai/DeepSeek-R1") {
-  return "r,silicon_agg,s," + model + ",b200," + gpu + "," + cells_from_gpus_to_osl + std::string(14, ',') + ",fp8,fp8," + values + ",file,yes,\n";
+std::string served(const std::string& cells_from_gpus_to_osl, const std::string& values = "ttft_ms,200,ms,tpot_ms,10,ms",
+                   const std::string& gpu = "B200 SXM", const std::string& model = "deepseek-ai/DeepSeek-R1") {
+  return "r,silicon_agg,s," + model + ",b200," + gpu + "," + cells_from_gpus_to_osl + std::string(14, ',') + ",fp8,fp8," + values +
+         ",file,yes,\n";
 }
 std::vector<InferenceRow> rows_of(const std::string& text) {
   const Folder folder;
@@ -106,7 +109,8 @@ TEST_CASE("malformed cells are refused with line, column and remedy") {
   CHECK(!fault.remedy.empty());
   CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,-64,64,1024,1024")).message.find("batch \"-64\"") != std::string::npos);
   CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,10.5,1024")).message.find("isl \"10.5\"") != std::string::npos);
-  CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,1024,1024", "ttft_ms,-3,ms,tpot_ms,10,ms")).message.find("negative") != std::string::npos);
+  CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,1024,1024", "ttft_ms,-3,ms,tpot_ms,10,ms")).message.find("negative") !=
+        std::string::npos);
   CHECK(fault_of("r,too,few\n").line == 2);
 }
 
@@ -120,7 +124,8 @@ TEST_CASE("rows that cannot be priced say why") {
   CHECK(why(served(cells)).empty());
   CHECK(why(served(cells, values, "Q9000")).find("no machine known with a GPU \"Q9000\"") != std::string::npos);
   CHECK(why(served(cells, values, "B200 SXM", "someone/unheard-of")).find("no model known as") != std::string::npos);
-  CHECK(why(served("72,NVL72,vllm,agg,both,72,1,1,72,1,64,64,1024,1024", values, "GB200")).find("128 heads do not divide over 72") != std::string::npos);
+  CHECK(why(served("72,NVL72,vllm,agg,both,72,1,1,72,1,64,64,1024,1024", values, "GB200")).find("128 heads do not divide over 72") !=
+        std::string::npos);
   CHECK(why(served("0,8/node,vllm,agg,both,2,1,0,0,0,64,64,1024,1024")).find("counts no GPUs") != std::string::npos);
   CHECK(why(served("1,8/node,vllm,agg,both,1,1,1,1,1,64,64,1024,1024")).find("do not fit") != std::string::npos);
   CHECK(why(served(cells, "two_batch_overlap_gain_decode,0.2,fraction,,,")).find("a share, a gain") != std::string::npos);
@@ -158,7 +163,8 @@ TEST_CASE("the shipped constants are those of the fit", "[measurements]") {
     CHECK(fit.table.gpus.at(g).gemm == Approx(c.gemm).epsilon(0.01));
   }
   for (const auto& [name, generations] : shipped.fitted)
-    for (const auto& [g, stack] : generations) CHECK(fit.table.fitted.at(name).at(g).stack.stretch == Approx(stack.stack.stretch).epsilon(0.01));
+    for (const auto& [g, stack] : generations)
+      CHECK(fit.table.fitted.at(name).at(g).stack.stretch == Approx(stack.stack.stretch).epsilon(0.01));
 }
 
 TEST_CASE("a fit finds constants it is given") {
@@ -168,8 +174,8 @@ TEST_CASE("a fit finds constants it is given") {
   for (const char* model : {"meta-llama/Llama-3.1-70B", "deepseek-ai/DeepSeek-R1", "Qwen/Qwen3-32B"})
     for (const int c : {1, 4, 16, 64, 256})
       for (const char* lengths : {"1024,1024", "8192,1024", "1024,8192"})
-        text += served("8,8/node,vllm,agg,both,8,1,1,8,1," + std::to_string(c) + "," + std::to_string(c) + "," + lengths, "ttft_ms,200,ms,tpot_ms,10,ms",
-                       "H100 SXM", model);
+        text += served("8,8/node,vllm,agg,both,8,1,1,8,1," + std::to_string(c) + "," + std::to_string(c) + "," + lengths,
+                       "ttft_ms,200,ms,tpot_ms,10,ms", "H100 SXM", model);
   std::vector<InferenceRow> rows = rows_of(text);
   const System system = load_system("dgx-h100");
   ServingConstants truth;

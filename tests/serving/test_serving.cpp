@@ -67,7 +67,8 @@ TEST_CASE("with more clients than the cache has room for, the wait is that of a 
     const ServingTime t = aggregated(engine, stack, {4000, 2000, clients});
     CHECK(t.running == room);
     const double service = t.ttft - t.queue + 2000 * t.tpot;
-    CHECK(t.queue == Approx(simulated_wait(static_cast<int>(clients), static_cast<int>(room), service, 60 * static_cast<int>(clients))).epsilon(0.02));
+    CHECK(t.queue ==
+          Approx(simulated_wait(static_cast<int>(clients), static_cast<int>(room), service, 60 * static_cast<int>(clients))).epsilon(0.02));
   }
 }
 
@@ -124,6 +125,23 @@ TEST_CASE("a prompt alone is bound by its launches when short, by its work when 
   CHECK(tiny.alone == Approx(225 * 100e-6).epsilon(0.05));
   CHECK(tiny.shared < 0.6 * tiny.alone);  // others share its chunk
   CHECK(huge.alone == Approx(huge.forward.seconds()).epsilon(0.02));
+}
+
+TEST_CASE("a prompt in chunks is the sum of its chunks, and dearer than in one") {
+  Rig rig("dgx-h100");
+  const Model model = load_model("llama3-70b");
+  ServingStack stack = bare();
+  const Engine engine{model, {.tp = 8}, {WeightFormat::fp8, 1}, rig.machine};
+  double before = engine.prefill(65536).seconds();
+  for (const int chunks : {2, 4, 8, 32}) {
+    stack.chunk = 65536.0 / chunks;
+    double sum = 0;
+    for (int i = 0; i < chunks; ++i) sum += engine.prefill(stack.chunk, 1, i * stack.chunk).seconds();
+    const double now = prefill_prompt(engine, stack, 65536).alone;
+    CHECK(now == Approx(sum).epsilon(0.01));
+    CHECK(now > before);
+    before = now;
+  }
 }
 
 TEST_CASE("prefill apart: TPOT is the step alone, and prompts bound the rate when their workers are few") {

@@ -21,8 +21,8 @@ struct ServingTable {
     ServingStack stack;
     int rows = 0;
   };
-  std::vector<ServingStack> stacks;              ///< as data/workloads/serving-stacks.yaml describes them
-  std::map<Generation, ServingConstants> gpus;   ///< those fitted
+  std::vector<ServingStack> stacks;                                   ///< as data/workloads/serving-stacks.yaml describes them
+  std::map<Generation, ServingConstants> gpus;                        ///< those fitted
   std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
 
   /// Of a generation nobody fitted: the geometric mean of those that were, or the defaults.
@@ -38,8 +38,20 @@ struct ServingTable {
 
 /// What a row of an inference table states.
 enum class InferenceQuantity : unsigned char {
-  none, ttft, tpot, tokens_per_s, tokens_per_s_per_gpu, first_token, decode_rate, prefill_rate, kv_transfer, kv_per_token, training_flops,
-  expert_phase, expert_bound, offload
+  none,
+  ttft,
+  tpot,
+  tokens_per_s,
+  tokens_per_s_per_gpu,
+  first_token,
+  decode_rate,
+  prefill_rate,
+  kv_transfer,
+  kv_per_token,
+  training_flops,
+  expert_phase,
+  expert_bound,
+  offload
 };
 
 /// One figure of a table and the deployment it belongs to.
@@ -50,13 +62,13 @@ struct InferenceRow {
   std::shared_ptr<const Model> model;
   std::string system, stack;
   EngineFormat format;
-  EngineLayout engine;   ///< decode's, where prefill is apart
+  EngineLayout engine;  ///< decode's, where prefill is apart
   EngineLayout prefill;
   Workers workers;
   bool apart = false;
   ServingLoad load;
-  double batch = 0;      ///< of a static batch, or sequences per GPU
-  int per_gpus = 1;      ///< GPUs a rate is counted per
+  double batch = 0;  ///< of a static batch, or sequences per GPU
+  int per_gpus = 1;  ///< GPUs a rate is counted per
 };
 
 /// Rows in the order of the file; a line that states two figures (TTFT and TPOT) becomes two, and where figures of different kinds share a

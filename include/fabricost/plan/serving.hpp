@@ -26,20 +26,20 @@ struct ServingQuestion {
   EngineFormat format;
   int gpus = 0;
   double isl = 4096, osl = 512;
-  double ttft = 0, tpot = 0;    ///< s, limits; 0: none
-  double concurrency = 0;       ///< requests in flight at all engines together; 0: as many as the limits allow
-  bool disaggregated = false;   ///< prefill and decode on GPUs of their own
+  double ttft = 0, tpot = 0;   ///< s, limits; 0: none
+  double concurrency = 0;      ///< requests in flight at all engines together; 0: as many as the limits allow
+  bool disaggregated = false;  ///< prefill and decode on GPUs of their own
   int top = 10;
   std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};
 };
 
 struct PricedServing {
-  EngineLayout engine;   ///< decode's, where prefill is apart
+  EngineLayout engine;  ///< decode's, where prefill is apart
   EngineLayout prefill;
   bool apart = false;
-  int replicas = 1;      ///< engines, or decode workers
+  int replicas = 1;  ///< engines, or decode workers
   int prefill_workers = 0;
-  double batch = 1;      ///< sequences of one engine
+  double batch = 1;  ///< sequences of one engine
   ServingTime time;
   double tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
   double memory = 0, cache = 0;  ///< bytes on a GPU: all of it, and the cache in it
@@ -204,7 +204,8 @@ class ServingSearch {
       const double batch = q_.batch ? static_cast<double>(*q_.batch) : std::max(1.0, std::ceil(q_.concurrency / replicas));
       if (q_.batch && batch > room) {
         ++plan_.pruned;
-        const double lacks = (batch / e.layout().attention_dp) * e.kv(q_.isl + q_.osl) + e.weights() - q_.stack.memory_share * machine_.memory();
+        const double lacks =
+            (batch / e.layout().attention_dp) * e.kv(q_.isl + q_.osl) + e.weights() - q_.stack.memory_share * machine_.memory();
         if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = e.layout(), plan_.lacking = lacks;
         return;
       }
@@ -250,7 +251,8 @@ class ServingSearch {
     // answers a second of one decode worker at the largest batch the limit on TPOT allows
     const double room = q_.batch ? static_cast<double>(*q_.batch) : room_of(decode);
     double batch = room;
-    while (batch > 1 && q_.tpot > 0 && decode_step(decode, q_.stack, batch, q_.isl + q_.osl / 2).per_token > q_.tpot) batch = std::floor(batch / 1.25);
+    while (batch > 1 && q_.tpot > 0 && decode_step(decode, q_.stack, batch, q_.isl + q_.osl / 2).per_token > q_.tpot)
+      batch = std::floor(batch / 1.25);
     const double answers = batch / (q_.osl * decode_step(decode, q_.stack, batch, q_.isl + q_.osl / 2).per_token);
     const double ratio = prefill_per_decode(prompts_per_worker, answers);
     const double balanced = q_.gpus / (each_decode + ratio * each_prefill);
@@ -290,8 +292,8 @@ class ServingSearch {
 
 }  // namespace detail
 
-/// The deployments that answer most. Deterministic. Empty `layouts` where none fits or keeps the limits: `nearest` or `nearest_fit` say which
-/// comes closest. \throws RequestError when no layout is possible, saying why
+/// The deployments that answer most. Deterministic. Empty `layouts` where none fits or keeps the limits: `nearest` or `nearest_fit` say
+/// which comes closest. \throws RequestError when no layout is possible, saying why
 [[nodiscard]] inline ServingPlan plan_serving(const ServingQuestion& question, const System& system) {
   check(question, system);
   return detail::ServingSearch{question, system}.run();

@@ -33,9 +33,7 @@ enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
 inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp8", "fp4", "int4"};
 [[nodiscard]] constexpr std::string_view name(WeightFormat f) { return weight_format_names[static_cast<std::size_t>(f)]; }
 /// Bytes of a weight, block scales included: fp4 and int4 one byte for 16 numbers.
-[[nodiscard]] constexpr double weight_bytes(WeightFormat f) {
-  return f == WeightFormat::bf16 ? 2 : f == WeightFormat::fp8 ? 1 : 0.5625;
-}
+[[nodiscard]] constexpr double weight_bytes(WeightFormat f) { return f == WeightFormat::bf16 ? 2 : f == WeightFormat::fp8 ? 1 : 0.5625; }
 
 /// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp, each cut over the rest.
 struct EngineLayout {
@@ -56,7 +54,8 @@ struct EngineFormat {
   if (m.heads % l.tp != 0) return no(std::to_string(m.heads) + " heads do not divide over " + std::to_string(l.tp) + " tensor ranks");
   if (l.pp > m.layers) return no("more stages than its " + std::to_string(m.layers) + " layers");
   if (l.ep > 1 && !m.mixture()) return no("has no experts to divide");
-  if (l.ranks() % l.ep != 0) return no(std::to_string(l.ep) + " expert ranks do not divide " + std::to_string(l.ranks()) + " ranks of a stage");
+  if (l.ranks() % l.ep != 0)
+    return no(std::to_string(l.ep) + " expert ranks do not divide " + std::to_string(l.ranks()) + " ranks of a stage");
   if (l.ep > m.experts && l.ep > 1) return no("more expert ranks than its " + std::to_string(m.experts) + " experts");
   return {};
 }
@@ -66,8 +65,12 @@ class ServingMachine {
  public:
   /// \throws RequestError when its GPU states no 16-bit rate
   ServingMachine(const System& system, const ServingConstants& reached)
-      : constants(reached), gpu_(Processor::of(system)), nccl_(system), one_shot_(system, {.algorithm = Algorithm::one_shot}),
-        two_shot_(system, {.algorithm = Algorithm::two_shot}), has_fp4_(system.gpu.fp4.value.value() > 0) {}
+      : constants(reached),
+        gpu_(Processor::of(system)),
+        nccl_(system),
+        one_shot_(system, {.algorithm = Algorithm::one_shot}),
+        two_shot_(system, {.algorithm = Algorithm::two_shot}),
+        has_fp4_(system.gpu.fp4.value.value() > 0) {}
 
   ServingConstants constants;
   KernelCounts kernels;
@@ -130,16 +133,16 @@ class ServingMachine {
 
 /// One pass, taken apart; seconds of all layers.
 struct ForwardTime {
-  double products = 0;   ///< of attention, dense blocks and mixers
+  double products = 0;  ///< of attention, dense blocks and mixers
   double attention = 0;
   double experts = 0;
   double elementwise = 0;
-  double kernels = 0;    ///< starts
-  double tensor = 0;     ///< all-reduces
-  double exchange = 0;   ///< to experts and back
-  double stages = 0;     ///< hand-overs
+  double kernels = 0;   ///< starts
+  double tensor = 0;    ///< all-reduces
+  double exchange = 0;  ///< to experts and back
+  double stages = 0;    ///< hand-overs
   double head = 0;
-  double launches = 0;   ///< kernels, counted
+  double launches = 0;  ///< kernels, counted
   [[nodiscard]] double work() const { return products + attention + experts + elementwise + head; }
   [[nodiscard]] double communication() const { return tensor + exchange + stages; }
   [[nodiscard]] double seconds() const { return work() + kernels + communication(); }
@@ -187,9 +190,7 @@ class Engine {
   /// Bytes of weights on the GPU that holds most; tables in 16 bit.
   [[nodiscard]] double weights() const { return weight_bytes_; }
   /// Bytes of a sequence's cache on each GPU of its tensor ranks.
-  [[nodiscard]] double kv(double context) const {
-    return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp);
-  }
+  [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
   /// Sequences of `context` tokens the engine holds within `share` of its memory; below 1 when not even one fits.
   [[nodiscard]] double capacity(double context, double share) const {
     const double each = kv(context), room = share * machine_->memory() - weight_bytes_;
@@ -203,8 +204,8 @@ class Engine {
     const double each = std::max(1.0, sequences / layout_.attention_dp / layout_.pp);
     return pass(each * rows, each, context, context, rows * each, false);
   }
-  /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on one of the engine's attention replicas; the others do
-  /// the same.
+  /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on one of the engine's attention replicas; the others
+  /// do the same.
   [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0) const {
     return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, true);
   }
@@ -232,8 +233,7 @@ class Engine {
     ForwardTime out;
     for (const Kind* kind : {&full_, &window_, &mixer_, &dense_}) out.products += kind->layers * product(T, *kind, rate);
     out.attention = attention(T, sequences, mean, read, unfolded);
-    if (m.mixer.layers > 0)
-      out.attention += m.mixer.layers * sequences * 4.0 * m.mixer.inner * m.mixer.state / t / machine_->weight_rate();
+    if (m.mixer.layers > 0) out.attention += m.mixer.layers * sequences * 4.0 * m.mixer.inner * m.mixer.state / t / machine_->weight_rate();
     out.launches = (full_.layers + window_.layers) * (m.latent() ? k.latent : k.attention) + mixer_.layers * k.mixer +
                    dense_.layers * k.dense + expert_layers_ * k.experts + 1;
     if (expert_layers_ > 0) {
@@ -248,9 +248,9 @@ class Engine {
     out.kernels = out.launches * c.kernel;
     if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h);
     if (layout_.attention_dp > 1 && expert_layers_ > 0)
-      out.exchange = expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights != WeightFormat::bf16);
-    if (layout_.pp > 1)
-      out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);
+      out.exchange =
+          expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights != WeightFormat::bf16);
+    if (layout_.pp > 1) out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);
     const double x = 2 * head_rows * h * m.vocab / t / machine_->product_rate(WeightFormat::bf16),
                  y = 2 * h * m.vocab / t / machine_->weight_rate();
     out.head = std::sqrt(x * x + y * y);
@@ -270,7 +270,8 @@ class Engine {
     double seconds = 0;
     if (full_.layers > 0) {
       const bool picks = m.index_tokens > 0;
-      const double chosen = picks ? std::min<double>(mean, m.index_tokens) : mean, kept = picks ? std::min<double>(read, m.index_tokens) : read;
+      const double chosen = picks ? std::min<double>(mean, m.index_tokens) : mean,
+                   kept = picks ? std::min<double>(read, m.index_tokens) : read;
       seconds += full_.layers * layer(chosen, unfolded ? read : kept, m.kv_width());
       if (picks) {  // the indexer looks at all of the past
         const double x = 2.0 * T * mean * m.index_heads * m.index_dim / machine_->attention_rate();

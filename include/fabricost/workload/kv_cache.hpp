@@ -3,9 +3,9 @@
 /// The cache of keys and values while serving: bytes per rank, how many sequences a GPU holds, and moving a prompt's cache to another GPU.
 ///
 ///   MHA, GQA   2 g d w per token and layer, over tensor ranks until every rank has one head:  g / min(t, g)
-///   MLA        (kv_rank + rope) w, on every tensor rank whole (DeepSeek-V2, arXiv 2405.04434); attention data parallelism divides sequences
-///   window     no more than the window; mixing layers a state of fixed size
-///   transfer   start + bytes / rate; when a layer's cache leaves as soon as it is made, the last layer's share alone is seen
+///   MLA        (kv_rank + rope) w, on every tensor rank whole (DeepSeek-V2, arXiv 2405.04434); attention data parallelism divides
+///   sequences window     no more than the window; mixing layers a state of fixed size transfer   start + bytes / rate; when a layer's
+///   cache leaves as soon as it is made, the last layer's share alone is seen
 ///
 /// Rates: over NICs, what prefill and decode workers of one model reach with its cache in scattered blocks: 0.38 ms + bytes / 146 GB/s of
 /// 8 x 400 Gbit/s, every published point within 7 % (Mooncake's benchmark of vLLM with prefill and decode apart, 128 to 16,384 tokens).
@@ -38,8 +38,8 @@ struct KvLink {
 
 /// Measured shares of what links offer; where the figures come from stands above.
 struct KvLinkConstants {
-  double start = 0.38e-3;   ///< s, over NICs: looking the blocks up, posting, and telling the other side
-  double nic_share = 0.365; ///< of the NICs' one-way rate: 146 of 400 GB/s
+  double start = 0.38e-3;      ///< s, over NICs: looking the blocks up, posting, and telling the other side
+  double nic_share = 0.365;    ///< of the NICs' one-way rate: 146 of 400 GB/s
   double local_start = 50e-6;  ///< s, inside a domain: a copy kernel launched on blocks already mapped; assumed
   double local_share = 0.8;    ///< of the scale-up link's one-way rate, as large copies between peers reach (the library's send_recv)
 };

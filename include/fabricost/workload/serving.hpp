@@ -78,12 +78,22 @@ struct Prefill {
   double shared = 0;  ///< as one of several: a chunk's launches are shared by its prompts
 };
 
+/// Work of one prompt that goes through in chunks: each reads the weights, and the cache of those before it, again. The time of a chunk
+/// grows evenly with what came before, so of many the first, the middle and the last are priced (Simpson).
+[[nodiscard]] inline double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks) {
+  const double each = tokens / chunks;
+  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each), stack); };
+  if (chunks == 2) return chunk(0) + chunk(1);
+  return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
+}
+
 /// One prompt of `tokens`, which goes through in passes of at most a chunk.
 [[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
   Prefill out;
   out.forward = engine.prefill(tokens);
-  const double work = pass_seconds(out.forward, stack), host = stack.host_launch * out.forward.launches;
-  out.alone = detail::norm4(work, host * std::ceil(tokens / stack.chunk));
+  const double passes = std::ceil(tokens / stack.chunk), host = stack.host_launch * out.forward.launches;
+  const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
+  out.alone = detail::norm4(work, host * passes);
   out.shared = detail::norm4(work, host * tokens / stack.chunk);
   return out;
 }
@@ -101,8 +111,8 @@ struct Prefill {
   const double dp = engine.layout().attention_dp;
   const double room = room_for(engine, stack, load.isl + load.osl);
   if (room < 1)
-    throw RequestError(engine.model().name + ": weights and one sequence of " + std::to_string(static_cast<long long>(load.isl + load.osl)) +
-                       " tokens do not fit a GPU's memory in this layout");
+    throw RequestError(engine.model().name + ": weights and one sequence of " +
+                       std::to_string(static_cast<long long>(load.isl + load.osl)) + " tokens do not fit a GPU's memory in this layout");
   ServingTime out;
   out.running = std::min(load.concurrency, std::max(1.0, std::floor(room)));
   const double each = std::max(1.0, out.running / dp);
@@ -130,8 +140,9 @@ struct Workers {
 
 /// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`.
 /// \throws RequestError when not even one sequence fits
-[[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
-                                               const ServingLoad& load, const KvLink& link, int hidden_layers = 1) {
+[[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
+                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link,
+                                               int hidden_layers = 1) {
   const double room = room_for(decode, stack, load.isl + load.osl);
   if (room < 1 || room_for(prefill, stack, load.isl) < 1)
     throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");

@@ -1,7 +1,7 @@
 #pragma once
 /// \file serving_offload.hpp
-/// Serving a model larger than the GPU's memory: weights, and the cache where it does not fit, lie in the host's memory and come over PCIe or
-/// a chip-to-chip link for every pass.
+/// Serving a model larger than the GPU's memory: weights, and the cache where it does not fit, lie in the host's memory and come over PCIe
+/// or a chip-to-chip link for every pass.
 ///
 ///   pass      max( the GPU's own work,  (weights on the host + cache on the host) / link )     the next layer loads while this one runs
 ///   block     many sequences share one load of the weights (FlexGen, arXiv 2303.06865, section 4)

@@ -25,11 +25,11 @@ struct NamedMachine {
   std::string_view gpu, system;
 };
 constexpr std::array machines{
-    NamedMachine{"GB300", "gb300-nvl72"}, NamedMachine{"GB200", "gb200-nvl72"},  NamedMachine{"B300", "dgx-b300"},
-    NamedMachine{"B200", "dgx-b200"},     NamedMachine{"H200", "dgx-h200"},      NamedMachine{"H100", "dgx-h100"},
-    NamedMachine{"H800", "deepseek-v3-h800"}, NamedMachine{"H20", "hgx-h20"},    NamedMachine{"A100", "dgx-a100"},
-    NamedMachine{"MI355X", "mi355x-8"},   NamedMachine{"MI325X", "mi325x-8"},    NamedMachine{"MI300X", "mi300x-8"},
-    NamedMachine{"L40S", "l40s-pcie"},    NamedMachine{"T4", "aws-g4dn"},
+    NamedMachine{"GB300", "gb300-nvl72"},     NamedMachine{"GB200", "gb200-nvl72"}, NamedMachine{"B300", "dgx-b300"},
+    NamedMachine{"B200", "dgx-b200"},         NamedMachine{"H200", "dgx-h200"},     NamedMachine{"H100", "dgx-h100"},
+    NamedMachine{"H800", "deepseek-v3-h800"}, NamedMachine{"H20", "hgx-h20"},       NamedMachine{"A100", "dgx-a100"},
+    NamedMachine{"MI355X", "mi355x-8"},       NamedMachine{"MI325X", "mi325x-8"},   NamedMachine{"MI300X", "mi300x-8"},
+    NamedMachine{"L40S", "l40s-pcie"},        NamedMachine{"T4", "aws-g4dn"},
 };
 std::string machine_of(std::string_view gpu) {
   for (const NamedMachine& m : machines)
@@ -56,7 +56,8 @@ class Cells {
   std::optional<double> figure(std::string_view column) {
     const auto value = io::parse_number(text(column));
     if (value && *value < 0)
-      table_.fault(table_.column(column), fmt::format("{} \"{}\" is negative", column, text(column).substr(0, 40)), "write a number of at least 0");
+      table_.fault(table_.column(column), fmt::format("{} \"{}\" is negative", column, text(column).substr(0, 40)),
+                   "write a number of at least 0");
     return value;
   }
 
@@ -90,7 +91,9 @@ InferenceQuantity quantity_of(std::string_view metric) {
     if (q.metric == metric) return q.quantity;
   return InferenceQuantity::none;
 }
-double unit_of(std::string_view unit) { return unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : has(unit, "kB") ? 1e3 : has(unit, "GFLOP") ? 1e9 : 1; }
+double unit_of(std::string_view unit) {
+  return unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : has(unit, "kB") ? 1e3 : has(unit, "GFLOP") ? 1e9 : 1;
+}
 
 /// The weights' format: of the experts where they differ, they are most of the model.
 WeightFormat format_of(Cells& cells) {
@@ -172,7 +175,8 @@ void other(InferenceRow& out, Cells& cells) {
   }
   if (out.quantity == Q::offload && cells.text("backend") != "FlexGen")
     out.row.skipped = "loads layers one after another without hiding it, or over other machines";
-  if (out.quantity == Q::offload && has(cells.text("notes"), "disk") && has(cells.text("model"), "175B")) out.row.skipped = "weights on disk";
+  if (out.quantity == Q::offload && has(cells.text("notes"), "disk") && has(cells.text("model"), "175B"))
+    out.row.skipped = "weights on disk";
 }
 
 constexpr std::string_view no_quantity = "a share, a gain or a figure of something else than serving";
@@ -247,7 +251,8 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
   return out;
 }
 
-InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine) : row_(&row), engine_(*row.model, row.engine, row.format, machine) {
+InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
+    : row_(&row), engine_(*row.model, row.engine, row.format, machine) {
   if (row.apart) prefill_ = std::make_unique<Engine>(*row.model, row.prefill, row.format, machine);
   const System& system = machine.system();
   const int ranks = row.apart ? std::min(row.engine.gpus(), row.prefill.gpus()) : row.engine.gpus();

@@ -26,8 +26,10 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
     } else if (const SpecNode* told = in.take(p.key)) {
       const auto seconds = io::parse_duration(told->text);
       if (!seconds || *seconds < p.least || *seconds > p.most)
-        in.fault(*told, p.key, fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::duration_text(p.least), io::duration_text(p.most)),
-                 "write a number with us, ms or s, as in \"6.2 us\"");
+        in.fault(
+            *told, p.key,
+            fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::duration_text(p.least), io::duration_text(p.most)),
+            "write a number with us, ms or s, as in \"6.2 us\"");
       else
         into.*p.member = *seconds;
     }
@@ -162,7 +164,8 @@ ServingStack ServingTable::stack(std::string_view name, Generation g) const {
   return out;
 }
 
-const ServingStack& ServingTable::published(std::string_view backend) const {
+const ServingStack& ServingTable::published(std::string_view told) const {
+  const std::string backend = told.find_first_of(" +") == std::string_view::npos ? std::string{told} + " (no version)" : std::string{told};
   const ServingStack* best = nullptr;
   std::size_t closeness = 0;
   for (const ServingStack& s : stacks) {
@@ -182,7 +185,8 @@ std::string serving_yaml(const ServingTable& table, std::string_view date, std::
   const auto cells = [](const auto& set, const auto& parameters) {
     std::vector<std::string> all;
     for (const auto& p : parameters)
-      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::duration_text(set.*p.member)) : fmt::format("{}: {:.4g}", p.key, set.*p.member));
+      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::duration_text(set.*p.member))
+                           : fmt::format("{}: {:.4g}", p.key, set.*p.member));
     return fmt::format("{}", fmt::join(all, ", "));
   };
   for (const auto& [g, set] : table.gpus) out += fmt::format("  {}: {{{}}}\n", name(g), cells(set, serving_gpu_parameters));
