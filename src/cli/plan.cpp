@@ -98,12 +98,21 @@ template <class Enum, std::size_t N>
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
   if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
   if (o.serve) {
+    for (const auto& [name, text] : {std::pair{"--global-batch", &o.global_batch}, {"--sequence", &o.sequence}, {"--max-tp", &o.max_tp},
+                                     {"--vp", &o.vp}, {"--cp", &o.cp}, {"--expert-tp", &o.expert_tp}, {"--zero", &o.zero},
+                                     {"--microbatch", &o.microbatch}, {"--schedule", &o.schedule}, {"--recompute", &o.recompute},
+                                     {"--sequence-parallel", &o.sequence_parallel}, {"--placing", &o.placing}, {"--headroom", &o.headroom},
+                                     {"--stack-scale", &o.stack_scale}})
+      if (!text->empty()) throw RequestError(fmt::format("{} is of --train; leave it out of --serve", name));
+    if (o.sensitivity) throw RequestError("--sensitivity is of --train; leave it out of --serve");
     ServeOptions s = o.serving;
     s.model = o.model, s.system = o.system, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack, s.calibration = o.calibration;
     s.top = o.top, s.tp = o.tp, s.pp = o.pp, s.ep = o.ep, s.dp = o.dp, s.overrides = o.overrides, s.json = o.json, s.pareto = o.pareto;
     return plan_serve(s, terminal);
   }
   if (!o.train) throw RequestError("plan for what? Say --train or --serve");
+  if (const std::string_view given = given_option(o.serving); !given.empty())
+    throw RequestError(fmt::format("{} is of --serve; leave it out of --train", given));
   const TrainingQuestion q = question_of(o);
   System system = load_system(o.system, o.overrides, o.calibration);
   const auto start = std::chrono::steady_clock::now();
@@ -158,7 +167,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", o->json, "Print JSON");
   add_serve_options(sub, o->serving);
   sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512 --sequence 8192\n"
-             "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --isl 4096 --osl 512 --ttft 1s --tpot 30ms");
+             "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

@@ -98,6 +98,7 @@ struct NamedTerm {
            {"tokens_per_s_per_user", p.tokens_per_s_per_user},
            {"memory_GiB", p.memory / gibi},
            {"kv_GiB", p.cache / gibi},
+           {"weights_GiB", (p.memory - p.cache) / gibi},
            {"concurrency", p.batch * p.replicas},
            {"interval_ttft_s", {p.time.ttft / wide_ttft, p.time.ttft * wide_ttft}},
            {"interval_tpot_s", {p.time.tpot / wide_tpot, p.time.tpot * wide_tpot}}};
@@ -248,6 +249,18 @@ void add_serve_options(CLI::App& sub, ServeOptions& o) {
   option("--concurrency", o.concurrency, "Requests in flight at all engines together", "N");
   option("--kv-precision", o.kv_precision, "Of the cache: bf16 or fp8; default fp8 beside narrow weights", "P");
   sub.add_flag("--disaggregated", o.disaggregated, "Prefill and decode on GPUs of their own")->group("Serving");
+}
+
+std::string_view given_option(const ServeOptions& o) {
+  for (const auto& [name, text] : {std::pair{"--isl", &o.isl},
+                                   {"--osl", &o.osl},
+                                   {"--ttft", &o.ttft},
+                                   {"--tpot", &o.tpot},
+                                   {"--batch", &o.batch},
+                                   {"--concurrency", &o.concurrency},
+                                   {"--kv-precision", &o.kv_precision}})
+    if (!text->empty()) return name;
+  return o.disaggregated ? "--disaggregated" : "";
 }
 
 std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {

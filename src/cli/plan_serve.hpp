@@ -5,6 +5,7 @@
 #include "runner.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -25,6 +26,9 @@ struct ServeOptions {
 
 /// Adds --isl, --osl, --ttft, --tpot, --batch, --concurrency, --kv-precision and --disaggregated.
 void add_serve_options(CLI::App& subcommand, ServeOptions& options);
+
+/// The name of an option of serving alone that was given; empty: none.
+[[nodiscard]] std::string_view given_option(const ServeOptions& options);
 
 /// \throws RequestError, SpecError; also when nothing fits or keeps the limits, saying what comes nearest
 [[nodiscard]] std::string plan_serve(const ServeOptions& options, const Terminal& terminal);

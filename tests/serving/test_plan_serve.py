@@ -67,13 +67,17 @@ refused(*SMALL, "--batch", 4, "--concurrency", 4, saying=["give one"])
 refused(*SMALL, "--precision", "fp7", saying=["fp7"])
 refused(*SMALL, "--stack", "nothing", saying=["nothing", "vllm"])
 refused(*SMALL, "--train", saying=["not both"])
+refused(*SMALL, "--zero", 3, saying=["--zero is of --train"])
+Command(TOOL, "plan", "--train").refused(*SMALL[:6], "--global-batch", 8, "--tpot", "30ms", saying=["--tpot is of --serve"])
+assert all(len(line) <= 100 for line in Command(TOOL, "plan").works("--help").splitlines() if "erv" in line)
 refused(*SMALL[2:], saying=["--model"])
 refused(*SMALL, "--kv-precision", "fp4", saying=["bf16 or fp8"])
 
 # validate and calibrate know the table
 validate = Command(TOOL, "validate")
 calibrate = Command(TOOL, "calibrate")
-HEADER = "id,group,model,gpu,gpus,backend,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,precision_gemm,metric,value,unit,metric2,value2,unit2,fully_specified\n"
+HEADER = ("id,group,model,gpu,gpus,backend,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,precision_gemm,"
+          "metric,value,unit,metric2,value2,unit2,fully_specified\n")
 ROW = "a,mine,llama3-70b,H100 SXM,4,vllm,4,1,1,4,1,{c},{c},1024,1024,fp8,ttft_ms,{ttft},ms,tpot_ms,{tpot},ms,yes\n"
 with tempfile.TemporaryDirectory() as folder:
     good = written(folder, "inference.csv", HEADER + "".join(ROW.format(c=c, ttft=80 + 3 * c, tpot=8 + c / 8) for c in [1, 4, 16, 64]))
