@@ -98,11 +98,11 @@ struct Prefill {
   return out;
 }
 
-/// Sequences an engine holds within the stack's share of memory; where not even one fits, within the 97 % that operators go to for models
-/// that need it. Below 1: impossible.
+/// Sequences an engine holds within the stack's share of memory; where not even one fits, within all of the datasheet's, to which operators
+/// go for models that need it. Below 1: impossible.
 [[nodiscard]] inline double room_for(const Engine& engine, const ServingStack& stack, double context) {
   const double usual = engine.capacity(context, stack.memory_share);
-  return usual >= 1 ? usual : engine.capacity(context, 0.97);
+  return usual >= 1 ? usual : engine.capacity(context, 1);
 }
 
 /// Prefill and decode on one engine.

@@ -47,7 +47,7 @@ struct ServingStack {
   double first_steps = 2;      ///< decode steps that pass before a new prompt's turn and until its token is out
   double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
   double chunk = 8192;         ///< tokens of prompts a step takes at most
-  double memory_share = 0.9;   ///< of the GPU's memory that weights and cache may fill
+  double memory_share = 0.93;  ///< of the GPU's memory that weights and cache may fill
   int drafts = 0;              ///< tokens guessed per step (multi-token prediction)
   double acceptance = 0.8;     ///< of the guesses, those kept
   bool overlaps = false;       ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
