@@ -119,6 +119,7 @@ TEST_CASE("impossible engines say what is wrong") {
   CHECK(support::contains(of(mixture, {.tp = 4, .ep = 3}), "do not divide 4 ranks"));
   CHECK(support::contains(of(mixture, {.tp = 8, .attention_dp = 2, .ep = 16}), "more expert ranks than its 8 experts"));
   CHECK(support::contains(of(dense, {.tp = 0}), "at least 1"));
+  CHECK(support::contains(of(mixture, {.attention_dp = 1000000000, .pp = 1000000000}), "at most 65536"));
 }
 
 TEST_CASE("a warmed up pass takes a few microseconds") {

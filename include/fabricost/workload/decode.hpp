@@ -38,8 +38,12 @@ inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp
 /// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp, each cut over the rest.
 struct EngineLayout {
   int tp = 1, attention_dp = 1, pp = 1, ep = 1;
-  [[nodiscard]] int ranks() const { return tp * attention_dp; }
-  [[nodiscard]] int gpus() const { return ranks() * pp; }
+  [[nodiscard]] int ranks() const { return product(tp, attention_dp); }
+  [[nodiscard]] int gpus() const { return product(ranks(), pp); }
+
+ private:
+  /// Stops at two billion, more than any machine has.
+  [[nodiscard]] static int product(long long a, long long b) { return static_cast<int>(std::min(a * b, 2'000'000'000LL)); }
 };
 
 struct EngineFormat {
@@ -52,6 +56,7 @@ struct EngineFormat {
   const auto no = [&](const std::string& what) { return m.name + ": " + what; };
   if (l.tp < 1 || l.attention_dp < 1 || l.pp < 1 || l.ep < 1) return no("sizes of groups must be at least 1");
   if (m.heads % l.tp != 0) return no(std::to_string(m.heads) + " heads do not divide over " + std::to_string(l.tp) + " tensor ranks");
+  if (l.gpus() > 65536) return no("an engine of " + std::to_string(l.gpus()) + " GPUs; write at most 65536");
   if (l.pp > m.layers) return no("more stages than its " + std::to_string(m.layers) + " layers");
   if (l.ep > 1 && !m.mixture()) return no("has no experts to divide");
   if (l.ranks() % l.ep != 0)
@@ -60,7 +65,7 @@ struct EngineFormat {
   return {};
 }
 
-/// A machine as an engine sees it. Keeps compiled curves; not for two threads at once.
+/// A machine as an engine sees it. The system must outlive it. Keeps compiled curves; not for two threads at once.
 class ServingMachine {
  public:
   /// \throws RequestError when its GPU states no 16-bit rate

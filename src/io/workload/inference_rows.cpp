@@ -115,14 +115,14 @@ EngineLayout engine_of(Cells& cells, const std::string& prefix) {
   l.pp = std::max(1, count("pp"));
   l.attention_dp = std::max(1, count("attn_dp"));
   l.ep = std::max(1, count("moe_ep"));
-  const int moe_tp = std::max(1, count("moe_tp"));
+  const long long moe_tp = std::max(1, count("moe_tp"));
   if (prefix.empty() && !cells.text("attn_dp").empty()) {
-    if (moe_tp == l.ep && l.ep > 1 && l.tp * l.attention_dp == moe_tp * l.ep) {
+    if (moe_tp == l.ep && l.ep > 1 && l.ranks() == moe_tp * l.ep) {
       if (l.attention_dp > 1)
         l.attention_dp = l.ep;
       else
         l.tp = l.ep;
-    } else if (l.tp == l.attention_dp && l.tp > 1 && l.ep == l.tp * l.attention_dp) {
+    } else if (l.tp == l.attention_dp && l.tp > 1 && l.ep == l.ranks()) {
       l.attention_dp = 1;
       l.ep = l.tp;
     }
