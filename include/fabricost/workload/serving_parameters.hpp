@@ -43,7 +43,7 @@ inline constexpr std::array<ServingParameter<ServingStack>, 10> serving_stack_pa
     {"interference", false, &ServingStack::interference, 0, 3, StackFit::shared, 0.2},
     {"host_launch", true, &ServingStack::host_launch, 0, 1e-2},
     {"first", true, &ServingStack::first, 0, 10, StackFit::own, 0.7},
-    {"first_steps", false, &ServingStack::first_steps, 0, 100, StackFit::own, 0.5},
+    {"first_steps", false, &ServingStack::first_steps, 0, 100, StackFit::held, 0.5},
     {"bunching", false, &ServingStack::bunching, 0, 1, StackFit::own, 0.4},
     {"spread_tpot", false, &ServingStack::spread_tpot, 0.01, 3, StackFit::held},
     {"spread_ttft", false, &ServingStack::spread_ttft, 0.01, 3, StackFit::held},
