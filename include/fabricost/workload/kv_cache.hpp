@@ -41,7 +41,8 @@ struct KvLinkConstants {
   double start = 0.38e-3;      ///< s, over NICs: looking the blocks up, posting, and telling the other side
   double nic_share = 0.365;    ///< of the NICs' one-way rate: 146 of 400 GB/s
   double local_start = 50e-6;  ///< s, inside a domain: a copy kernel launched on blocks already mapped; assumed
-  double local_share = 0.8;    ///< of the scale-up link's one-way rate, as large copies between peers reach (the library's send_recv)
+  double local_share =
+      0.73;  ///< of the scale-up link's one-way rate: the library's own send_recv of 1 GiB reaches 0.76 on H100s, 0.71 on B200s
 };
 
 /// The link between two workers of `ranks` GPUs each (the smaller of the two). \param inside both in one scale-up domain
