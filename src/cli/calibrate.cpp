@@ -11,6 +11,7 @@
 
 #include <fabricost/io/calibrate.hpp>
 #include <fabricost/io/calibrate_training.hpp>
+#include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
 
 #include <fmt/format.h>
@@ -287,6 +288,31 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   return out;
 }
 
+/// Fits serving runs; with -o FOLDER writes workloads/serving.yaml there, as it lies in data/.
+[[nodiscard]] std::string fit_serving(const CalibrateQuestion& asked) {
+  const ServingTable table = load_serving_table();
+  std::vector<InferenceRow> rows;
+  for (const std::string& file : asked.files) {
+    std::vector<InferenceRow> more = read_inference_rows(file, table);
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  const ServingFit fit = calibrate_serving(rows, asked.leave_out);
+  const std::string date = asked.date.empty() ? today() : asked.date;
+  std::string origin = origin_of(asked, fit.rows);
+  if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " figures");
+  const std::string yaml = serving_yaml(fit.table, date, origin);
+  if (!asked.out.empty()) write_file((std::filesystem::path{asked.out} / "workloads" / "serving.yaml").string(), yaml);
+  if (asked.json) {
+    nlohmann::ordered_json out{{"rows", fit.rows}, {"constants", fit.constants}, {"steps", fit.steps}, {"median_tpot_ape", fit.median_tpot},
+                               {"median_ttft_ape", fit.median_ttft}};
+    out["skipped"] = nlohmann::ordered_json::array();
+    for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+    return printed(out);
+  }
+  return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n{}", fit.rows, fit.constants,
+                     fit.steps, fit.median_tpot, fit.median_ttft, asked.out.empty() ? yaml : std::string{});
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Runner& runner) {
@@ -309,6 +335,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   runner.add(sub, [asked](const Terminal& terminal) {
     check(*asked);
     if (std::any_of(asked->files.begin(), asked->files.end(), is_fitted_table)) return fit_training(*asked, terminal);
+    if (workload_table(asked->files.front()) == WorkloadTable::inference) return fit_serving(*asked);
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
     CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};

@@ -1,8 +1,10 @@
 /// \file plan.cpp
 /// fabricost plan --train: the layouts that train a model fastest on a machine, or one given layout, with what each step is made of.
+/// fabricost plan --serve: plan_serve.cpp.
 
 #include "../io/text_table.hpp"
 #include "names.hpp"
+#include "plan_serve.hpp"
 #include "plan_text.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -29,6 +31,7 @@ struct PlanOptions {
   std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale, routing, capacity;
   std::vector<std::string> overrides;
   bool train = false, serve = false, json = false, sensitivity = false, pareto = false;
+  ServeOptions serving;
 };
 
 [[nodiscard]] std::optional<int> given(const std::string& text, std::string_view option) {
@@ -106,8 +109,23 @@ void choose_routing(const std::string& text, Stack& out) {
 }
 
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
-  if (o.serve) throw RequestError("plan --serve is not there yet; plan --train is");
-  if (!o.train) throw RequestError("plan for what? Say --train");
+  if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
+  if (o.serve) {
+    for (const auto& [name, text] : {std::pair{"--global-batch", &o.global_batch}, {"--sequence", &o.sequence}, {"--max-tp", &o.max_tp},
+                                     {"--vp", &o.vp}, {"--cp", &o.cp}, {"--expert-tp", &o.expert_tp}, {"--zero", &o.zero},
+                                     {"--microbatch", &o.microbatch}, {"--schedule", &o.schedule}, {"--recompute", &o.recompute},
+                                     {"--sequence-parallel", &o.sequence_parallel}, {"--placing", &o.placing}, {"--headroom", &o.headroom},
+                                     {"--stack-scale", &o.stack_scale}})
+      if (!text->empty()) throw RequestError(fmt::format("{} is of --train; leave it out of --serve", name));
+    if (o.sensitivity) throw RequestError("--sensitivity is of --train; leave it out of --serve");
+    ServeOptions s = o.serving;
+    s.model = o.model, s.system = o.system, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack, s.calibration = o.calibration;
+    s.top = o.top, s.tp = o.tp, s.pp = o.pp, s.ep = o.ep, s.dp = o.dp, s.overrides = o.overrides, s.json = o.json, s.pareto = o.pareto;
+    return plan_serve(s, terminal);
+  }
+  if (!o.train) throw RequestError("plan for what? Say --train or --serve");
+  if (const std::string_view given = given_option(o.serving); !given.empty())
+    throw RequestError(fmt::format("{} is of --serve; leave it out of --train", given));
   const TrainingQuestion q = question_of(o);
   System system = load_system(o.system, o.overrides, o.calibration);
   const auto start = std::chrono::steady_clock::now();
@@ -124,7 +142,7 @@ void choose_routing(const std::string& text, Stack& out) {
 
 void add_plan(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<PlanOptions>();
-  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train a model fastest on a machine");
+  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best on a machine");
   sub.add_flag("--train", o->train, "Plan training");
   sub.add_flag("--serve", o->serve, "Plan serving");
   const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
@@ -148,7 +166,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--dp", o->dp, "Data replicas", "N");
   option("--zero", o->zero, "Sharded over data: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights", "0..3");
   option("--microbatch", o->microbatch, "Sequences a microbatch", "N");
-  option("--schedule", o->schedule, "Of the pipeline: 1f1b, interleaved, zb_h1, ..., dualpipe; default those of the stack", "NAME");
+  option("--schedule", o->schedule, "Of the pipeline: 1f1b, ..., dualpipe; default those of the stack", "NAME");
   option("--recompute", o->recompute, "none, selective or full", "KIND");
   option("--sequence-parallel", o->sequence_parallel, "yes or no; default yes where tensor ranks divide the sequence", "YES");
   option("--routing", o->routing, "How tokens choose experts: balanced (default), uniform, zipf:1.0", "HOW");
@@ -162,7 +180,9 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--sensitivity", o->sensitivity, "What 10 % more of each tier, of memory, or a larger domain would give");
   sub.add_flag("--pareto", o->pareto, "Layouts none other beats in both time and memory");
   sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512 --sequence 8192");
+  add_serve_options(sub, o->serving);
+  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512 --sequence 8192\n"
+             "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

@@ -2,6 +2,7 @@
 #include "io/csv.hpp"
 #include "io/quantile.hpp"
 
+#include <fabricost/io/inference.hpp>
 #include <fabricost/io/moe_rows.hpp>
 #include <fabricost/io/ops.hpp>
 #include <fabricost/io/reliability.hpp>
@@ -63,6 +64,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
   if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
   if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
+  if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
   return WorkloadTable::none;
 }
 
@@ -130,6 +132,13 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         break;
       }
       case WorkloadTable::reliability: append(rows, predict_reliability_rows(file)); break;
+      case WorkloadTable::inference: {
+        const ServingTable table = load_serving_table();
+        std::vector<InferenceRow> figures = read_inference_rows(file, table);
+        predict_inference_rows(figures, table);
+        for (InferenceRow& figure : figures) rows.push_back(std::move(figure.row));
+        break;
+      }
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }

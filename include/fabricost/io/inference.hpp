@@ -1,0 +1,109 @@
+#pragma once
+/// \file inference.hpp
+/// Published inference results, row by row, beside what the model says of them; the frameworks they ran on and what is fitted of them.
+
+#include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/workload.hpp>
+#include <fabricost/workload/serving.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// Fitted constants of GPU generations and stacks (data/workloads/serving.yaml).
+struct ServingTable {
+  struct PerGeneration {
+    ServingStack stack;
+    int rows = 0;
+  };
+  std::vector<ServingStack> stacks;                                   ///< as data/workloads/serving-stacks.yaml describes them
+  std::map<Generation, ServingConstants> gpus;                        ///< those fitted
+  std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
+
+  /// Of a generation nobody fitted: the geometric mean of those that were, or the defaults.
+  [[nodiscard]] ServingConstants constants(Generation g) const;
+  /// A stack on a generation; on one it was not fitted on, the geometric mean of those it was, with its spreads widened by 30 %.
+  /// \throws RequestError naming the stacks there are
+  [[nodiscard]] ServingStack stack(std::string_view name, Generation g) const;
+  /// The stack that speaks for a published version: the longest beginning of `backend`; vllm when none does.
+  [[nodiscard]] const ServingStack& published(std::string_view backend) const;
+};
+/// \throws SpecError with every fault of the two files
+[[nodiscard]] ServingTable load_serving_table();
+
+/// What a row of an inference table states.
+enum class InferenceQuantity : unsigned char {
+  none,
+  ttft,
+  tpot,
+  tokens_per_s,
+  tokens_per_s_per_gpu,
+  first_token,
+  decode_rate,
+  prefill_rate,
+  kv_transfer,
+  kv_per_token,
+  training_flops,
+  expert_phase,
+  expert_bound,
+  offload
+};
+
+/// One figure of a table and the deployment it belongs to.
+struct InferenceRow {
+  WorkloadRow row;
+  InferenceQuantity quantity = InferenceQuantity::none;
+  double unit = 1;  ///< SI units of one of the row's
+  std::shared_ptr<const Model> model;
+  std::string system, stack;
+  EngineFormat format;
+  EngineLayout engine;  ///< decode's, where prefill is apart
+  EngineLayout prefill;
+  Workers workers;
+  bool apart = false;
+  ServingLoad load;
+  double batch = 0;  ///< of a static batch, or sequences per GPU
+  int per_gpus = 1;  ///< GPUs a rate is counted per
+};
+
+/// Rows in the order of the file; a line that states two figures (TTFT and TPOT) becomes two, and where figures of different kinds share a
+/// group, the group's name is followed by ":" and the metric. What cannot be priced says why in `row.skipped`.
+/// \throws SpecError with line and column for malformed cells
+[[nodiscard]] std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file, const ServingTable& table);
+/// Fills `predicted` and its interval.
+void predict_inference_rows(std::vector<InferenceRow>& rows, const ServingTable& table);
+
+/// A row ready to be priced again and again while constants change.
+class InferenceJob {
+ public:
+  /// \throws RequestError for a deployment that cannot be
+  InferenceJob(const InferenceRow& row, ServingMachine& machine);
+  /// In the row's own unit. \throws RequestError when it does not fit
+  [[nodiscard]] double operator()(const ServingStack& stack) const;
+
+ private:
+  const InferenceRow* row_;
+  Engine engine_;
+  std::unique_ptr<Engine> prefill_;
+  KvLink link_{0, 1};
+};
+
+struct ServingFit {
+  ServingTable table;
+  int rows = 0, constants = 0, steps = 0;
+  double median_tpot = 0, median_ttft = 0;  ///< percent
+  std::vector<Skipped> skipped;
+};
+/// Least squares on log(predicted / measured) of TTFT, TPOT, static batches and first tokens of fully specified rows, soft-L1 beyond 10 %,
+/// with priors (workload/serving_parameters.hpp). A group of many rows weighs as the square root of their number.
+/// \throws RequestError when no row is left to fit
+[[nodiscard]] ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::vector<std::string>& leave_out = {});
+/// data/workloads/serving.yaml.
+[[nodiscard]] std::string serving_yaml(const ServingTable& table, std::string_view date, std::string_view origin);
+
+}  // namespace fabricost

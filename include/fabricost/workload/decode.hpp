@@ -1,0 +1,301 @@
+#pragma once
+/// \file decode.hpp
+/// Seconds of one forward pass of a model on the GPUs of one serving engine: a decode step of many sequences, or the prefill of a prompt.
+///
+///   product        norm_2( 2 M N K / (e P),  (w K N + activations) / (em BW) )         weights are read once, by all rows
+///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and a lower e: few rows each, padded tiles, uneven loads
+///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
+///   kernels        count x start: what a kernel costs in a CUDA graph however little it does
+///   tensor ranks   two all-reduces of T h 16-bit numbers a layer: the fastest of one-shot, two-shot and NCCL's own choice
+///   expert ranks   of attention data parallelism: dispatch and combine, or gather and scatter of all tokens, whichever is cheaper
+///   stages         one hand-over of T h numbers each
+///   head           rows x V, on the last stage
+///
+/// P peak, BW memory rate; shares of serving_constants.hpp. Everything in SI units. An `Engine` counts its layers once; a pass then takes
+/// about a microsecond and allocates nothing once the curves it needs are compiled.
+
+#include <fabricost/workload/compute.hpp>
+#include <fabricost/workload/experts.hpp>
+#include <fabricost/workload/groups.hpp>
+#include <fabricost/workload/kv_cache.hpp>
+#include <fabricost/workload/serving_constants.hpp>
+
+#include <array>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// What weights are stored and multiplied in; `int4`: stored in 4 bits, multiplied in 16.
+enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
+inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp8", "fp4", "int4"};
+[[nodiscard]] constexpr std::string_view name(WeightFormat f) { return weight_format_names[static_cast<std::size_t>(f)]; }
+/// Bytes of a weight, block scales included: fp4 and int4 one byte for 16 numbers.
+[[nodiscard]] constexpr double weight_bytes(WeightFormat f) { return f == WeightFormat::bf16 ? 2 : f == WeightFormat::fp8 ? 1 : 0.5625; }
+
+/// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp, each cut over the rest.
+struct EngineLayout {
+  int tp = 1, attention_dp = 1, pp = 1, ep = 1;
+  [[nodiscard]] int ranks() const { return product(tp, attention_dp); }
+  [[nodiscard]] int gpus() const { return product(ranks(), pp); }
+
+ private:
+  /// Stops at two billion, more than any machine has.
+  [[nodiscard]] static int product(long long a, long long b) { return static_cast<int>(std::min(a * b, 2'000'000'000LL)); }
+};
+
+struct EngineFormat {
+  WeightFormat weights = WeightFormat::bf16;
+  double kv_width = 2;  ///< bytes of a cached value
+};
+
+/// Why a layout cannot hold a model, or empty.
+[[nodiscard]] inline std::string why_impossible(const Model& m, const EngineLayout& l) {
+  const auto no = [&](const std::string& what) { return m.name + ": " + what; };
+  if (l.tp < 1 || l.attention_dp < 1 || l.pp < 1 || l.ep < 1) return no("sizes of groups must be at least 1");
+  if (m.heads % l.tp != 0) return no(std::to_string(m.heads) + " heads do not divide over " + std::to_string(l.tp) + " tensor ranks");
+  if (l.gpus() > 65536) return no("an engine of " + std::to_string(l.gpus()) + " GPUs; write at most 65536");
+  if (l.pp > m.layers) return no("more stages than its " + std::to_string(m.layers) + " layers");
+  if (l.ep > 1 && !m.mixture()) return no("has no experts to divide");
+  if (l.ranks() % l.ep != 0)
+    return no(std::to_string(l.ep) + " expert ranks do not divide " + std::to_string(l.ranks()) + " ranks of a stage");
+  if (l.ep > m.experts && l.ep > 1) return no("more expert ranks than its " + std::to_string(m.experts) + " experts");
+  return {};
+}
+
+/// A machine as an engine sees it. The system must outlive it. Keeps compiled curves; not for two threads at once.
+class ServingMachine {
+ public:
+  /// \throws RequestError when its GPU states no 16-bit rate
+  ServingMachine(const System& system, const ServingConstants& reached)
+      : constants(reached),
+        gpu_(Processor::of(system)),
+        nccl_(system),
+        one_shot_(system, {.algorithm = Algorithm::one_shot}),
+        two_shot_(system, {.algorithm = Algorithm::two_shot}),
+        has_fp4_(system.gpu.fp4.value.value() > 0) {}
+
+  ServingConstants constants;
+  KernelCounts kernels;
+
+  [[nodiscard]] const System& system() const { return nccl_.system(); }
+  [[nodiscard]] double memory() const { return gpu_.memory; }
+  [[nodiscard]] GroupCosts& costs() { return nccl_; }
+  /// FLOP/s large products reach.
+  [[nodiscard]] double product_rate(WeightFormat f) const {
+    const ServingConstants& c = constants;
+    if (f == WeightFormat::fp8) return c.gemm * c.gemm_fp8 * gpu_.peak8;
+    if (f == WeightFormat::fp4 && has_fp4_) return c.gemm * c.gemm_fp4 * gpu_.peak4;
+    return c.gemm * gpu_.peak16;
+  }
+  [[nodiscard]] double attention_rate() const { return constants.attention * gpu_.peak16; }
+  [[nodiscard]] double weight_rate() const { return constants.memory * gpu_.memory_rate; }
+  [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
+  [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
+
+  /// All-reduce of `bytes` over `ranks` GPUs next to each other: the kernels of inference inside a domain are one-shot or two-shot, handed
+  /// over to NCCL above a size; the cheapest of the three is what runs. \throws RequestError when the machine cannot join the ranks
+  [[nodiscard]] double all_reduce_seconds(int ranks, double bytes) {
+    if (ranks < 2 || bytes <= 0) return 0;
+    const Placement at = place(ranks, 1, system().domain);
+    double best = nccl_.seconds(Collective::all_reduce, at, bytes);
+    if (direct_ && at.domains == 1) {
+      try {
+        best = std::min(best, one_shot_.seconds(Collective::all_reduce, at, bytes));
+        best = std::min(best, two_shot_.seconds(Collective::all_reduce, at, bytes));
+      } catch (const RequestError&) {
+        direct_ = false;  // GPUs that do not all reach each other directly
+      }
+    }
+    return best;
+  }
+
+  /// One layer's way to the experts and back, `tokens` of each rank. \throws as ExpertCurve
+  [[nodiscard]] double exchange_seconds(const Model& m, int ranks, int ep, double tokens, bool narrow) {
+    if (ranks < 2 || tokens <= 0) return 0;
+    const Placement at = place(ranks, 1, system().domain);
+    const double all = tokens * ranks * m.hidden * 2;
+    const double gathered =
+        nccl_.seconds(Collective::all_gather, at, narrow ? all / 2 : all) + nccl_.seconds(Collective::reduce_scatter, at, all);
+    if (ep < 2) return gathered;
+    const ExpertPlacement placed{ep, std::min(ep, at.local)};
+    if (ep % placed.per_domain != 0) return gathered;
+    Gate gate = gate_of(m);
+    if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};
+    const Copies copies = placed.domains() > 1 ? Copies::per_domain : Copies::per_rank;
+    const double wide = token_bytes(m.hidden, Precision::bf16);
+    const ExpertCurve& curve = nccl_.experts(gate, placed, copies, wide, Routing{.kind = RoutingKind::balanced});
+    return std::min(gathered, curve(tokens, narrow ? token_bytes(m.hidden, Precision::fp8) / wide : 1) + curve(tokens));
+  }
+
+ private:
+  Processor gpu_;
+  GroupCosts nccl_, one_shot_, two_shot_;
+  bool has_fp4_ = false, direct_ = true;
+};
+
+/// One pass, taken apart; seconds of all layers.
+struct ForwardTime {
+  double products = 0;  ///< of attention, dense blocks and mixers
+  double attention = 0;
+  double experts = 0;
+  double elementwise = 0;
+  double kernels = 0;   ///< starts
+  double tensor = 0;    ///< all-reduces
+  double exchange = 0;  ///< to experts and back
+  double stages = 0;    ///< hand-overs
+  double head = 0;
+  double launches = 0;  ///< kernels, counted
+  [[nodiscard]] double work() const { return products + attention + experts + elementwise + head; }
+  [[nodiscard]] double communication() const { return tensor + exchange + stages; }
+  [[nodiscard]] double seconds() const { return work() + kernels + communication(); }
+};
+
+/// A model on one engine's GPUs.
+class Engine {
+ public:
+  /// \throws RequestError for a layout the model does not allow, or that the machine cannot join
+  Engine(const Model& model, const EngineLayout& layout, const EngineFormat& format, ServingMachine& machine)
+      : model_(&model), layout_(layout), format_(format), machine_(&machine) {
+    check(model);
+    if (const std::string why = why_impossible(model, layout); !why.empty()) throw RequestError(why);
+    if (layout.gpus() > machine.system().domain && machine.system().tier(TierRole::nic) == nullptr)
+      throw RequestError(machine.system().name + ": " + std::to_string(layout.gpus()) + " GPUs do not fit its domain of " +
+                         std::to_string(machine.system().domain) + ", and it has no NICs to leave it by");
+    const double h = model.hidden, t = layout.tp, mats = model.ffn_matrices();
+    // with latent attention every tensor rank compresses for itself; what unfolds heads is divided
+    const double down = model.latent() ? (model.q_rank > 0 ? h * model.q_rank : 0) + h * (model.kv_rank + model.rope_dim) : 0;
+    const double all = attention_parameters(model), windowed = model.window_layers > 0 ? window_parameters(model) : 0;
+    const double inner = (model.query_width() + model.kv_width() + model.value_width()) / t;
+    full_ = {model.full_layers(), (all - down) / t + down, 2 * h + 2 * inner};
+    window_ = {model.window_layers, model.latent() ? full_.weights : windowed / t, full_.moved};
+    mixer_ = {model.mixer.layers, mixer_parameters(model) / t, 2 * h + 4.0 * (model.mixer.inner + model.mixer.keys) / t};
+    dense_ = {model.dense_layers(), mats * h * model.ffn / t, 2 * h + 2 * mats * model.ffn / t};
+    expert_layers_ = model.expert_layers();
+    const double wide = model.expert_hidden > 0 ? model.expert_hidden : h;
+    const int groups = layout.ep;
+    held_experts_ = (model.experts + groups - 1) / groups * groups;  // a copy of the busiest fills what would stay empty
+    // a row is written to its expert's place, read, and read and written again when the choices are added up
+    expert_ = {expert_layers_, mats * wide * model.expert_ffn, 4 * wide + 2 * mats * model.expert_ffn};
+    shared_ = {expert_layers_, (model.shared_experts * mats * h * model.shared_ffn + (model.expert_hidden > 0 ? 2 * h * wide : 0)) / t,
+               2 * h + 2.0 * mats * model.shared_experts * model.shared_ffn / t};
+    const double w = weight_bytes(format.weights);
+    const double blocks = full_.total() + window_.total() + mixer_.total() + dense_.total() + shared_.total();
+    const double experts = held_experts_ * expert_.total() / layout.ranks();
+    const double table = h * model.vocab / t;
+    weight_bytes_ = w * (blocks + experts) / layout.pp + 2 * (layout.pp > 1 || model.tied ? table : 2 * table);
+  }
+
+  [[nodiscard]] const Model& model() const { return *model_; }
+  [[nodiscard]] const EngineLayout& layout() const { return layout_; }
+  [[nodiscard]] const EngineFormat& format() const { return format_; }
+  [[nodiscard]] ServingMachine& machine() const { return *machine_; }
+  /// Bytes of weights on the GPU that holds most; tables in 16 bit.
+  [[nodiscard]] double weights() const { return weight_bytes_; }
+  /// Bytes of a sequence's cache on each GPU of its tensor ranks.
+  [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
+  /// Sequences of `context` tokens the engine holds within `share` of its memory; below 1 when not even one fits.
+  [[nodiscard]] double capacity(double context, double share) const {
+    const double each = kv(context), room = share * machine_->memory() - weight_bytes_;
+    if (room <= 0) return 0;
+    return each > 0 ? room / each * layout_.attention_dp : std::numeric_limits<double>::infinity();
+  }
+
+  /// One more token for each of `sequences` sequences (of the whole engine) with `context` tokens behind them. \param rows tokens of each
+  /// sequence that go through together: 1, or with drafts those to be verified as well
+  [[nodiscard]] ForwardTime decode(double sequences, double context, double rows = 1) const {
+    const double each = std::max(1.0, sequences / layout_.attention_dp / layout_.pp);
+    return pass(each * rows, each, context, context, rows * each, false);
+  }
+  /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on one of the engine's attention replicas; the others
+  /// do the same.
+  [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0) const {
+    return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, true);
+  }
+
+ private:
+  struct Kind {
+    int layers = 0;
+    double weights = 0;  ///< parameters of one layer on a rank
+    double moved = 0;    ///< numbers a token's activations read and write around its products
+    [[nodiscard]] double total() const { return layers * weights; }
+  };
+
+  [[nodiscard]] double product(double rows, const Kind& kind, double flops_rate) const {
+    const double x = 2 * rows * kind.weights / flops_rate;
+    const double y = (weight_bytes(format_.weights) * kind.weights + 2 * rows * kind.moved) / machine_->weight_rate();
+    return std::sqrt(x * x + y * y);
+  }
+
+  /// \param T tokens of a rank's replica \param mean what a query sees on average \param read tokens of cache read per sequence
+  [[nodiscard]] ForwardTime pass(double T, double sequences, double mean, double read, double head_rows, bool unfolded) const {
+    const Model& m = *model_;
+    const ServingConstants& c = machine_->constants;
+    const KernelCounts& k = machine_->kernels;
+    const double t = layout_.tp, h = m.hidden, rate = machine_->product_rate(format_.weights);
+    ForwardTime out;
+    for (const Kind* kind : {&full_, &window_, &mixer_, &dense_}) out.products += kind->layers * product(T, *kind, rate);
+    out.attention = attention(T, sequences, mean, read, unfolded);
+    if (m.mixer.layers > 0) out.attention += m.mixer.layers * sequences * 4.0 * m.mixer.inner * m.mixer.state / t / machine_->weight_rate();
+    out.launches = (full_.layers + window_.layers) * (m.latent() ? k.latent : k.attention) + mixer_.layers * k.mixer +
+                   dense_.layers * k.dense + expert_layers_ * k.experts + 1;
+    if (expert_layers_ > 0) {
+      const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
+      const double touched = touched_experts({m.experts, m.top_k}, everywhere) / m.experts * held_experts_ / ranks;
+      const double rows = everywhere * m.top_k / ranks;
+      const double x = 2 * rows * expert_.weights / (c.experts * rate);
+      const double y = (weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved) / machine_->weight_rate();
+      out.experts = expert_layers_ * (std::sqrt(x * x + y * y) + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
+    }
+    out.elementwise = m.layers * c.elementwise * 16 * T * h / machine_->memory_rate();
+    out.kernels = out.launches * c.kernel;
+    if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h);
+    if (layout_.attention_dp > 1 && expert_layers_ > 0)
+      out.exchange =
+          expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights != WeightFormat::bf16);
+    if (layout_.pp > 1) out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);
+    const double x = 2 * head_rows * h * m.vocab / t / machine_->product_rate(WeightFormat::bf16),
+                 y = 2 * h * m.vocab / t / machine_->weight_rate();
+    out.head = std::sqrt(x * x + y * y);
+    return out;
+  }
+
+  [[nodiscard]] double attention(double T, double sequences, double mean, double read, bool unfolded) const {
+    const Model& m = *model_;
+    const double t = layout_.tp, share = kv_share(m, layout_.tp);
+    // folded: scores and sums over the latent itself
+    const double width = m.latent() && !unfolded ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
+    const auto layer = [&](double seen, double cached, double kv_width) {
+      const double x = 2 * T * seen * width / t / machine_->attention_rate();
+      const double y = sequences * cached * kv_width * share * format_.kv_width / machine_->kv_rate();
+      return std::sqrt(x * x + y * y);
+    };
+    double seconds = 0;
+    if (full_.layers > 0) {
+      const bool picks = m.index_tokens > 0;
+      const double chosen = picks ? std::min<double>(mean, m.index_tokens) : mean,
+                   kept = picks ? std::min<double>(read, m.index_tokens) : read;
+      seconds += full_.layers * layer(chosen, unfolded ? read : kept, m.kv_width());
+      if (picks) {  // the indexer looks at all of the past
+        const double x = 2.0 * T * mean * m.index_heads * m.index_dim / machine_->attention_rate();
+        const double y = sequences * read * m.index_dim / machine_->kv_rate();
+        seconds += full_.layers * std::sqrt(x * x + y * y);
+      }
+    }
+    if (window_.layers > 0)
+      seconds += window_.layers * layer(std::min<double>(mean, m.window), std::min<double>(read, m.window), m.window_kv_width());
+    return seconds;
+  }
+
+  const Model* model_;
+  EngineLayout layout_;
+  EngineFormat format_;
+  ServingMachine* machine_;
+  Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: one of them, whole
+  int expert_layers_ = 0, held_experts_ = 0;
+  double weight_bytes_ = 0;
+};
+
+}  // namespace fabricost

@@ -1,0 +1,308 @@
+/// \file plan_serve.cpp
+/// fabricost plan --serve: the deployments that answer most tokens within limits on TTFT and TPOT, and what a token's time is made of.
+
+#include "plan_serve.hpp"
+
+#include "../io/duration_text.hpp"
+#include "../io/text_table.hpp"
+#include "names.hpp"
+#include "question.hpp"
+#include "report.hpp"
+
+#include <fabricost/io/inference.hpp>
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/load_model.hpp>
+#include <fabricost/plan/serving.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+
+namespace fabricost::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr double gibi = 1073741824.0;
+constexpr auto right = TextTable::Align::right;
+
+[[nodiscard]] double limit_of(const std::string& text, std::string_view option) {
+  if (text.empty()) return 0;
+  const auto seconds = io::parse_duration(text);
+  if (!seconds || !(*seconds > 0))
+    throw RequestError(fmt::format("{} {}: write a time above zero with its unit, as in 30ms or 1s", option, text.substr(0, 40)));
+  return *seconds;
+}
+[[nodiscard]] std::optional<int> given(const std::string& text, std::string_view option) {
+  if (text.empty()) return std::nullopt;
+  return count_of(text, option);
+}
+[[nodiscard]] WeightFormat format_of(const std::string& text, std::string_view what) {
+  const auto found = detail::parse_enum<WeightFormat>(text, weight_format_names);
+  if (!found) throw_unknown(text, what, listed(weight_format_names));
+  return *found;
+}
+
+struct ServeAnswer {
+  ServingQuestion question;
+  System system;
+  ServingPlan plan;
+  double seconds = 0;
+  std::vector<PricedServing> pareto;
+};
+
+struct NamedTerm {
+  std::string_view name;
+  double seconds;
+};
+/// What a token's time is made of; they sum to TPOT.
+[[nodiscard]] std::vector<NamedTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
+  const ForwardTime& f = p.time.decode;
+  const double scale = q.stack.stretch / q.stack.tokens_per_step();
+  std::vector<NamedTerm> out{{"weights_and_products", f.products * scale},
+                             {"attention", f.attention * scale},
+                             {"experts", f.experts * scale},
+                             {"elementwise", f.elementwise * scale},
+                             {"head", f.head * scale},
+                             {"kernels", f.kernels * scale},
+                             {"tensor", f.tensor * scale},
+                             {"exchange", f.exchange * scale},
+                             {"stages", f.stages * scale}};
+  double known = p.time.interference;
+  for (const NamedTerm& t : out) known += t.seconds;
+  if (q.stack.overlaps) {  // the smaller of the two halves' turns hides
+    const double hidden = (f.seconds() - pass_seconds(f, q.stack)) * scale;
+    out.push_back({"hidden", -hidden});
+    known -= hidden;
+  }
+  out.push_back({"framework", p.time.tpot - known});
+  out.push_back({"prompts_of_others", p.time.interference});
+  return out;
+}
+
+[[nodiscard]] Json layout_json(const ServingQuestion& q, const PricedServing& p) {
+  const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
+  Json out{{"tp", p.engine.tp},
+           {"pp", p.engine.pp},
+           {"ep", p.engine.ep},
+           {"dp", p.engine.attention_dp},
+           {"batch", p.batch},
+           {"replicas", p.replicas},
+           {"prefill_workers", p.prefill_workers},
+           {"decode_workers", p.apart ? p.replicas : 0},
+           {"ttft_s", p.time.ttft},
+           {"tpot_s", p.time.tpot},
+           {"tokens_per_s_per_gpu", p.tokens_per_s_per_gpu},
+           {"tokens_per_s_per_user", p.tokens_per_s_per_user},
+           {"memory_GiB", p.memory / gibi},
+           {"kv_GiB", p.cache / gibi},
+           {"weights_GiB", (p.memory - p.cache) / gibi},
+           {"concurrency", p.batch * p.replicas},
+           {"interval_ttft_s", {p.time.ttft / wide_ttft, p.time.ttft * wide_ttft}},
+           {"interval_tpot_s", {p.time.tpot / wide_tpot, p.time.tpot * wide_tpot}}};
+  if (p.apart) out["prefill"] = {{"tp", p.prefill.tp}, {"pp", p.prefill.pp}, {"ep", p.prefill.ep}, {"dp", p.prefill.attention_dp}};
+  out["terms"] = Json::array();
+  for (const NamedTerm& t : terms_of(q, p)) out["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
+  out["ttft_terms"] = Json::array();
+  const ServingTime& t = p.time;
+  const double rest = t.ttft - t.prompt - t.queue - t.transfer;
+  for (const NamedTerm& term :
+       {NamedTerm{"prompt", t.prompt}, NamedTerm{"queue", t.queue}, NamedTerm{"transfer", t.transfer}, NamedTerm{"framework", rest}})
+    out["ttft_terms"].push_back({{"name", term.name}, {"time_s", term.seconds}});
+  return out;
+}
+
+[[nodiscard]] Json to_json(const ServeAnswer& a) {
+  Json out;
+  out["layouts"] = Json::array();
+  for (const PricedServing& p : a.plan.layouts) out["layouts"].push_back(layout_json(a.question, p));
+  out["evaluated"] = a.plan.evaluated;
+  out["pruned"] = a.plan.pruned;
+  out["seconds"] = a.seconds;
+  out["model"] = a.question.model.name;
+  out["system"] = a.system.name;
+  out["gpus"] = a.question.gpus;
+  out["precision"] = name(a.question.format.weights);
+  out["stack"] = a.question.stack.name;
+  if (!a.pareto.empty()) {
+    out["pareto"] = Json::array();
+    for (const PricedServing& p : a.pareto) out["pareto"].push_back(layout_json(a.question, p));
+  }
+  return out;
+}
+
+[[nodiscard]] std::string engine_text(const EngineLayout& l, bool mixture) {
+  std::string out = fmt::format("tp {} pp {}", l.tp, l.pp);
+  if (mixture) out += fmt::format(" ep {} dp {}", l.ep, l.attention_dp);
+  return out;
+}
+
+[[nodiscard]] std::string layouts_text(const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
+  TextTable rows{{{"tokens/s/GPU", right},
+                  {"/user", right},
+                  {"TTFT", right},
+                  {"TPOT", right},
+                  {"batch", right},
+                  {"GiB", right},
+                  {"KV GiB", right},
+                  {q.disaggregated ? "decode" : "engine"},
+                  {"prefill"}}};
+  for (const PricedServing& p : layouts)
+    rows.row({fmt::format("{:.4g}", p.tokens_per_s_per_gpu), fmt::format("{:.3g}", p.tokens_per_s_per_user), io::duration_text(p.time.ttft),
+              io::duration_text(p.time.tpot), fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibi),
+              fmt::format("{:.1f}", p.cache / gibi), fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
+              p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : ""});
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string text_of(const ServeAnswer& a, const Terminal& terminal) {
+  const ServingQuestion& q = a.question;
+  std::string out = terminal.strong(fmt::format("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} tokens, {}", q.model.name,
+                                                name(q.format.weights), q.gpus, a.system.name, q.isl, q.osl, q.stack.name)) +
+                    "\n";
+  out += layouts_text(q, a.plan.layouts);
+  out += fmt::format("  {} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s\n",
+                     a.plan.evaluated, a.plan.pruned, a.seconds);
+  const PricedServing& best = a.plan.layouts.front();
+  out += "\n" + terminal.strong("A token of the first") + "\n";
+  TextTable rows{{{"term"}, {"ms", right}, {"share", right}}};
+  for (const NamedTerm& t : terms_of(q, best))
+    if (std::fabs(t.seconds) > 1e-9)
+      rows.row({std::string{t.name}, fmt::format("{:.4g}", 1e3 * t.seconds), fmt::format("{:.1f} %", 100 * t.seconds / best.time.tpot)});
+  rows.row({"TPOT", fmt::format("{:.4g}", 1e3 * best.time.tpot), ""});
+  out += rows.text(2);
+  const ServingTime& t = best.time;
+  out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
+                     io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
+                     io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
+  const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
+  out += fmt::format("  Nine in ten runs should show TPOT {} to {}, TTFT {} to {}: stack {}.\n", io::duration_text(t.tpot / wide_tpot),
+                     io::duration_text(t.tpot * wide_tpot), io::duration_text(t.ttft / wide_ttft), io::duration_text(t.ttft * wide_ttft),
+                     q.stack.name);
+  if (!a.pareto.empty()) out += "\n" + terminal.strong("More for each user, or more for all") + "\n" + layouts_text(q, a.pareto);
+  return out;
+}
+
+/// Why there is no answer, and what comes nearest.
+[[nodiscard]] std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
+  if (plan.nearest) {
+    const PricedServing& p = *plan.nearest;
+    std::string limits;
+    if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::duration_text(q.ttft));
+    if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::duration_text(q.tpot));
+    return fmt::format(
+        "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for --ttft {} --tpot {}, "
+        "shorter "
+        "prompts or more GPUs",
+        q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, q.model.mixture()),
+        p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "", p.batch,
+        io::duration_text(p.time.ttft), io::duration_text(p.time.tpot), io::duration_text(1.01 * p.time.ttft),
+        io::duration_text(1.01 * p.time.tpot));
+  }
+  if (!plan.nearest_fit)
+    return "no two layouts of workers fit beside each other on these GPUs; take more GPUs or leave out --disaggregated";
+  const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
+  const double needed = capacity + plan.lacking;
+  // nearest that does: narrower weights, else more GPUs of the same kind
+  std::string remedy;
+  for (const WeightFormat f : {WeightFormat::fp8, WeightFormat::fp4}) {
+    if (weight_bytes(f) >= weight_bytes(q.format.weights)) continue;
+    ServingQuestion narrower = q;
+    narrower.format = {f, std::min(1.0, q.format.kv_width)};
+    narrower.ttft = narrower.tpot = 0;
+    if (!plan_serving(narrower, system).layouts.empty()) {
+      remedy = fmt::format("--precision {} fits", name(f));
+      break;
+    }
+  }
+  for (int gpus = 2 * q.gpus; gpus <= 4096 && gpus <= 1024 * q.gpus; gpus *= 2) {
+    ServingQuestion larger = q;
+    larger.gpus = gpus;
+    larger.ttft = larger.tpot = 0;
+    try {
+      if (plan_serving(larger, system).layouts.empty()) continue;
+    } catch (const RequestError&) {
+      continue;
+    }
+    remedy += fmt::format("{}{} GPUs fit", remedy.empty() ? "" : "; ", gpus);
+    break;
+  }
+  return fmt::format(
+      "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
+      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibi,
+      engine_text(*plan.nearest_fit, q.model.mixture()), needed / gibi, capacity / gibi, remedy.empty() ? "" : "; ", remedy);
+}
+
+}  // namespace
+
+void add_serve_options(CLI::App& sub, ServeOptions& o) {
+  const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
+    sub.add_option(names, into, help)->option_text(kind)->group("Serving");
+  };
+  option("--isl", o.isl, "Tokens of a prompt; default 4096", "N");
+  option("--osl", o.osl, "Tokens of an answer; default 512", "N");
+  option("--ttft", o.ttft, "Limit on the time to the first token, as 1s", "TIME");
+  option("--tpot", o.tpot, "Limit on the time per further token, as 30ms", "TIME");
+  option("--batch", o.batch, "Sequences of one engine; default the most that keep the limits", "N");
+  option("--concurrency", o.concurrency, "Requests in flight at all engines together", "N");
+  option("--kv-precision", o.kv_precision, "Of the cache: bf16 or fp8; default fp8 beside narrow weights", "P");
+  sub.add_flag("--disaggregated", o.disaggregated, "Prefill and decode on GPUs of their own")->group("Serving");
+}
+
+std::string_view given_option(const ServeOptions& o) {
+  for (const auto& [name, text] : {std::pair{"--isl", &o.isl},
+                                   {"--osl", &o.osl},
+                                   {"--ttft", &o.ttft},
+                                   {"--tpot", &o.tpot},
+                                   {"--batch", &o.batch},
+                                   {"--concurrency", &o.concurrency},
+                                   {"--kv-precision", &o.kv_precision}})
+    if (!text->empty()) return name;
+  return o.disaggregated ? "--disaggregated" : "";
+}
+
+std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {
+  if (o.model.empty()) throw RequestError("which model? Name it with --model (fabricost models lists them)");
+  if (o.system.empty()) throw RequestError("on which machine? Name it with --system (fabricost systems lists them)");
+  if (o.gpus.empty()) throw RequestError("on how many GPUs? Say it with --gpus");
+  ServingQuestion q;
+  q.gpus = count_of(o.gpus, "--gpus");
+  if (!o.isl.empty()) q.isl = count_of(o.isl, "--isl");
+  if (!o.osl.empty()) q.osl = count_of(o.osl, "--osl");
+  q.ttft = limit_of(o.ttft, "--ttft");
+  q.tpot = limit_of(o.tpot, "--tpot");
+  q.batch = given(o.batch, "--batch");
+  if (!o.concurrency.empty()) q.concurrency = count_of(o.concurrency, "--concurrency");
+  if (q.batch && q.concurrency > 0) throw RequestError("--batch and --concurrency say the same twice; give one");
+  q.disaggregated = o.disaggregated;
+  if (!o.top.empty()) q.top = count_of(o.top, "--top");
+  q.tp = given(o.tp, "--tp");
+  q.pp = given(o.pp, "--pp");
+  q.ep = given(o.ep, "--ep");
+  q.attention_dp = given(o.dp, "--dp");
+  std::optional<WeightFormat> format, cache;
+  if (!o.precision.empty()) format = format_of(o.precision, "a precision");
+  if (!o.kv_precision.empty()) {
+    cache = format_of(o.kv_precision, "a precision");
+    if (*cache != WeightFormat::bf16 && *cache != WeightFormat::fp8) throw RequestError("--kv-precision: write bf16 or fp8");
+  }
+  q.model = load_model(o.model);
+  const System system = load_system(o.system, o.overrides, o.calibration);
+  q.format.weights = format.value_or(system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16);
+  q.format.kv_width =
+      cache.value_or(q.format.weights == WeightFormat::bf16 ? WeightFormat::bf16 : WeightFormat::fp8) == WeightFormat::bf16 ? 2 : 1;
+  const ServingTable table = load_serving_table();
+  q.stack = table.stack(o.stack.empty() ? std::string{ServingStack{}.name} : o.stack, system.gpu.generation);
+  q.constants = table.constants(system.gpu.generation);
+  const auto start = std::chrono::steady_clock::now();
+  ServingPlan plan = plan_serving(q, system);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan));
+  ServeAnswer answer{q, system, std::move(plan), seconds, {}};
+  if (o.pareto) answer.pareto = serving_pareto(q, system);
+  return o.json ? printed(to_json(answer)) : text_of(answer, terminal);
+}
+
+}  // namespace fabricost::cli

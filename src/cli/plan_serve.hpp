@@ -1,0 +1,36 @@
+#pragma once
+/// \file plan_serve.hpp
+/// fabricost plan --serve: its options beyond those of --train, and its answer.
+
+#include "runner.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fabricost::cli {
+
+/// As typed; empty where nothing was. The first ones are plan's own.
+struct ServeOptions {
+  std::string model, system, gpus, precision, stack, calibration, top, tp, pp, ep, dp;
+  std::vector<std::string> overrides;
+  bool json = false, pareto = false;
+
+  std::string isl, osl, ttft, tpot, batch, concurrency, kv_precision;
+  bool disaggregated = false;
+};
+
+/// Adds --isl, --osl, --ttft, --tpot, --batch, --concurrency, --kv-precision and --disaggregated.
+void add_serve_options(CLI::App& subcommand, ServeOptions& options);
+
+/// The name of an option of serving alone that was given; empty: none.
+[[nodiscard]] std::string_view given_option(const ServeOptions& options);
+
+/// \throws RequestError, SpecError; also when nothing fits or keeps the limits, saying what comes nearest
+[[nodiscard]] std::string plan_serve(const ServeOptions& options, const Terminal& terminal);
+
+}  // namespace fabricost::cli

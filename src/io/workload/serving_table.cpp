@@ -1,0 +1,202 @@
+// Serving frameworks and the constants fitted of them: data/workloads/serving-stacks.yaml and serving.yaml.
+#include "io/duration_text.hpp"
+#include "io/spec_store.hpp"
+
+#include <fabricost/io/inference.hpp>
+#include <fabricost/workload/serving_parameters.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+namespace {
+
+using io::Faults;
+using io::MapReader;
+using io::SpecNode;
+
+template <class T, std::size_t N>
+void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>, N>& parameters) {
+  for (const ServingParameter<T>& p : parameters) {
+    if (!p.time) {
+      into.*p.member = in.number(p.key, into.*p.member, p.least, p.most);
+    } else if (const SpecNode* told = in.take(p.key)) {
+      const auto seconds = io::parse_duration(told->text);
+      if (!seconds || *seconds < p.least || *seconds > p.most)
+        in.fault(
+            *told, p.key,
+            fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::duration_text(p.least), io::duration_text(p.most)),
+            "write a number with us, ms or s, as in \"6.2 us\"");
+      else
+        into.*p.member = *seconds;
+    }
+  }
+}
+
+ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults) {
+  MapReader in(tree, path, faults);
+  in.text("notes");
+  ServingStack s;
+  s.name = name;
+  s.title = in.text("title");
+  for (const SpecNode* item : in.texts("published")) s.published.push_back(item->text);
+  s.length = in.number("length", s.length, 0.01, 1);
+  s.chunk = in.number("chunk", s.chunk, 1, 1e7);
+  s.memory_share = in.fraction("memory_share", s.memory_share);
+  s.overlaps = in.flag("overlaps", s.overlaps);
+  s.drafts = in.count("drafts", s.drafts, 0, 16);
+  s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
+  read_constants(in, s, serving_stack_parameters);
+  in.finish();
+  return s;
+}
+
+/// The entries of a map by key.
+template <class Visit>
+void each_entry(MapReader& of, std::string_view key, Faults& faults, Visit&& visit) {
+  const SpecNode* list = of.take(key, true);
+  if (list == nullptr) return;
+  MapReader in(*list, std::string{key}, faults);
+  for (const auto& [name, mark, value] : list->entries) {
+    in.take(name);
+    visit(name, value, in.path_of(name), in);
+  }
+  in.finish();
+}
+
+std::optional<Generation> generation_of(const std::string& name, const SpecNode& at, MapReader& in) {
+  const auto g = detail::parse_enum<Generation>(name, generation_names);
+  if (!g) in.fault(at, name, fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", fmt::join(generation_names, ", ")));
+  return g;
+}
+
+/// Geometric mean of each constant of some sets.
+template <class T, std::size_t N>
+void mean_of(T& into, const std::vector<const T*>& sets, const std::array<ServingParameter<T>, N>& parameters) {
+  if (sets.empty()) return;
+  for (const ServingParameter<T>& p : parameters) {
+    double sum = 0;
+    for (const T* s : sets) sum += std::log(std::max(1e-12, s->*p.member));
+    into.*p.member = std::clamp(std::exp(sum / static_cast<double>(sets.size())), p.least, p.most);
+  }
+}
+
+}  // namespace
+
+ServingTable load_serving_table() {
+  io::SpecStore library;
+  Faults faults;
+  ServingTable out;
+  const auto opened = [&](const SpecNode& tree) {
+    MapReader in(tree, "", faults);
+    for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+    return in;
+  };
+  const SpecNode described = library.resolve("workloads", "serving-stacks");
+  MapReader stacks = opened(described);
+  each_entry(stacks, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader&) {
+    out.stacks.push_back(read_stack(value, name, path, faults));
+  });
+  stacks.finish();
+  const SpecNode fitted = library.resolve("workloads", "serving");
+  MapReader in = opened(fitted);
+  each_entry(in, "gpus", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
+    const auto g = generation_of(name, value, at);
+    if (!g) return;
+    MapReader one(value, path, faults);
+    read_constants(one, out.gpus[*g], serving_gpu_parameters);
+    one.count("rows", 0, 0, 1000000);
+    one.finish();
+  });
+  each_entry(in, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
+    const auto known = std::find_if(out.stacks.begin(), out.stacks.end(), [&](const ServingStack& s) { return s.name == name; });
+    if (known == out.stacks.end()) {
+      at.fault(value, name, fmt::format("no stack \"{}\" is described", name), "describe it in serving-stacks.yaml");
+      return;
+    }
+    MapReader generations(value, path, faults);
+    for (const auto& [generation, mark, constants] : value.entries) {
+      generations.take(generation);
+      const auto g = generation_of(generation, constants, generations);
+      if (!g) continue;
+      MapReader one(constants, path + "." + generation, faults);
+      ServingTable::PerGeneration& into = out.fitted[name][*g];
+      into.stack = *known;
+      read_constants(one, into.stack, serving_stack_parameters);
+      into.rows = one.count("rows", 0, 0, 1000000);
+      one.finish();
+    }
+    generations.finish();
+  });
+  in.finish();
+  faults.raise();
+  return out;
+}
+
+ServingConstants ServingTable::constants(Generation g) const {
+  if (const auto at = gpus.find(g); at != gpus.end()) return at->second;
+  ServingConstants out;
+  std::vector<const ServingConstants*> known;
+  for (const auto& [generation, set] : gpus) known.push_back(&set);
+  mean_of(out, known, serving_gpu_parameters);
+  return out;
+}
+
+ServingStack ServingTable::stack(std::string_view name, Generation g) const {
+  const auto described = std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) { return s.name == name; });
+  if (described == stacks.end()) {
+    std::vector<std::string_view> names;
+    for (const ServingStack& s : stacks) names.push_back(s.name);
+    throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
+  }
+  const auto all = fitted.find(described->name);
+  if (all == fitted.end()) return *described;
+  if (const auto at = all->second.find(g); at != all->second.end()) return at->second.stack;
+  ServingStack out = *described;
+  std::vector<const ServingStack*> known;
+  for (const auto& [generation, set] : all->second) known.push_back(&set.stack);
+  mean_of(out, known, serving_stack_parameters);
+  out.spread_tpot *= 1.3;
+  out.spread_ttft *= 1.3;
+  return out;
+}
+
+const ServingStack& ServingTable::published(std::string_view told) const {
+  const std::string backend = told.find_first_of(" +") == std::string_view::npos ? std::string{told} + " (no version)" : std::string{told};
+  const ServingStack* best = nullptr;
+  std::size_t closeness = 0;
+  for (const ServingStack& s : stacks) {
+    if (best == nullptr && s.name == ServingStack{}.name) best = &s;
+    for (const std::string& beginning : s.published)
+      if (backend.starts_with(beginning) && beginning.size() > closeness) best = &s, closeness = beginning.size();
+  }
+  if (best == nullptr) throw RequestError(fmt::format("serving-stacks.yaml describes no {}", ServingStack{}.name));
+  return *best;
+}
+
+std::string serving_yaml(const ServingTable& table, std::string_view date, std::string_view origin) {
+  std::string out = fmt::format(
+      "name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n"
+      "source: \"{}\"\nconfidence: measured\ndate: {}\ngpus:\n",
+      origin, date);
+  const auto cells = [](const auto& set, const auto& parameters) {
+    std::vector<std::string> all;
+    for (const auto& p : parameters)
+      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::duration_text(set.*p.member))
+                           : fmt::format("{}: {:.4g}", p.key, set.*p.member));
+    return fmt::format("{}", fmt::join(all, ", "));
+  };
+  for (const auto& [g, set] : table.gpus) out += fmt::format("  {}: {{{}}}\n", name(g), cells(set, serving_gpu_parameters));
+  out += "stacks:\n";
+  for (const auto& [stack, generations] : table.fitted) {
+    out += fmt::format("  {}:\n", stack);
+    for (const auto& [g, set] : generations)
+      out += fmt::format("    {}: {{{}, rows: {}}}\n", name(g), cells(set.stack, serving_stack_parameters), set.rows);
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,31 @@
+#pragma once
+/// \file rig.hpp
+/// Shipped machines, models and constants for the tests of serving.
+
+#include <fabricost/io/inference.hpp>
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/load_model.hpp>
+#include <fabricost/workload/serving.hpp>
+
+#include <string>
+
+namespace fabricost::test {
+
+/// A machine that stays where it is: engines point at it.
+struct Rig {
+  System system;
+  ServingMachine machine;
+  explicit Rig(const std::string& name, const ServingConstants& constants = {}) : system(load_system(name)), machine(system, constants) {}
+  Rig(const Rig&) = delete;
+  Rig& operator=(const Rig&) = delete;
+};
+
+/// A framework that adds nothing.
+inline ServingStack bare() {
+  ServingStack s;
+  s.stretch = 1;
+  s.step = s.sequence = s.host_launch = s.first = s.first_steps = s.bunching = s.interference = 0;
+  return s;
+}
+
+}  // namespace fabricost::test

@@ -1,0 +1,92 @@
+"""fabricost plan --serve as people and scripts see it: exit status, streams, the JSON's fields, limits.
+
+    test_plan_serve.py FABRICOST
+"""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command, written  # noqa: E402
+
+TOOL = os.path.abspath(sys.argv[1])
+COMMAND = Command(TOOL, "plan", "--serve")
+works, refused = COMMAND.works, COMMAND.refused
+SMALL = ["--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 8, "--isl", 2048, "--osl", 256]
+
+# the contract's fields
+answer = json.loads(works(*SMALL, "--ttft", "1s", "--tpot", "30ms", "--json"))
+assert set(answer) >= {"layouts", "evaluated", "pruned", "seconds"}, sorted(answer)
+assert answer["evaluated"] > 0 and answer["seconds"] < 1
+for layout in answer["layouts"]:
+    for field in ["tp", "pp", "ep", "dp", "batch", "prefill_workers", "decode_workers", "ttft_s", "tpot_s", "tokens_per_s_per_gpu",
+                  "tokens_per_s_per_user", "memory_GiB", "kv_GiB", "terms"]:
+        assert field in layout, (field, sorted(layout))
+    assert layout["ttft_s"] <= 1 and layout["tpot_s"] <= 0.03
+    assert abs(sum(term["time_s"] for term in layout["terms"]) - layout["tpot_s"]) < 1e-9 * layout["tpot_s"] + 1e-15
+    assert abs(sum(term["time_s"] for term in layout["ttft_terms"]) - layout["ttft_s"]) < 1e-9
+    assert abs(layout["tokens_per_s_per_user"] * layout["tpot_s"] - 1) < 1e-9
+    low, high = layout["interval_tpot_s"]
+    assert low < layout["tpot_s"] < high
+rates = [layout["tokens_per_s_per_gpu"] for layout in answer["layouts"]]
+assert rates == sorted(rates, reverse=True)
+
+# one batch, one layout, one concurrency
+fixed = json.loads(works(*SMALL, "--tp", 4, "--pp", 1, "--batch", 16, "--json"))["layouts"]
+assert [(p["tp"], p["batch"], p["replicas"]) for p in fixed] == [(4, 16, 2)], fixed
+crowd = json.loads(works(*SMALL, "--tp", 4, "--pp", 1, "--concurrency", 32, "--json"))["layouts"]
+assert crowd[0]["batch"] == 16 and abs(crowd[0]["tpot_s"] - fixed[0]["tpot_s"]) < 1e-12
+
+# apart, with experts, and the front
+apart = json.loads(works("--model", "deepseek-v3", "--system", "gb200-nvl72", "--gpus", 72, "--precision", "fp4", "--tpot", "25ms", "--disaggregated",
+                         "--top", 3, "--json"))["layouts"]
+assert len(apart) == 3
+for layout in apart:
+    engine = layout["tp"] * layout["pp"] * layout["dp"]
+    worker = layout["prefill"]["tp"] * layout["prefill"]["pp"] * layout["prefill"]["dp"]
+    assert layout["prefill_workers"] > 0 and layout["decode_workers"] > 0
+    assert engine * layout["decode_workers"] + worker * layout["prefill_workers"] <= 72, layout
+front = json.loads(works(*SMALL, "--pareto", "--json"))["pareto"]
+assert len(front) > 4
+
+text = works(*SMALL, "--ttft", "1s", "--tpot", "30ms")
+for piece in ["tokens/s/GPU", "TTFT", "TPOT", "prompts_of_others", "Nine in ten runs"]:
+    assert piece in text, (piece, text)
+assert all(len(line) <= 140 for line in text.splitlines()), text
+works("--model", "llama3-70b", "--system", "mi300x-8", "--gpus", 8)
+works("--model", "llama3-8b", "--system", "tpu-v5e-pod", "--gpus", 4)
+
+# what cannot be served
+refused(*SMALL, "--tpot", 30, saying=["--tpot 30", "30ms"])
+refused(*SMALL, "--ttft", "-1s", saying=["--ttft"])
+refused(*SMALL, "--tpot", "1us", saying=["keeps TPOT 1 us in no layout", "nearest", "--tpot"])
+refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 2, saying=["does not fit 2", "GPUs fit"])
+refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 8, "--precision", "bf16", saying=["does not fit", "--precision fp8 fits"])
+refused(*SMALL, "--batch", 4, "--concurrency", 4, saying=["give one"])
+refused(*SMALL, "--precision", "fp7", saying=["fp7"])
+refused(*SMALL, "--stack", "nothing", saying=["nothing", "vllm"])
+refused(*SMALL, "--train", saying=["not both"])
+refused(*SMALL, "--zero", 3, saying=["--zero is of --train"])
+Command(TOOL, "plan", "--train").refused(*SMALL[:6], "--global-batch", 8, "--tpot", "30ms", saying=["--tpot is of --serve"])
+assert all(len(line) <= 100 for line in Command(TOOL, "plan").works("--help").splitlines() if "erv" in line)
+refused(*SMALL[2:], saying=["--model"])
+refused(*SMALL, "--kv-precision", "fp4", saying=["bf16 or fp8"])
+
+# validate and calibrate know the table
+validate = Command(TOOL, "validate")
+calibrate = Command(TOOL, "calibrate")
+HEADER = ("id,group,model,gpu,gpus,backend,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,precision_gemm,"
+          "metric,value,unit,metric2,value2,unit2,fully_specified\n")
+ROW = "a,mine,llama3-70b,H100 SXM,4,vllm,4,1,1,4,1,{c},{c},1024,1024,fp8,ttft_ms,{ttft},ms,tpot_ms,{tpot},ms,yes\n"
+with tempfile.TemporaryDirectory() as folder:
+    good = written(folder, "inference.csv", HEADER + "".join(ROW.format(c=c, ttft=80 + 3 * c, tpot=8 + c / 8) for c in [1, 4, 16, 64]))
+    groups = json.loads(validate.works(good, "--json"))["by_group"]
+    assert set(groups) == {"mine:ttft_ms", "mine:tpot_ms"} and groups["mine:tpot_ms"]["points"] == 4, groups
+    bad = written(folder, "bad.csv", HEADER + ROW.format(c="many", ttft=1, tpot=1))
+    validate.refused(bad, saying=["bad.csv:2:", "\"many\""])
+    os.mkdir(os.path.join(folder, "workloads"))
+    calibrate.works("--from", good, "-o", folder)
+    with open(os.path.join(folder, "workloads", "serving.yaml"), encoding="utf-8") as file:
+        assert "hopper" in file.read()
+print("ok")
