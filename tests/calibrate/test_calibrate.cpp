@@ -252,6 +252,7 @@ TEST_CASE("a calibration applied by hand makes siblings of like machines and lea
   const Constants own = applied("aws-p5");
   CHECK((own.basis == Basis::calibrated && own.transport_basis == Basis::calibrated && own.transport_known));
   CHECK((own.scale_up.launch == launch && own.transport.tree_step == step));
+  CHECK(own.most_nodes == 2);  // what others of its transport showed at more nodes is not this cluster's
   const Constants like = applied("dgx-h100");  // the GPUs are the same, the NICs are not
   CHECK((like.basis == Basis::sibling && like.scale_up.launch == launch));
   CHECK((like.transport_basis == Basis::datasheet && !like.transport_known && like.transport.tree_step != step));
@@ -348,7 +349,7 @@ TEST_CASE("constants held between nodes follow the step's latency once, alone or
     const TransportConstants wanted = TransportConstants::from_tree_step(set.constants.transport.tree_step);
     CHECK(set.constants.transport.tree_growth == Approx(wanted.tree_growth).epsilon(0.1));  // fitted, and held to follow
     CHECK(set.constants.transport.exchange_peer == Approx(wanted.exchange_peer).epsilon(1e-5));
-    CHECK(set.constants.transport.tree_simple_step == Approx(wanted.tree_simple_step).epsilon(1e-6));
+    CHECK(set.constants.transport.tree_simple_step == Approx(wanted.tree_simple_step).epsilon(1e-5));
   }
 }
 
