@@ -131,7 +131,7 @@ TEST_CASE("several NICs of one GPU are one device: splitting them changes no tim
       }
   for (const Protocol protocol : {Protocol::ll, Protocol::simple}) {
     Operation question{.collective = Collective::all_reduce, .ranks = 16, .nodes = 2};
-    question.bytes = KiB(64);
+    question.bytes = units::KiB(64);
     const Choice tree{.algorithm = Algorithm::tree, .protocol = protocol};
     const double seconds = predict(whole, question, tree).seconds;
     CHECK(predict(rails, question, tree).seconds == Approx(seconds).epsilon(1e-9));
