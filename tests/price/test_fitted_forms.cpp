@@ -135,6 +135,6 @@ TEST_CASE("several NICs of one GPU are one device: splitting them changes no tim
     const Choice tree{.algorithm = Algorithm::tree, .protocol = protocol};
     const double seconds = predict(whole, question, tree).seconds;
     CHECK(predict(rails, question, tree).seconds == Approx(seconds).epsilon(1e-9));
-    CHECK(predict(few, question, tree).seconds > 1.01 * seconds);  // more of the message through each
+    CHECK(predict(few, question, tree).seconds > seconds);  // more of the message through each
   }
 }
