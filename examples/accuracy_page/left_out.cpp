@@ -36,13 +36,6 @@ Points probed(const Points& of, std::size_t count) {
   return out;
 }
 
-/// Knows nothing between nodes but the mean over transports.
-void forget_transport(System& system) {
-  system.constants.transport = TransportConstants{};
-  system.constants.transport_known = false;
-  system.constants.transport_basis = Basis::datasheet;
-}
-
 /// A cluster kept from the fit: its points, and what the others' transports say of it.
 struct WithoutCluster {
   Points own;
@@ -54,7 +47,7 @@ struct WithoutCluster {
     own = std::move(parts.left);
   }
   void blind(System& system) const {
-    forget_transport(system);
+    apply_transport_mean(others, system);
     apply_calibration(others, system);
   }
   [[nodiscard]] ValidationReport predicted(const Points& points) const {
@@ -142,9 +135,10 @@ std::string clusters(const Measurements& data) {
   std::string out = "## Public clusters, 2 to 128 nodes\n\nHealthy runs of nccl-tests on named machines, more than one node. Left out:\n\n";
   for (const std::string& why : data.left_out) out += fmt::format("- {}\n", why);
   out +=
-      "\nMedian / mean %: with the shipped constants; with the transport's constants fitted without this cluster; the same after one point "
-      "of it\n"
-      "(its smallest all-reduce of 1 KiB or more on its fewest nodes).\n\n"
+      "\nMedian / mean %: with the shipped constants; with the transport's constants fitted without this cluster (its transport nowhere "
+      "else: those of a\nrelative, or the mean of its kind of network); the same after one point of it (its smallest all-reduce of 1 KiB "
+      "or more "
+      "on its fewest nodes).\n\n"
       "| cluster | points | shipped | left out | left out, one point | in the interval |\n|---|---|---|---|---|---|\n";
   double sums[6] = {};
   std::vector<ComparedPoint> together;

@@ -40,8 +40,45 @@ double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)
 /// Transports whose public runs cannot be told apart are fitted together.
 Transport family_of(Transport t) {
   if (t == Transport::roce) return Transport::infiniband;
-  if (t == Transport::efa_v3 || t == Transport::efa_v4) return Transport::efa_v2;
+  if (t == Transport::efa_v3) return Transport::efa_v2;
   return t;
+}
+
+/// The transport whose constants one is held to: EFA v4 and EFA through host memory follow v2. EFA v1 does not: a step of its GPUDirect
+/// costs three times one of either (p4de beside p5 and g4dn).
+Transport relative_of(Transport t) { return t == Transport::efa_v4 || t == Transport::efa_host ? Transport::efa_v2 : Transport::unknown; }
+
+/// Transports of virtual machines over a cloud's Ethernet, against RDMA by the card over a lossless fabric; RCCL's are neither.
+enum class Network : unsigned char { lossless, cloud, other };
+Network network_of(Transport t) {
+  switch (t) {
+    case Transport::infiniband:
+    case Transport::roce:
+    case Transport::slingshot:
+    case Transport::omnipath: return Network::lossless;
+    case Transport::efa_host:
+    case Transport::efa_v1:
+    case Transport::efa_v2:
+    case Transport::efa_v3:
+    case Transport::efa_v4:
+    case Transport::tcpx:
+    case Transport::tcpxo:
+    case Transport::tcp: return Network::cloud;
+    default: return Network::other;
+  }
+}
+
+/// The family whose fitted set speaks best for a transport: its own, else its relative in either direction, else none (`unknown`).
+Transport nearest_fitted(const Calibration& calibration, Transport wanted) {
+  const auto fitted = [&](Transport family) {
+    return std::any_of(calibration.sets.begin(), calibration.sets.end(),
+                       [&](const CalibratedSet& s) { return s.set == ConstantSet::transport && s.transport == family; });
+  };
+  const Transport family = family_of(wanted);
+  if (fitted(family)) return family;
+  for (const Transport other : {Transport::efa_v2, Transport::efa_v4, Transport::efa_host})
+    if ((relative_of(family) == other || relative_of(other) == family) && fitted(other)) return other;
+  return Transport::unknown;
 }
 
 /// What a set of constants is called, and so which machines have it in common.
@@ -71,6 +108,7 @@ class Preparation {
     own_ = !options.system.empty();
     if (own_) own_name = load_system(options.system, {}, options.calibration).name;  // it must exist
     collect(points);
+    relate();
     ask_everywhere();
   }
 
@@ -123,6 +161,19 @@ class Preparation {
       } catch (const RequestError& error) {
         count_skipped(skipped, io::first_line(error.what()), point.repeats);
       }
+    }
+  }
+
+  /// Blocks that have a relative among the others scatter around it, as a machine around its measured siblings.
+  void relate() {
+    for (std::size_t b = 0; b < blocks.size() && !own_; ++b) {
+      if (blocks[b].set != ConstantSet::transport) continue;
+      const Transport wanted = relative_of(sets[b].transport);
+      for (std::size_t other = 0; other < blocks.size() && wanted != Transport::unknown; ++other)
+        if (blocks[other].set == ConstantSet::transport && sets[other].transport == wanted) {
+          blocks[b].relative = other;
+          blocks[b].spread = 0.5, blocks[b].latency = 0.5;
+        }
     }
   }
 
@@ -222,7 +273,7 @@ class Preparation {
     out.largest = known ? c.largest : 0;
     out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();
     out.most_ranks = known ? c.most_ranks : 0;
-    out.most_nodes = known ? c.most_nodes : 1;
+    out.most_nodes = 1;  // of this fit's own points: what other clusters showed at more nodes says little of this one's network there
     out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
     sets.push_back(std::move(out));
     return at->second;
@@ -419,14 +470,37 @@ void apply_mean(const Calibration& calibration, System& system) {
   c.name = "mean";
 }
 
+void apply_transport_mean(const Calibration& calibration, System& system) {
+  Constants& c = system.constants;
+  c.transport = TransportConstants{};
+  c.transport_known = false;
+  c.transport_basis = Basis::datasheet;
+  c.transport_name = "mean";
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr) return;
+  const Network wanted = network_of(nic->transport);
+  const auto counts = [&](const CalibratedSet& set, bool alike) {
+    return set.set == ConstantSet::transport && (!alike || network_of(set.transport) == wanted);
+  };
+  const bool alike = wanted != Network::other &&
+                     std::any_of(calibration.sets.begin(), calibration.sets.end(), [&](const CalibratedSet& s) { return counts(s, true); });
+  for (const Parameter& p : parameters_of(ConstantSet::transport)) {
+    double sum = 0, count = 0;
+    for (const CalibratedSet& set : calibration.sets)
+      if (counts(set, alike)) sum += std::log(p.value(set.constants)), count += 1;
+    if (count > 0) p.of(c) = std::exp(sum / count);
+  }
+}
+
 void apply_calibration(const Calibration& calibration, System& system) {
   const Tier* scale_up = system.tier(TierRole::scale_up);
   const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
   const Tier* nic = system.tier(TierRole::nic);
+  const Transport nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : Transport::unknown;
   Constants& c = system.constants;
   for (const CalibratedSet& set : calibration.sets) {
     const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
-    const bool fits = set.set == ConstantSet::transport ? nic != nullptr && family_of(nic->transport) == set.transport
+    const bool fits = set.set == ConstantSet::transport ? nearest != Transport::unknown && nearest == set.transport
                       : set.library != system.library   ? false
                       : set.set == ConstantSet::pcie    ? over_pcie
                                                         : set.generation == system.gpu.generation;

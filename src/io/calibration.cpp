@@ -182,8 +182,10 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
       if (part.set == ConstantSet::transport) {
-        c.transport_known = true;
-        c.transport_basis = named && (by_hand || !altered.outside) ? Basis::calibrated : Basis::sibling;
+        c.transport_known = !reader.assumed;
+        c.transport_basis = reader.assumed                                   ? Basis::datasheet
+                            : named && (by_hand || !altered.outside) ? Basis::calibrated
+                                                                     : Basis::sibling;
         c.transport_name = reader.name;
         c.transport_source = reader.source;
         c.most_nodes = part.most_nodes;

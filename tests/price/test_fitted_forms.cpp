@@ -96,7 +96,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
           compare(system, question, {Algorithm::ring, Protocol::ll128}, S,
                   gen.c0 + 5 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / Br));
           compare(system, question, {Algorithm::ring, Protocol::simple}, S,
-                  gen.c0 + fitted::norm(1.3, gen.f + gen.hs * a + b * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)), k * V / Br));
+                  gen.c0 + fitted::norm(t.ring_overlap, gen.f + gen.hs * a + b * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)), k * V / Br));
         }
         const Operation question{.collective = Collective::all_reduce, .ranks = n, .nodes = N};
         const double slow = inner / (g > 1 ? 2 : 1), wide = 0.92 * E * w;
@@ -104,7 +104,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
         const double ht = us * system.constants.scale_up.tree_hop;
         compare(system, question, {Algorithm::tree, Protocol::ll}, S,
                 gen.c0 + (g > 1 ? ht * j * std::pow(j / 6, 1.1) : 0) + d * us * (t.tree_step + t.tree_growth * U * U / (U * U + 1.7)) + S / (t.ll_share * At));
-        compare(system, question, {Algorithm::tree, Protocol::ll128}, S, gen.c0 + 5 * gen.h * j + d * us * t.ll128_step + S / (0.77 * At));
+        compare(system, question, {Algorithm::tree, Protocol::ll128}, S, gen.c0 + 5 * gen.h * j + d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
         compare(system, question, {Algorithm::tree, Protocol::simple}, S,
                 gen.c0 + gen.f + 0.18 * gen.hs * j + d * us * t.tree_simple_step * (0.26 + U / (U + 879)) + S / At);
         if (g == 8)
@@ -117,4 +117,24 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
                     std::sqrt(across * across + inside * inside));
       }
     }
+}
+
+TEST_CASE("several NICs of one GPU are one device: splitting them changes no time, a GPU without its own does", "[price]") {
+  const System whole = systems::hopper_box();
+  System rails = whole, few = whole;
+  for (auto [system, factor] : {std::pair{&rails, 4}, std::pair{&few, 0}})
+    for (Tier& tier : system->tiers)
+      if (tier.role == TierRole::nic) {
+        const double rate = tier.bandwidth.value.value() * tier.endpoints;
+        tier.endpoints = factor > 0 ? factor * tier.endpoints : tier.endpoints / 2;
+        tier.bandwidth.value = Bandwidth::from_value(rate / tier.endpoints);
+      }
+  for (const Protocol protocol : {Protocol::ll, Protocol::simple}) {
+    Operation question{.collective = Collective::all_reduce, .ranks = 16, .nodes = 2};
+    question.bytes = units::KiB(64);
+    const Choice tree{.algorithm = Algorithm::tree, .protocol = protocol};
+    const double seconds = predict(whole, question, tree).seconds;
+    CHECK(predict(rails, question, tree).seconds == Approx(seconds).epsilon(1e-9));
+    CHECK(predict(few, question, tree).seconds > seconds);  // more of the message through each
+  }
 }

@@ -8,7 +8,8 @@
 /// not one. Machines share what physics shares: those of one generation their scale-up constants, those of one transport what lies
 /// between nodes, and in a joint fit of several generations the constants marked `shared` are one for all.
 /// The prior is Gaussian: a spread of its own for every constant, and a common factor on all latencies and on all rates of a block,
-/// so that one measured latency informs the others.
+/// so that one measured latency informs the others. A block may have a relative (EFA v4: v2): its constants then scatter around the
+/// relative's, not around the mean, so each is informed by what was measured of the other.
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/calibrate/parameters.hpp>
@@ -29,6 +30,9 @@ struct Block {
   double flat = 0;     ///< one spread for every constant
   double latency = 0;  ///< standard deviation, in log, of the common factor on latencies
   double rate = 0;     ///< the same on rates
+  /// Index of the block whose constants these are held to; `spread`, `latency` and `rate` then say how far they differ from it.
+  std::size_t relative = no_relative;
+  static constexpr std::size_t no_relative = static_cast<std::size_t>(-1);
 };
 
 /// Points that one Line prices.
@@ -188,21 +192,36 @@ class ConstantsProblem {
     }
   }
 
+  /// What two constants of one block have in common by the block's own spreads.
+  [[nodiscard]] static double scatter_of(const Block& block, const Parameter& a, const Parameter& b) {
+    const double own = block.flat > 0 ? block.flat : block.spread * a.spread;
+    return (&a == &b ? own * own : 0) + block.latency * block.latency * a.latency * b.latency + block.rate * block.rate * a.rate * b.rate;
+  }
+
+  /// The prior's covariance of two unknowns. A block's constants are its relative's times its own scatter.
+  [[nodiscard]] double in_common(const Unknown& a, const Unknown& b, bool same) const {
+    const bool alone = a.blocks.size() == 1 && b.blocks.size() == 1;
+    if (!alone && !same) return 0;
+    const std::size_t at = a.blocks.front(), bt = b.blocks.front();
+    const Block &of_a = blocks_[at], &of_b = blocks_[bt];
+    if (!alone) {
+      const double own = of_a.flat > 0 ? of_a.flat : of_a.spread * a.parameter->spread;
+      return own * own;
+    }
+    double out = at == bt ? scatter_of(of_a, *a.parameter, *b.parameter) : 0;
+    const std::size_t root_a = of_a.relative == Block::no_relative ? at : of_a.relative;
+    const std::size_t root_b = of_b.relative == Block::no_relative ? bt : of_b.relative;
+    const bool related = root_a == root_b && (of_a.relative != Block::no_relative || of_b.relative != Block::no_relative);
+    if (related) out += scatter_of(blocks_[root_a], *a.parameter, *b.parameter);
+    return out;
+  }
+
   /// root_ root_' is the prior's covariance.
   void whiten() {
     Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(count(), count());
-    for (Eigen::Index k = 0; k < count(); ++k) {
-      const Unknown& a = unknowns_[static_cast<std::size_t>(k)];
-      const Block& block = blocks_[a.blocks.front()];
-      const double own = block.flat > 0 ? block.flat : block.spread * a.parameter->spread;
-      covariance(k, k) = own * own;
-      for (Eigen::Index l = 0; l < count(); ++l) {
-        const Unknown& b = unknowns_[static_cast<std::size_t>(l)];
-        if (a.blocks.size() > 1 || b.blocks.size() > 1 || a.blocks.front() != b.blocks.front()) continue;
-        covariance(k, l) += block.latency * block.latency * a.parameter->latency * b.parameter->latency +
-                            block.rate * block.rate * a.parameter->rate * b.parameter->rate;
-      }
-    }
+    for (Eigen::Index k = 0; k < count(); ++k)
+      for (Eigen::Index l = 0; l < count(); ++l)
+        covariance(k, l) = in_common(unknowns_[static_cast<std::size_t>(k)], unknowns_[static_cast<std::size_t>(l)], k == l);
     for (Eigen::Index k = 0; k < count(); ++k) unknowns_[static_cast<std::size_t>(k)].prior_deviation = std::sqrt(covariance(k, k));
     root_ = covariance.llt().matrixL();
   }

@@ -122,10 +122,11 @@ inline constexpr std::array pcie_parameters{
 /// `tree_step` leads: those below it that are not given follow it (TransportConstants::from_tree_step).
 inline constexpr std::array transport_parameters{
     Parameter{"tree_step", Measure::time, FABRICOST_OF(transport.tree_step), 1e-7, 0.1, Fitted::own, 0.4, 1},
-    Parameter{"tree_growth", Measure::time, FABRICOST_OF(transport.tree_growth), 1e-8, 0.1, Fitted::held},
+    Parameter{"tree_growth", Measure::time, FABRICOST_OF(transport.tree_growth), 1e-8, 0.1, Fitted::own, 0.5, 0},
     Parameter{"ring_ll_step", Measure::time, FABRICOST_OF(transport.ring_ll_step), 1e-7, 0.1, Fitted::own, 0.4, 0},
     Parameter{"ll128_step", Measure::time, FABRICOST_OF(transport.ll128_step), 1e-7, 0.1, Fitted::own, 0.5, 0},
     Parameter{"ring_simple_step", Measure::time, FABRICOST_OF(transport.ring_simple_step), 1e-7, 0.1, Fitted::own, 0.7, 0},
+    Parameter{"ring_overlap", Measure::number, FABRICOST_OF(transport.ring_overlap), 1, 12, Fitted::own, 0.5, 0},
     Parameter{"nvls_step", Measure::time, FABRICOST_OF(transport.nvls_step), 1e-7, 0.1, Fitted::own, 0.6, 0},
     Parameter{"tree_simple_step", Measure::time, FABRICOST_OF(transport.tree_simple_step), 1e-7, 0.1, Fitted::held},
     Parameter{"efficiency", Measure::number, FABRICOST_OF(transport.efficiency), 0.01, 1, Fitted::own, 0.08, 0, 1},

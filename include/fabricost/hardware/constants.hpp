@@ -123,6 +123,7 @@ struct TransportConstants {
   double ring_ll_step = 15 * microsecond;        ///< RL
   double ll128_step = 25 * microsecond;          ///< L2
   double ring_simple_step = 53 * microsecond;    ///< RS
+  double ring_overlap = 1.3;                     ///< q of the norm between a Simple ring's steps and its volume
   double nvls_step = 83 * microsecond;           ///< LV
   double tree_simple_step = 81 * microsecond;    ///< LS
   double efficiency = 0.95;                      ///< eff

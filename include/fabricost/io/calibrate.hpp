@@ -89,6 +89,11 @@ void apply_calibration(const Calibration& calibration, System& system);
 /// their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
 void apply_mean(const Calibration& calibration, System& system);
 
+/// What is known of a transport that none of the fitted sets measured: the geometric mean of the sets of its kind of network (a cloud's
+/// Ethernet: EFA, TCPX, TCPXO, TCP; RDMA over a lossless fabric: InfiniBand, RoCE, Slingshot, Omni-Path), of all where there is none.
+/// Basis datasheet.
+void apply_transport_mean(const Calibration& calibration, System& system);
+
 /// A calibration file: every set of `calibration` in `parts`, or the one set given. \param date yyyy-mm-dd \param origin what was measured
 [[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
                                            std::string_view origin);

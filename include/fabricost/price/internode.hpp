@@ -2,15 +2,15 @@
 /// \file internode.hpp
 /// Collectives over several domains. Form and constants: 1,851 merged points of 16 public clusters, 2 to 128 nodes.
 ///
-/// N domains of g ranks, n = N g, V = S/n, u = V/NICs and U = S/NICs in kB; k = kI + kN steps, kN of them between domains;
-/// j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
+/// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
+/// them between domains; j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
 /// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
 ///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
-///   ring Simple  c0 + norm_1.3( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )       RS x 3 without GPUDirect
+///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
 ///   tree LL      c0 + ht j (j/6)^1.1 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
-///   tree LL128   c0 + 5 h j + d L2 + S / (.77 At)
+///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+879)) + S / At
 ///   NVLSTree     floor + d LV (.25 + .75 U/(U+879)) + S / min(BN g/(2(g-1)), .92 E w)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
@@ -35,6 +35,8 @@ namespace fabricost {
 inline constexpr double exchange_tiny_limit = 128;  ///< bytes per peer below which Slingshot's all-to-all is three times dearer
 
 namespace detail {
+/// Network devices NCCL sees, which messages are split over: the rails of one GPU are one device (aws-ofi-nccl on p5: 32 NICs are 8).
+[[nodiscard]] inline double net_devices(const Fabric& fabric) { return std::max(1.0, std::min(fabric.nics, fabric.local())); }
 
 /// The rate a ring or a tree can use inside a domain: B; PCIe's own where GPUs meet over PCIe; none needed with one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
@@ -71,7 +73,7 @@ struct Crossing {
   const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
-  const double kilobyte = 1e3 * fabric.nics / at.message;  // u = 1 at this S
+  const double kilobyte = 1e3 * detail::net_devices(fabric) / at.message;  // u = 1 at this S
 
   Line line;
   line.wire_level = level;
@@ -99,7 +101,7 @@ struct Crossing {
                .level = 1,
                .amplitude = at.outer * 0.75 * step,
                .per_byte = 1 / (52 * kilobyte)});
-    line.overlap = 1.3;
+    line.overlap = t.ring_overlap;
   }
   line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
   return line;
@@ -118,7 +120,7 @@ struct Crossing {
       network > 0 ? 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
                   : 1e30;
   const double rate = detail::soft_smaller(inner, outer);
-  const double kilobyte = 1e3 * fabric.nics;
+  const double kilobyte = 1e3 * detail::net_devices(fabric);
   const int level = outer <= inner ? 1 : 0;
 
   Line line;
@@ -136,7 +138,9 @@ struct Crossing {
     share = network > 0 ? t.ll_share : 0.25;
   } else if (protocol == Protocol::ll128) {
     line.base_part(TermKind::steps, 0, chain, with_latency(5 * up.ll.hop, fabric.inner_latency));
-    line.base_part(TermKind::steps, 1, network, with_latency(t.ll128_step, fabric.outer_latency));
+    const double step = with_latency(t.ll128_step, fabric.outer_latency);
+    line.base_part(TermKind::steps, 1, 0.5 * network, step);
+    line.ramp({.shape = Ramp::Shape::saturating, .level = 1, .amplitude = network * step, .per_byte = 1 / (400 * kilobyte)});
     share = 0.77;
   } else {
     const double step = with_latency(t.tree_simple_step, fabric.outer_latency);
@@ -163,7 +167,10 @@ struct Crossing {
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   line.base_part(TermKind::floor, 0, 1, std::max(0.0, t.nvls_floor * rack_floor_factor(g) + 2 * fabric.inner_latency - c.scale_up.launch));
   line.base_part(TermKind::steps, 1, 0.25 * network, step);
-  line.ramp({.shape = Ramp::Shape::saturating, .level = 1, .amplitude = 0.75 * network * step, .per_byte = 1 / (879e3 * fabric.nics)});
+  line.ramp({.shape = Ramp::Shape::saturating,
+             .level = 1,
+             .amplitude = 0.75 * network * step,
+             .per_byte = 1 / (879e3 * detail::net_devices(fabric))});
   line.rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
   return line;
 }
