@@ -51,6 +51,7 @@ std::string set_name(ConstantSet set, const System& system, const Fabric& fabric
     case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
     case ConstantSet::transport: return fmt::format("transport-{}", name(family_of(fabric.transport)));
     case ConstantSet::compute: return fmt::format("compute-{}", name(system.gpu.generation));
+    case ConstantSet::moe: return fmt::format("moe-{}", name(system.gpu.generation));
   }
   return {};
 }

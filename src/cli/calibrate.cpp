@@ -2,6 +2,7 @@
 /// fabricost calibrate: measurements in, constants out, with how well each is known.
 
 #include "../io/text_table.hpp"
+#include "moe.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -260,6 +261,21 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   return out;
 }
 
+/// Fits kernels of expert exchange; -o FOLDER gets moe-GENERATION.yaml.
+[[nodiscard]] std::string fit_moe(const CalibrateQuestion& asked, const Terminal& terminal) {
+  std::vector<MoeKernelRow> rows;
+  for (const std::string& file : asked.files)
+    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
+  const MoeKernelFit fit = calibrate_moe_kernels(rows, asked.leave_out);
+  std::string out = asked.json ? printed(cli::to_json(fit)) : cli::text_of(fit, terminal);
+  if (!asked.out.empty()) {
+    const std::string date = asked.date.empty() ? today() : asked.date;
+    for (const CalibratedSet& set : fit.generations)
+      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin_of(asked, fit.rows)));
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Runner& runner) {
@@ -281,6 +297,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
       "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
     check(*asked);
+    if (are_moe_tables(asked->files)) return fit_moe(*asked, terminal);
     if (workload_table(asked->files.front()) == WorkloadTable::training) return fit_training(*asked, terminal);
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};

@@ -18,13 +18,13 @@ namespace fabricost::cli {
 namespace {
 
 constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
-constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_combine"};
+constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combine"};
 
 [[nodiscard]] Collective collective_of(const std::string& text) {
   if (text.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
   if (const auto found = parse_collective(text)) return *found;
-  for (const std::string_view name : not_modelled)
-    if (detail::folded(text) == detail::folded(name)) throw RequestError(fmt::format("{} is not modelled yet", name));
+  for (const std::string_view name : of_experts)
+    if (detail::folded(text) == detail::folded(name)) throw RequestError(fmt::format("{} is answered by fabricost predict alone", name));
   throw_unknown(text, "an operation", operation_names());
 }
 
@@ -65,7 +65,7 @@ void check_pair(Operation& op, bool path_given) {
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> out = listed(collective_names);
-  for (const std::string_view name : not_modelled) out.emplace_back(name);
+  for (const std::string_view name : of_experts) out.emplace_back(name);
   return out;
 }
 

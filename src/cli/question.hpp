@@ -46,7 +46,7 @@ void add_size(CLI::App& subcommand, Question& question);
 /// \throws RequestError naming the near ones
 [[nodiscard]] DataType data_type_of(const std::string& text);
 
-/// Names of OP, those that are not modelled yet included.
+/// Names of OP, those of expert exchange included.
 [[nodiscard]] std::vector<std::string> operation_names();
 
 }  // namespace fabricost::cli

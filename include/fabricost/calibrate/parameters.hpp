@@ -16,8 +16,8 @@
 namespace fabricost {
 
 /// Which of a system's sets of constants.
-enum class ConstantSet : unsigned char { scale_up, pcie, transport, compute };
-inline constexpr std::array<std::string_view, 4> constant_set_names{"scale_up", "pcie", "transport", "compute"};
+enum class ConstantSet : unsigned char { scale_up, pcie, transport, compute, moe };
+inline constexpr std::array<std::string_view, 5> constant_set_names{"scale_up", "pcie", "transport", "compute", "moe"};
 [[nodiscard]] constexpr std::string_view name(ConstantSet s) { return constant_set_names[static_cast<std::size_t>(s)]; }
 
 /// How a constant is written: seconds, a rate given as its share of the one-way rate, bytes, a plain number.
@@ -168,6 +168,79 @@ inline constexpr std::array compute_parameters{
     Parameter{"optimizer_bytes", Measure::number, FABRICOST_OF(compute.optimizer_bytes), 8, 200, Fitted::held, 0.2},
 };
 
+/// Kernels of expert exchange of one GPU generation (price/moe.hpp).
+inline constexpr std::array moe_parameters{
+    Parameter{"normal_dispatch.start", Measure::time, FABRICOST_OF(moe.normal_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_dispatch.start_copy", Measure::time, FABRICOST_OF(moe.normal_dispatch.start_copy), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_dispatch.token", Measure::time, FABRICOST_OF(moe.normal_dispatch.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_dispatch.token_kib", Measure::time, FABRICOST_OF(moe.normal_dispatch.token_kib), 1e-12, 1e-3, Fitted::held, 0.7},
+    Parameter{"normal_dispatch.copy", Measure::time, FABRICOST_OF(moe.normal_dispatch.copy), 1e-12, 1e-3, Fitted::own, 1},
+    Parameter{"normal_dispatch.copy_kib", Measure::time, FABRICOST_OF(moe.normal_dispatch.copy_kib), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_dispatch.fill", Measure::number, FABRICOST_OF(moe.normal_dispatch.fill), 0.01, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_dispatch.fill_tokens", Measure::number, FABRICOST_OF(moe.normal_dispatch.fill_tokens), 0.1, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_dispatch.share", Measure::number, FABRICOST_OF(moe.normal_dispatch.share), 0.05, 0.95, Fitted::shared, 0.15},
+    Parameter{"normal_dispatch.overlap", Measure::number, FABRICOST_OF(moe.normal_dispatch.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"normal_dispatch.spread", Measure::number, FABRICOST_OF(moe.normal_dispatch.spread), 0.3, 1, Fitted::shared, 0.1},
+    Parameter{"normal_combine.start", Measure::time, FABRICOST_OF(moe.normal_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_combine.start_copy", Measure::time, FABRICOST_OF(moe.normal_combine.start_copy), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_combine.token", Measure::time, FABRICOST_OF(moe.normal_combine.token), 1e-12, 1e-3, Fitted::held, 0.7},
+    Parameter{"normal_combine.token_kib", Measure::time, FABRICOST_OF(moe.normal_combine.token_kib), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_combine.copy", Measure::time, FABRICOST_OF(moe.normal_combine.copy), 1e-12, 1e-3, Fitted::own, 1},
+    Parameter{"normal_combine.copy_kib", Measure::time, FABRICOST_OF(moe.normal_combine.copy_kib), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_combine.fill", Measure::number, FABRICOST_OF(moe.normal_combine.fill), 0.01, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_combine.fill_tokens", Measure::number, FABRICOST_OF(moe.normal_combine.fill_tokens), 0.1, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_combine.share", Measure::number, FABRICOST_OF(moe.normal_combine.share), 0.05, 0.95, Fitted::shared, 0.15},
+    Parameter{"normal_combine.overlap", Measure::number, FABRICOST_OF(moe.normal_combine.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"normal_combine.spread", Measure::number, FABRICOST_OF(moe.normal_combine.spread), 0.3, 1, Fitted::shared, 0.1},
+    Parameter{"low_latency_dispatch.start", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"low_latency_dispatch.expert", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.expert), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"low_latency_dispatch.start_copy", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.start_copy), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"low_latency_dispatch.token", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.token), 1e-12, 1e-3, Fitted::shared, 0.7},
+    Parameter{"low_latency_dispatch.token_kib", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.token_kib), 1e-12, 1e-3, Fitted::shared, 0.7},
+    Parameter{"low_latency_dispatch.share", Measure::number, FABRICOST_OF(moe.low_latency_dispatch.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"low_latency_dispatch.overlap", Measure::number, FABRICOST_OF(moe.low_latency_dispatch.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"low_latency_combine.start", Measure::time, FABRICOST_OF(moe.low_latency_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"low_latency_combine.expert", Measure::time, FABRICOST_OF(moe.low_latency_combine.expert), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"low_latency_combine.start_copy", Measure::time, FABRICOST_OF(moe.low_latency_combine.start_copy), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"low_latency_combine.token", Measure::time, FABRICOST_OF(moe.low_latency_combine.token), 1e-12, 1e-3, Fitted::shared, 0.7},
+    Parameter{"low_latency_combine.token_kib", Measure::time, FABRICOST_OF(moe.low_latency_combine.token_kib), 1e-12, 1e-3, Fitted::shared, 0.7},
+    Parameter{"low_latency_combine.share", Measure::number, FABRICOST_OF(moe.low_latency_combine.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"low_latency_combine.overlap", Measure::number, FABRICOST_OF(moe.low_latency_combine.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"one_sided_dispatch.start", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"one_sided_dispatch.step", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_dispatch.floor", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_dispatch.token", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_dispatch.share", Measure::number, FABRICOST_OF(moe.one_sided_dispatch.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"one_sided_dispatch.overlap", Measure::number, FABRICOST_OF(moe.one_sided_dispatch.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"one_sided_combine.start", Measure::time, FABRICOST_OF(moe.one_sided_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"one_sided_combine.step", Measure::time, FABRICOST_OF(moe.one_sided_combine.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_combine.floor", Measure::time, FABRICOST_OF(moe.one_sided_combine.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_combine.token", Measure::time, FABRICOST_OF(moe.one_sided_combine.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_combine.share", Measure::number, FABRICOST_OF(moe.one_sided_combine.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"one_sided_combine.overlap", Measure::number, FABRICOST_OF(moe.one_sided_combine.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"prepare.start", Measure::time, FABRICOST_OF(moe.prepare.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"prepare.step", Measure::time, FABRICOST_OF(moe.prepare.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"prepare.token", Measure::time, FABRICOST_OF(moe.prepare.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.start", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"two_sided_dispatch.step", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.floor", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.token", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.share", Measure::number, FABRICOST_OF(moe.two_sided_dispatch.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"two_sided_dispatch.overlap", Measure::number, FABRICOST_OF(moe.two_sided_dispatch.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"two_sided_combine.start", Measure::time, FABRICOST_OF(moe.two_sided_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"two_sided_combine.step", Measure::time, FABRICOST_OF(moe.two_sided_combine.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine.floor", Measure::time, FABRICOST_OF(moe.two_sided_combine.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine.token", Measure::time, FABRICOST_OF(moe.two_sided_combine.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine.share", Measure::number, FABRICOST_OF(moe.two_sided_combine.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"two_sided_combine.overlap", Measure::number, FABRICOST_OF(moe.two_sided_combine.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"two_sided_combine_fp4.start", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"two_sided_combine_fp4.step", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine_fp4.floor", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine_fp4.token", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine_fp4.share", Measure::number, FABRICOST_OF(moe.two_sided_combine_fp4.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"two_sided_combine_fp4.overlap", Measure::number, FABRICOST_OF(moe.two_sided_combine_fp4.overlap), 1, 12, Fitted::own, 0.4},
+};
+
 #undef FABRICOST_OF
 
 [[nodiscard]] inline std::span<const Parameter> parameters_of(ConstantSet set) {
@@ -176,6 +249,7 @@ inline constexpr std::array compute_parameters{
     case ConstantSet::pcie: return pcie_parameters;
     case ConstantSet::transport: return transport_parameters;
     case ConstantSet::compute: return compute_parameters;
+    case ConstantSet::moe: return moe_parameters;
   }
   return {};
 }
@@ -205,6 +279,10 @@ inline constexpr std::array interval_widths{
     NamedWidth{"tree_simple", &IntervalWidths::tree_simple, ConstantSet::transport},
     NamedWidth{"nvls_tree", &IntervalWidths::nvls_tree, ConstantSet::transport},
     NamedWidth{"internode_exchange", &IntervalWidths::internode_exchange, ConstantSet::transport},
+    NamedWidth{"deepep_normal", &IntervalWidths::deepep_normal, ConstantSet::moe},
+    NamedWidth{"deepep_low_latency", &IntervalWidths::deepep_low_latency, ConstantSet::moe},
+    NamedWidth{"trtllm_one_sided", &IntervalWidths::trtllm_one_sided, ConstantSet::moe},
+    NamedWidth{"trtllm_two_sided", &IntervalWidths::trtllm_two_sided, ConstantSet::moe},
 };
 
 }  // namespace fabricost

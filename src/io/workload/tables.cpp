@@ -59,6 +59,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
   if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
+  if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
   return WorkloadTable::none;
 }
 
@@ -116,6 +117,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
       case WorkloadTable::moe:
         for (const MoeRow& row : predict_moe_rows(file)) rows.push_back(as_workload(row));
         break;
+      case WorkloadTable::moe_kernels:
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
