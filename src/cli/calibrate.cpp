@@ -261,19 +261,23 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   return out;
 }
 
+/// Prints a fit of kernels; -o FOLDER gets one file a generation.
+[[nodiscard]] std::string told(const CalibrateQuestion& asked, const KernelCalibration& fit, const Terminal& terminal) {
+  std::string out = asked.json ? printed(cli::to_json(fit)) : cli::text_of(fit, terminal);
+  if (!asked.out.empty()) {
+    const std::string date = asked.date.empty() ? today() : asked.date;
+    for (const CalibratedSet& set : fit.sets)
+      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin_of(asked, fit.points)));
+  }
+  return out;
+}
+
 /// Fits kernels of expert exchange; -o FOLDER gets moe-GENERATION.yaml.
 [[nodiscard]] std::string fit_moe(const CalibrateQuestion& asked, const Terminal& terminal) {
   std::vector<MoeKernelRow> rows;
   for (const std::string& file : asked.files)
     for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
-  const MoeKernelFit fit = calibrate_moe_kernels(rows, asked.leave_out);
-  std::string out = asked.json ? printed(cli::to_json(fit)) : cli::text_of(fit, terminal);
-  if (!asked.out.empty()) {
-    const std::string date = asked.date.empty() ? today() : asked.date;
-    for (const CalibratedSet& set : fit.generations)
-      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin_of(asked, fit.rows)));
-  }
-  return out;
+  return told(asked, calibrate_moe_kernels(rows, asked.leave_out), terminal);
 }
 
 }  // namespace
@@ -287,7 +291,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie or transport")->option_text("SET");
+  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)")->option_text("SET");
   sub.add_option("--leave-out", asked->leave_out, "Sources, or how their names begin, not to be fitted")->option_text("SOURCE...");
   sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
@@ -305,6 +309,11 @@ void add_calibrate(CLI::App& app, Runner& runner) {
     if (!asked->only.empty()) {
       how.only = detail::parse_enum<ConstantSet>(asked->only, constant_set_names);
       if (!how.only) throw_unknown(asked->only, "a set of constants", listed(constant_set_names));
+    }
+    if (how.only == ConstantSet::custom) {
+      Points raw;
+      for (const std::string& file : asked->files) raw.append(read_points(file, otherwise));
+      return told(*asked, calibrate_custom(raw, asked->leave_out), terminal);
     }
     // merged points no longer say which source each repeat came from
     Points points;

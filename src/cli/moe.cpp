@@ -61,6 +61,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
                                      {&q.protocol, "--protocol"},
                                      {&q.choice, "--choice"},
                                      {&q.path, "--path"},
+                                     {&q.library, "--library"},
                                      {&q.size, "--size"}})
     if (!text->empty())
       throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
@@ -224,16 +225,16 @@ nlohmann::ordered_json to_json(const MoeKernelReport& report) {
   return out;
 }
 
-nlohmann::ordered_json to_json(const MoeKernelFit& fit) {
+nlohmann::ordered_json to_json(const KernelCalibration& fit) {
   nlohmann::ordered_json out;
-  out["points"] = fit.rows;
+  out["points"] = fit.points;
   out["constants"] = fit.constants;
   out["determined"] = fit.determined;
   out["converged"] = fit.converged;
   out["median_ape"] = {{"before", fit.median_before}, {"after", fit.median_ape}};
   out["mape"] = {{"before", fit.mean_before}, {"after", fit.mape}};
   out["sets"] = nlohmann::ordered_json::array();
-  for (const CalibratedSet& set : fit.generations) {
+  for (const CalibratedSet& set : fit.sets) {
     nlohmann::ordered_json one{{"name", set.name},     {"kind", name(set.set)},        {"systems", set.systems},
                                {"points", set.points}, {"median_ape", set.median_ape}, {"mape", set.mape}};
     one["constants"] = nlohmann::ordered_json::array();
@@ -253,12 +254,12 @@ nlohmann::ordered_json to_json(const MoeKernelFit& fit) {
   return out;
 }
 
-std::string text_of(const MoeKernelFit& fit, const Terminal& terminal) {
+std::string text_of(const KernelCalibration& fit, const Terminal& terminal) {
   constexpr auto right = TextTable::Align::right;
   std::string out = fmt::format(
       "{} constants fitted to {} times of kernels, {} of them narrowed; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
-      fit.constants, fit.rows, fit.determined, fit.median_before, fit.median_ape, fit.mean_before, fit.mape);
-  for (const CalibratedSet& set : fit.generations) {
+      fit.constants, fit.points, fit.determined, fit.median_before, fit.median_ape, fit.mean_before, fit.mape);
+  for (const CalibratedSet& set : fit.sets) {
     out += "\n" + terminal.strong(fmt::format("{}: {} times, {}", set.name, set.points, fmt::join(set.systems, ", "))) + "\n";
     TextTable rows{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {""}}};
     const auto value = [](const FittedConstant& c, double v) {

@@ -31,7 +31,7 @@ void add_moe_options(CLI::App& subcommand, MoeOptions& options);
 [[nodiscard]] bool are_moe_tables(const std::vector<std::string>& files);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const MoeKernelReport& report);
-[[nodiscard]] nlohmann::ordered_json to_json(const MoeKernelFit& fit);
-[[nodiscard]] std::string text_of(const MoeKernelFit& fit, const Terminal& terminal);
+[[nodiscard]] nlohmann::ordered_json to_json(const KernelCalibration& fit);
+[[nodiscard]] std::string text_of(const KernelCalibration& fit, const Terminal& terminal);
 
 }  // namespace fabricost::cli

@@ -26,6 +26,7 @@ void add_predict(CLI::App& app, Runner& runner) {
   CLI::App& sub = *app.add_subcommand("predict", "How long one operation takes");
   add_question(sub, *options);
   add_size(sub, *options);
+  add_library(sub, *options);
   add_moe_options(sub, options->moe);
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost predict all_reduce --system dgx-h100 --nodes 4 --size 256MiB");

@@ -28,6 +28,21 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   throw_unknown(text, "an operation", operation_names());
 }
 
+/// "vllm", "vllm=0.14.0", "vllm,python": a version, or a call from Python.
+[[nodiscard]] Inference inference_of(const std::string& text) {
+  constexpr std::string_view python = ",python";
+  Inference out{.from_host = text.ends_with(python)};
+  const std::string rest = out.from_host ? text.substr(0, text.size() - python.size()) : text;
+  const auto equals = rest.find('=');
+  const auto library = parse_inference_library(rest.substr(0, equals));
+  if (!library) throw_unknown(rest.substr(0, equals), "an inference engine", listed(std::span{inference_library_names}.subspan<1>()));
+  out.library = *library;
+  if (equals == std::string::npos) return out;
+  out.version = version_number(rest.substr(equals + 1));
+  if (out.version == 0) throw RequestError(fmt::format("--library: \"{}\" is no version; write it as in {}=0.14.0", rest.substr(equals + 1), name(*library)));
+  return out;
+}
+
 [[nodiscard]] Choice choice_of(const Question& q) {
   Choice out;
   if (!q.choice.empty()) {
@@ -43,6 +58,7 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
     out.protocol = parse_protocol(q.protocol);
     if (!out.protocol) throw_unknown(q.protocol, "a protocol", listed(protocol_names));
   }
+  if (!q.library.empty()) out.inference = inference_of(q.library);
   return out;
 }
 
@@ -117,6 +133,14 @@ void add_question(CLI::App& sub, Question& q) {
 
 void add_size(CLI::App& sub, Question& q) {
   sub.add_option("--size", q.size, "Message size as nccl-tests counts it: 256MiB, 1GB")->option_text("SIZE");
+}
+
+void add_library(CLI::App& sub, Question& q) {
+  sub.add_option("--library", q.library,
+                 "all_reduce as vllm, sglang or trtllm run it, in a\n"
+                 "CUDA graph; vllm=0.14.0 for a version, vllm,python\n"
+                 "for a call from Python")
+      ->option_text("ENGINE");
 }
 
 Asked ask(const Question& q, bool sized) {

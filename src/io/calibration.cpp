@@ -71,7 +71,7 @@ class CalibrationReader {
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
     // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
     const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
-    if (const SpecNode* measured = in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::moe))
+    if (const SpecNode* measured = in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
       read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");
@@ -195,6 +195,12 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         c.compute_source = reader.source;
         continue;
       }
+      if (part.set == ConstantSet::custom) {
+        c.custom_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.custom_name = reader.name;
+        c.custom_source = reader.source;
+        continue;
+      }
       if (part.set == ConstantSet::moe) {
         c.moe_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
         c.moe_name = reader.name;
@@ -227,6 +233,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     }
   }
   shipped(fmt::format("compute-{}", name(system.gpu.generation)));
+  shipped(fmt::format("custom-{}", name(system.gpu.generation)));
   shipped(fmt::format("moe-{}", name(system.gpu.generation)));
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped

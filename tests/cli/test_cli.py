@@ -417,7 +417,7 @@ class Mistakes(Contract):
             (["predict", *good, "--path", "nic"], "send_recv"), (["predict", "send_recv", *H100, *size, "--path", "gpu-gpu", "--nodes",
                                                                   "4"], "--path nic"),
             (["predict", "all_to_all", *H100, *size, "--algorithm", "nvls"], ["in-switch", "pairwise"]),
-            (["predict", "moe_dispatch", *H100, *size], "not modelled yet"), (["predict", "MoE-Combine", *H100, *size], "not modelled yet"),
+            (["predict", "moe_dispatch", *H100, *size], "--size does not go with expert exchange"), (["predict", "MoE-Combine", *H100, *size], "--size does not go with expert exchange"),
             (["predict", "all_reduce", "--system", "/no/such/file.yaml", *size], "/no/such/file.yaml"),
             (["predict", "all_reduce", "--system", "/dev/zero", *size], "/dev/zero"),
             (["explain", "all_reduce", *size], "--system"), (["show"], "which machine"), (["show", "gb200-nvl7"], "gb200-nvl72"),

@@ -8,6 +8,7 @@
 /// links scales by itself.
 
 #include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/custom_constants.hpp>
 #include <fabricost/hardware/moe_constants.hpp>
 
 #include <array>
@@ -161,6 +162,7 @@ struct IntervalWidths {
   double internode_ring_ll = 0.5, internode_ring_ll128 = 0.15, internode_ring_simple = 0.19, tree_ll = 0.21, tree_ll128 = 0.27,
          tree_simple = 0.33, nvls_tree = 0.15, internode_exchange = 0.14;
   double pcie_ll = 0.18, pcie_simple = 0.14, pcie_exchange_ll = 0.16, pcie_exchange_simple = 0.24;
+  double custom_one_shot = unmeasured_kernel, custom_two_shot = unmeasured_kernel, host_launch = unmeasured_kernel;
   double deepep_normal = unmeasured_kernel, deepep_low_latency = unmeasured_kernel, trtllm_one_sided = unmeasured_kernel,
          trtllm_two_sided = unmeasured_kernel;
   double sibling = 0.066;             ///< in quadrature: offset between installs of like systems
@@ -181,6 +183,7 @@ struct Constants {
   PcieConstants pcie;
   TransportConstants transport;
   ComputeConstants compute;
+  CustomConstants custom;
   MoeConstants moe;
   IntervalWidths interval;
 
@@ -196,6 +199,9 @@ struct Constants {
   Basis compute_basis = Basis::datasheet;  ///< of what kernels reach
   std::string compute_name = "prior";
   std::string compute_source = "geometric mean of the Ampere, Hopper and Blackwell calibrations";
+  Basis custom_basis = Basis::datasheet;  ///< of inference engines' all-reduce kernels
+  std::string custom_name = "prior";
+  std::string custom_source = "between the Ampere, Hopper and Blackwell calibrations";
   Basis moe_basis = Basis::datasheet;  ///< of the kernels of expert exchange; those no interval was narrowed for stay datasheet
   int moe_most_ranks = 16;             ///< measured
   std::string moe_name = "prior";

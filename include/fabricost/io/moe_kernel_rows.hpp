@@ -2,7 +2,7 @@
 /// \file moe_kernel_rows.hpp
 /// Measured times of dispatch and combine kernels: the MoE CSV, what is predicted for each row, and the fit of the kernels' constants.
 
-#include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/calibrate_kernels.hpp>
 #include <fabricost/io/validate.hpp>
 #include <fabricost/workload/moe_kernels.hpp>
 
@@ -51,16 +51,9 @@ struct MoeKernelReport {
 /// The columns of a MoE CSV, then what was predicted.
 [[nodiscard]] std::string per_row_csv(const MoeKernelReport& report);
 
-struct MoeKernelFit {
-  std::vector<CalibratedSet> generations;  ///< of kind moe
-  int rows = 0, constants = 0, determined = 0, steps = 0;
-  double median_before = 0, mean_before = 0, median_ape = 0, mape = 0;  ///< percent
-  bool converged = false;
-  std::vector<Skipped> skipped;
-};
-
 /// The moe constants of every GPU generation in the rows, from the prior. \param leave_out sources, or beginnings of their names
 /// \throws RequestError when no row is left to fit
-[[nodiscard]] MoeKernelFit calibrate_moe_kernels(const std::vector<MoeKernelRow>& rows, const std::vector<std::string>& leave_out = {});
+[[nodiscard]] KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& rows,
+                                                      const std::vector<std::string>& leave_out = {});
 
 }  // namespace fabricost
