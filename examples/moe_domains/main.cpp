@@ -65,9 +65,10 @@ void table(const System& rack, MoeKernel kernel, double tokens) {
     for (const int ranks : ranks_of(m)) {
       std::array<Pair, domains.size()> t;
       for (std::size_t d = 0; d < domains.size(); ++d) t[d] = layer(with_domain(rack, domains[d]), m, kernel, tokens, ranks);
-      fmt::print("| {} | {:.0f} GB | {} | {:.1f} GB | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} % | {:.1f} | {:.1f} |\n", name,
-                 weights / 1e9, ranks, weights / ranks / 1e9, 1e6 * t[0].seconds, 1e6 * t[1].seconds, 1e6 * t[2].seconds,
-                 1e6 * t[3].seconds, 100 * t[0].across_share, t[0].seconds / t[3].seconds, t[1].seconds / t[3].seconds);
+      const double each = weights / ranks;
+      fmt::print("| {} | {:.0f} GB | {} | {:.1f} GB{} | {:.0f} | {:.0f} | {:.0f} | {:.0f} | {:.0f} % | {:.1f} | {:.1f} |\n", name,
+                 weights / 1e9, ranks, each / 1e9, each > rack.memory().value() ? ", too much" : "", 1e6 * t[0].seconds, 1e6 * t[1].seconds,
+                 1e6 * t[2].seconds, 1e6 * t[3].seconds, 100 * t[0].across_share, t[0].seconds / t[3].seconds, t[1].seconds / t[3].seconds);
     }
   }
   fmt::print("\n");
@@ -93,7 +94,7 @@ int main() {
       "inside\n"
       "domains; across them the NICs carry {:.0f} % of their rate (the transport's efficiency), which nobody here measured with these "
       "kernels:\n"
-      "against DeepEP's published times on H800 it is 10 to 20 % too fast.\n\n",
+      "against DeepEP's published times on H800 it is 9 to 19 % too fast.\n\n",
       100 * rack.constants.transport.efficiency);
   fmt::print("## A decode step: 128 tokens a GPU, DeepEP's low-latency kernels (a copy for each expert)\n\n");
   table(rack, MoeKernel::deepep_low_latency, 128);
@@ -121,6 +122,7 @@ int main() {
       "bytes,\n"
       "but they cannot use more than 16 ranks, and the weights of a GPU say where that stops them.\n",
       layers, 1e3 * layers * decode_8.seconds, 1e3 * layers * decode_72.seconds, 1e3 * layers * prefill_8.seconds,
-      1e3 * layers * prefill_72.seconds, decode_8.seconds / decode_72.seconds, prefill_8.seconds / prefill_72.seconds, inside / outside);
+      1e3 * layers * prefill_72.seconds, decode_8.seconds / decode_72.seconds, prefill_8.seconds / prefill_72.seconds, inside / outside,
+      rack.memory().value() / 1e9);
   return 0;
 }
