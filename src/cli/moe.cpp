@@ -135,7 +135,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
       fmt::format("  {:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}\n", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
   if (p.bytes > 0)
     out +=
-        fmt::format("  {:.2f} copies of a token, {:.2f} MB, of which {:.2f} MB leave the rank{}: {:.1f} GB/s counted, {:.1f} GB/s sent\n",
+        fmt::format("  {:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent\n",
                     p.copies, p.bytes / 1e6, (p.inside_bytes + p.across_bytes) / 1e6,
                     p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "", p.algorithm_bandwidth() / 1e9,
                     p.bus_bandwidth() / 1e9);

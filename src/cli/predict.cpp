@@ -25,6 +25,10 @@ void add_predict(CLI::App& app, Runner& runner) {
   const auto options = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand("predict", "How long one operation takes");
   add_question(sub, *options);
+  sub.get_option("OP")->description(
+      "all_reduce all_gather reduce_scatter broadcast reduce\n"
+      "all_to_all send_recv moe_dispatch moe_combine\n"
+      "(case, - and _ do not matter)");
   add_size(sub, *options);
   add_library(sub, *options);
   add_moe_options(sub, options->moe);
