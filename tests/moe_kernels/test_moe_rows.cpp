@@ -87,6 +87,11 @@ TEST_CASE("well-formed rows that cannot be priced are counted with the reason") 
   CHECK(rows == 5);
 }
 
+TEST_CASE("a calibration that does not exist is refused, not a row skipped") {
+  std::vector<MoeKernelRow> rows = read_moe_kernel_rows(file_with(good));
+  CHECK_THROWS_AS(predict_moe_kernel_rows(rows, "no-such-calibration"), RequestError);
+}
+
 TEST_CASE("repeats are merged by their median, prepare counts with dispatch") {
   const std::string p = "a,gb200-nvl72,4,prepare,trtllm-NVLinkTwoSided,bfloat16,64,7168,256,8,balanced,,";
   const MoeKernelReport r = report_of(p + "13,\n" + p + "90,\n" + p + "12,\n" + good);

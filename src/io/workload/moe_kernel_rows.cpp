@@ -218,28 +218,36 @@ std::vector<MoeKernelRow> merge_repeats(const std::vector<MoeKernelRow>& rows) {
 void predict_moe_kernel_rows(std::vector<MoeKernelRow>& rows, std::string_view calibration, const std::function<void(System&)>& adjust) {
   std::map<std::string, std::optional<System>> systems;
   std::map<std::string, std::string> unknown;
+  const auto load = [&](const std::string& name) {
+    try {
+      systems[name] = load_system(name, {}, calibration);
+      if (adjust) adjust(*systems[name]);
+    } catch (const RequestError& error) {
+      bool known = false;
+      if (!calibration.empty()) try {
+          (void)load_system(name, {}, "none");
+          known = true;
+        } catch (const RequestError&) {  // a machine nobody knows: the row is skipped
+        }
+      if (known) throw;  // a calibration that does not exist is not the row's fault
+      unknown[name] = io::first_line(error.what());
+    }
+  };
   for (MoeKernelRow& row : rows) {
     if (!row.skipped.empty()) continue;
+    if (!systems[row.system] && unknown.count(row.system) == 0) load(row.system);
+    if (!systems[row.system]) {
+      row.skipped = unknown[row.system];
+      continue;
+    }
     try {
-      std::optional<System>& system = systems[row.system];
-      if (!system) {
-        if (const auto why = unknown.find(row.system); why != unknown.end()) throw RequestError(why->second);
-        try {
-          system = load_system(row.system, {}, calibration);
-        } catch (const RequestError& error) {
-          (void)load_system(row.system, {}, "none");  // a calibration that does not exist is not the row's fault
-          throw;
-        }
-        if (adjust) adjust(*system);
-      }
-      const MoePrediction p = predict(*system, row.question);
+      const MoePrediction p = predict(*systems[row.system], row.question);
       row.predicted = p.seconds;
       row.low = p.low;
       row.high = p.high;
       row.basis = p.basis;
     } catch (const RequestError& error) {
       row.skipped = io::first_line(error.what());
-      if (!systems[row.system]) unknown.try_emplace(row.system, row.skipped);
     }
   }
 }
