@@ -267,7 +267,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   if (!asked.out.empty()) {
     const std::string date = asked.date.empty() ? today() : asked.date;
     for (const CalibratedSet& set : fit.sets)
-      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin_of(asked, fit.points)));
+      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(),
+                 calibration_yaml(set, date, origin_of(asked, fit.points)));
   }
   return out;
 }
@@ -291,7 +292,8 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)")->option_text("SET");
+  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)")
+      ->option_text("SET");
   sub.add_option("--leave-out", asked->leave_out, "Sources, or how their names begin, not to be fitted")->option_text("SOURCE...");
   sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");

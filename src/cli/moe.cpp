@@ -134,11 +134,10 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
   out +=
       fmt::format("  {:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}\n", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
   if (p.bytes > 0)
-    out +=
-        fmt::format("  {:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent\n",
-                    p.copies, p.bytes / 1e6, (p.inside_bytes + p.across_bytes) / 1e6,
-                    p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "", p.algorithm_bandwidth() / 1e9,
-                    p.bus_bandwidth() / 1e9);
+    out += fmt::format("  {:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent\n", p.copies,
+                       p.bytes / 1e6, (p.inside_bytes + p.across_bytes) / 1e6,
+                       p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "",
+                       p.algorithm_bandwidth() / 1e9, p.bus_bandwidth() / 1e9);
   TextTable terms{{{"term"}, {"tier"}, {"us", TextTable::Align::right}, {"share", TextTable::Align::right}}};
   for (const Term& t : p.terms)
     terms.row({std::string{t.name.view()}, std::string{t.tier.view()}, fmt::format("{:.2f}", 1e6 * t.time.value()),

@@ -39,7 +39,8 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   out.library = *library;
   if (equals == std::string::npos) return out;
   out.version = version_number(rest.substr(equals + 1));
-  if (out.version == 0) throw RequestError(fmt::format("--library: \"{}\" is no version; write it as in {}=0.14.0", rest.substr(equals + 1), name(*library)));
+  if (out.version == 0)
+    throw RequestError(fmt::format("--library: \"{}\" is no version; write it as in {}=0.14.0", rest.substr(equals + 1), name(*library)));
   return out;
 }
 

@@ -175,7 +175,9 @@ std::string workload_text(const WorkloadReport& report, const Terminal& terminal
 }
 
 std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} measured time{} of expert exchange", report.total.points, report.total.points == 1 ? "" : "s")) + "\n";
+  std::string out =
+      terminal.strong(fmt::format("{} measured time{} of expert exchange", report.total.points, report.total.points == 1 ? "" : "s")) +
+      "\n";
   if (report.total.points > 0) {
     TextTable rows = error_table();
     error_row(rows, "all", report.total);

@@ -71,7 +71,8 @@ class CalibrationReader {
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
     // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
     const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
-    if (const SpecNode* measured = in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
+    if (const SpecNode* measured =
+            in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
       read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");

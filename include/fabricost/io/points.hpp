@@ -101,7 +101,8 @@ using PointSink = std::function<void(Point&&)>;
 [[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink);
 
 /// Repeats (same system, nodes, GPUs, operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol; any version
-/// but of an inference engine, in or out of place; called from Python apart from CUDA graphs) merged by their median, in the order of their first members. Of each repeat only its time is kept.
+/// but of an inference engine, in or out of place; called from Python apart from CUDA graphs) merged by their median, in the order of their
+/// first members. Of each repeat only its time is kept.
 class RepeatMerger {
  public:
   RepeatMerger();

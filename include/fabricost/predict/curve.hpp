@@ -195,7 +195,8 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
     own_until = piece.until;
   }
   const auto append = [&](Candidate candidate, double until) {
-    if (until > own_until) curve.append(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide), until);
+    if (until > own_until)
+      curve.append(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide), until);
   };
   if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
     const TunerTable table = allowed_rows(choice, in, f);
@@ -205,7 +206,9 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
     }
   }
   const PriceTable table{candidates_or_throw(system, choice, in, f), in, f, c};
-  walk_prices(table, [&](int i, double until) { if (until > own_until) curve.append(table.candidate(i), table.line(i), until); });
+  walk_prices(table, [&](int i, double until) {
+    if (until > own_until) curve.append(table.candidate(i), table.line(i), until);
+  });
   return curve;
 }
 

@@ -90,9 +90,9 @@ inline void add_host_launch(Prediction& p, const System& system) {
 
 }  // namespace detail
 
-/// Time of one operation with the terms that make it up. With `choice.inference` an all-reduce runs as that engine runs it, from Python where
-/// it says so.
-/// \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, or nothing allowed can run.
+/// Time of one operation with the terms that make it up. With `choice.inference` an all-reduce runs as that engine runs it, from Python
+/// where it says so. \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, or nothing allowed
+/// can run.
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
   if (choice.inference.from_host && op.collective == Collective::all_reduce) detail::add_host_launch(p, system);

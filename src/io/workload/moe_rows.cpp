@@ -84,8 +84,7 @@ class Predictor {
     if (has(q.quantity, "experts per node")) return experts_for_one_copy(q, why);
     if (has(q.quantity, "NCCL all-to-all busbw")) return all_to_all_bus(q, why);
     const bool kernel = (has(q.quantity, "dispatch") || has(q.quantity, "combine"));
-    if (kernel && (has(q.method, "low-latency") || has(q.topic, "low latency") || has(q.topic, "low-latency")))
-      return low_latency(q, why);
+    if (kernel && (has(q.method, "low-latency") || has(q.topic, "low latency") || has(q.topic, "low-latency"))) return low_latency(q, why);
     if (kernel && q.unit == "GB/s") return kernel_bandwidth(q, why);
     if (has(q.unit, "fraction") || q.unit == "x") return skip(why, "a share or a speed-up without the shape it belongs to");
     return skip(why, "nothing that is modelled");
@@ -138,7 +137,8 @@ class Predictor {
     if (q.experts < 1 || q.top_k < 1 || q.hidden < 1 || q.gpus < 2 || !(q.tokens > 0))
       return skip(why, "low-latency: experts, top_k, hidden, GPUs or tokens not given");
     const bool dispatch = has(q.quantity, "dispatch");
-    if (dispatch == has(q.quantity, "combine") || (q.unit != "us" && q.unit != "GB/s")) return skip(why, "low-latency: dispatch and combine in one figure");
+    if (dispatch == has(q.quantity, "combine") || (q.unit != "us" && q.unit != "GB/s"))
+      return skip(why, "low-latency: dispatch and combine in one figure");
     if (has(q.interconnect, "EFA")) return skip(why, "low-latency: GPUs cannot start EFA's transfers themselves, as these kernels do");
     const System* s = machine(q, why);
     if (s == nullptr) return 0;
