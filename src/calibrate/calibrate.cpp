@@ -88,6 +88,8 @@ std::string set_name(ConstantSet set, const System& system, const Fabric& fabric
     case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
     case ConstantSet::transport: return fmt::format("transport-{}", name(family_of(fabric.transport)));
     case ConstantSet::compute: return fmt::format("compute-{}", name(system.gpu.generation));
+    case ConstantSet::custom: return fmt::format("custom-{}", name(system.gpu.generation));
+    case ConstantSet::moe: return fmt::format("moe-{}", name(system.gpu.generation));
   }
   return {};
 }
@@ -193,6 +195,8 @@ class Preparation {
 
   void add(const Point& point, int crossing) {
     const System& system = machines_.of(point);
+    if (parse_inference_library(point.library))
+      throw RequestError(fmt::format("{} runs kernels of its own; calibrate --only custom fits those", point.library.str()));
     if (system.library == Library::other)
       throw RequestError(fmt::format("{}: no form is fitted to its library; NCCL, RCCL and oneCCL have one", system.name));
     const Operation op = io::question_of(point, system);

@@ -61,18 +61,20 @@ std::string nested(const std::vector<std::pair<std::string, Value>>& entries, co
 /// The keys of one set, each line indented by `margin`.
 std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out = fmt::format("kind: {}\n", name(set.set));
-  const bool kernels = set.set == ConstantSet::compute;
+  const bool kernels = set.set == ConstantSet::compute || set.set == ConstantSet::moe || set.set == ConstantSet::custom;
   if (!kernels) out += fmt::format("{}library: {}\n", margin, name(set.library));
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, name(set.transport));
   std::string measured;
   if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
-  if (set.set != ConstantSet::transport)
+  if (set.set == ConstantSet::moe || set.set == ConstantSet::custom)
+    measured = fmt::format("fewest_ranks: {}, most_ranks: {}", set.fewest_ranks, set.most_ranks);
+  else if (set.set != ConstantSet::transport)
     measured += fmt::format("smallest: {}, largest: {}, fewest_ranks: {}, most_ranks: {}", size(set.smallest), size(set.largest),
                             set.fewest_ranks, set.most_ranks);
   else
     measured += fmt::format("most_nodes: {}", set.most_nodes);
-  if (!kernels) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
+  if (set.set != ConstantSet::compute) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
   out += fmt::format("{}constants:\n", margin);
   std::vector<std::pair<std::string, std::string>> constants, deviations;
   for (const Parameter& p : parameters_of(set.set)) constants.emplace_back(p.key, written(p, set));

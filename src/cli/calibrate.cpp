@@ -2,6 +2,7 @@
 /// fabricost calibrate: measurements in, constants out, with how well each is known.
 
 #include "../io/text_table.hpp"
+#include "moe.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -311,6 +312,24 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   }
   return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n{}", fit.rows, fit.constants,
                      fit.steps, fit.median_tpot, fit.median_ttft, asked.out.empty() ? yaml : std::string{});
+/// Prints a fit of kernels; -o FOLDER gets one file a generation.
+[[nodiscard]] std::string told(const CalibrateQuestion& asked, const KernelCalibration& fit, const Terminal& terminal) {
+  std::string out = asked.json ? printed(cli::to_json(fit)) : cli::text_of(fit, terminal);
+  if (!asked.out.empty()) {
+    const std::string date = asked.date.empty() ? today() : asked.date;
+    for (const CalibratedSet& set : fit.sets)
+      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(),
+                 calibration_yaml(set, date, origin_of(asked, fit.points)));
+  }
+  return out;
+}
+
+/// Fits kernels of expert exchange; -o FOLDER gets moe-GENERATION.yaml.
+[[nodiscard]] std::string fit_moe(const CalibrateQuestion& asked, const Terminal& terminal) {
+  std::vector<MoeKernelRow> rows;
+  for (const std::string& file : asked.files)
+    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
+  return told(asked, calibrate_moe_kernels(rows, asked.leave_out), terminal);
 }
 
 }  // namespace
@@ -324,7 +343,8 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
   sub.add_option("--ranks,-r", asked->ranks, "All ranks, where a file does not say")->option_text("R");
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie or transport")->option_text("SET");
+  sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)")
+      ->option_text("SET");
   sub.add_option("--leave-out", asked->leave_out, "Sources, or how their names begin, not to be fitted")->option_text("SOURCE...");
   sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
@@ -334,6 +354,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
       "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
     check(*asked);
+    if (are_moe_tables(asked->files)) return fit_moe(*asked, terminal);
     if (std::any_of(asked->files.begin(), asked->files.end(), is_fitted_table)) return fit_training(*asked, terminal);
     if (workload_table(asked->files.front()) == WorkloadTable::inference) return fit_serving(*asked);
     const PointSource otherwise{
@@ -342,6 +363,11 @@ void add_calibrate(CLI::App& app, Runner& runner) {
     if (!asked->only.empty()) {
       how.only = detail::parse_enum<ConstantSet>(asked->only, constant_set_names);
       if (!how.only) throw_unknown(asked->only, "a set of constants", listed(constant_set_names));
+    }
+    if (how.only == ConstantSet::custom) {
+      Points raw;
+      for (const std::string& file : asked->files) raw.append(read_points(file, otherwise));
+      return told(*asked, calibrate_custom(raw, asked->leave_out), terminal);
     }
     // merged points no longer say which source each repeat came from
     Points points;

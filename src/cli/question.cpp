@@ -18,14 +18,30 @@ namespace fabricost::cli {
 namespace {
 
 constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
-constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_combine"};
+constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combine"};
 
 [[nodiscard]] Collective collective_of(const std::string& text) {
   if (text.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
   if (const auto found = parse_collective(text)) return *found;
-  for (const std::string_view name : not_modelled)
-    if (detail::folded(text) == detail::folded(name)) throw RequestError(fmt::format("{} is not modelled yet", name));
+  for (const std::string_view name : of_experts)
+    if (detail::folded(text) == detail::folded(name)) throw RequestError(fmt::format("{} is answered by fabricost predict alone", name));
   throw_unknown(text, "an operation", operation_names());
+}
+
+/// "vllm", "vllm=0.14.0", "vllm,python": a version, or a call from Python.
+[[nodiscard]] Inference inference_of(const std::string& text) {
+  constexpr std::string_view python = ",python";
+  Inference out{.from_host = text.ends_with(python)};
+  const std::string rest = out.from_host ? text.substr(0, text.size() - python.size()) : text;
+  const auto equals = rest.find('=');
+  const auto library = parse_inference_library(rest.substr(0, equals));
+  if (!library) throw_unknown(rest.substr(0, equals), "an inference engine", listed(std::span{inference_library_names}.subspan<1>()));
+  out.library = *library;
+  if (equals == std::string::npos) return out;
+  out.version = version_number(rest.substr(equals + 1));
+  if (out.version == 0)
+    throw RequestError(fmt::format("--library: \"{}\" is no version; write it as in {}=0.14.0", rest.substr(equals + 1), name(*library)));
+  return out;
 }
 
 [[nodiscard]] Choice choice_of(const Question& q) {
@@ -43,6 +59,7 @@ constexpr std::array<std::string_view, 2> not_modelled{"moe_dispatch", "moe_comb
     out.protocol = parse_protocol(q.protocol);
     if (!out.protocol) throw_unknown(q.protocol, "a protocol", listed(protocol_names));
   }
+  if (!q.library.empty()) out.inference = inference_of(q.library);
   return out;
 }
 
@@ -65,7 +82,7 @@ void check_pair(Operation& op, bool path_given) {
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> out = listed(collective_names);
-  for (const std::string_view name : not_modelled) out.emplace_back(name);
+  for (const std::string_view name : of_experts) out.emplace_back(name);
   return out;
 }
 
@@ -117,6 +134,14 @@ void add_question(CLI::App& sub, Question& q) {
 
 void add_size(CLI::App& sub, Question& q) {
   sub.add_option("--size", q.size, "Message size as nccl-tests counts it: 256MiB, 1GB")->option_text("SIZE");
+}
+
+void add_library(CLI::App& sub, Question& q) {
+  sub.add_option("--library", q.library,
+                 "all_reduce as vllm, sglang or trtllm run it, in a\n"
+                 "CUDA graph; vllm=0.14.0 for a version, vllm,python\n"
+                 "for a call from Python")
+      ->option_text("ENGINE");
 }
 
 Asked ask(const Question& q, bool sized) {

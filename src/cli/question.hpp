@@ -18,7 +18,7 @@ namespace fabricost::cli {
 
 /// As typed; empty where nothing was.
 struct Question {
-  std::string operation, system, nodes, ranks, size, dtype, algorithm, protocol, choice, calibration, path;
+  std::string operation, system, nodes, ranks, size, dtype, algorithm, protocol, choice, calibration, path, library;
   std::vector<std::string> overrides;
 };
 
@@ -32,6 +32,8 @@ struct Asked {
 /// Adds OP and all options but --size, --sizes and those of the output.
 void add_question(CLI::App& subcommand, Question& question);
 void add_size(CLI::App& subcommand, Question& question);
+/// --library: whose all-reduce kernels run.
+void add_library(CLI::App& subcommand, Question& question);
 
 /// Checks everything that needs no file first, then loads the system. The operation's bytes are --size where `sized`, else zero.
 /// \throws RequestError, SpecError
@@ -46,7 +48,7 @@ void add_size(CLI::App& subcommand, Question& question);
 /// \throws RequestError naming the near ones
 [[nodiscard]] DataType data_type_of(const std::string& text);
 
-/// Names of OP, those that are not modelled yet included.
+/// Names of OP, those of expert exchange included.
 [[nodiscard]] std::vector<std::string> operation_names();
 
 }  // namespace fabricost::cli

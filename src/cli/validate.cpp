@@ -1,6 +1,7 @@
 /// \file validate.cpp
 /// fabricost validate: measured times beside predicted ones, and how far apart they are.
 
+#include "moe.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -116,6 +117,16 @@ void add_validate(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost validate all_reduce.log --system dgx-h100");
   runner.add(sub, [options](const Terminal& terminal) {
+    if (are_moe_tables(options->files)) {
+      std::vector<MoeKernelRow> rows;
+      for (const std::string& file : options->files)
+        for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
+      if (!options->raw) rows = merge_repeats(rows);
+      predict_moe_kernel_rows(rows, options->calibration);
+      const MoeKernelReport report = summarise(std::move(rows));
+      if (!options->out.empty()) write_file(options->out, per_row_csv(report));
+      return options->json ? printed(cli::to_json(report)) : moe_kernel_text(report, terminal);
+    }
     if (const auto tables = workload_files(options->files); !tables.empty()) {
       const WorkloadReport report = validate_workloads(tables);
       if (!options->out.empty()) write_file(options->out, per_row_csv(report));

@@ -178,6 +178,26 @@ std::string workload_text(const WorkloadReport& report, const Terminal& terminal
   return out;
 }
 
+std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal) {
+  std::string out =
+      terminal.strong(fmt::format("{} measured time{} of expert exchange", report.total.points, report.total.points == 1 ? "" : "s")) +
+      "\n";
+  if (report.total.points > 0) {
+    TextTable rows = error_table();
+    error_row(rows, "all", report.total);
+    add_groups(rows, "by system", report.by_system);
+    add_groups(rows, "by tokens of a rank", report.by_size);
+    add_groups(rows, "by group", report.by_group);
+    out += rows.text(2);
+    std::vector<double> errors;
+    for (const MoeKernelRow& row : report.rows)
+      if (row.skipped.empty()) errors.push_back(row.error());
+    out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
+  }
+  list_reasons(out, terminal, "Not counted", report.skipped);
+  return out;
+}
+
 std::string per_row_csv(const WorkloadReport& report) {
   std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped\n";
   for (const WorkloadRow& r : report.rows) {

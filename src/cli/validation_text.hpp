@@ -4,6 +4,7 @@
 
 #include "runner.hpp"
 
+#include <fabricost/io/moe_kernel_rows.hpp>
 #include <fabricost/io/validate.hpp>
 #include <fabricost/io/workload.hpp>
 
@@ -16,6 +17,8 @@ namespace fabricost::cli {
 
 /// The same for tables of published workloads, by group.
 [[nodiscard]] std::string workload_text(const WorkloadReport& report, const Terminal& terminal);
+/// The same for measured kernels of expert exchange.
+[[nodiscard]] std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal);
 [[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
 
 /// One line a point: the columns of a point CSV, then what was predicted.

@@ -71,7 +71,8 @@ class CalibrationReader {
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
     // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
     const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
-    if (const SpecNode* measured = in.take("measured", part.set != ConstantSet::compute))
+    if (const SpecNode* measured =
+            in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
       read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");
@@ -197,6 +198,19 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         c.compute_source = reader.source;
         continue;
       }
+      if (part.set == ConstantSet::custom) {
+        c.custom_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.custom_name = reader.name;
+        c.custom_source = reader.source;
+        continue;
+      }
+      if (part.set == ConstantSet::moe) {
+        c.moe_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.moe_name = reader.name;
+        c.moe_source = reader.source;
+        c.moe_most_ranks = part.most_ranks;
+        continue;
+      }
       c.name = reader.name;
       c.source = reader.source;
       c.smallest = part.smallest;
@@ -222,6 +236,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     }
   }
   shipped(fmt::format("compute-{}", name(system.gpu.generation)));
+  shipped(fmt::format("custom-{}", name(system.gpu.generation)));
+  shipped(fmt::format("moe-{}", name(system.gpu.generation)));
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped
   if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);

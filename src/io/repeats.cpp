@@ -2,6 +2,7 @@
 /// Repeats of a measurement merged by their median. Of every repeat its time is kept, equal times once: as printed times have few digits,
 /// memory is bounded by what a log can print, not by its length.
 
+#include <fabricost/choice/inference.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/points.hpp>
 
@@ -72,12 +73,12 @@ class CountedMedian {
 
 /// What makes two points repeats of each other; texts by their number.
 struct Key {
-  std::uint32_t system = 0, library = 0;
+  std::uint32_t system = 0, library = 0, version = 0;  ///< version: of an inference engine, whose kernels change with it
   int nodes = 0, gpus_per_node = 0;
   double bytes = 0;
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
-  bool both_ways = false, streamed = false;
+  bool both_ways = false, streamed = false, from_host = false;
   std::optional<Path> path;
   std::optional<bool> gpu_direct;
   std::optional<Algorithm> algorithm;
@@ -91,6 +92,7 @@ struct KeyHash {
     const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL + (h >> 29U); };
     mix(k.system);
     mix(k.library);
+    mix(k.version * 2U + (k.from_host ? 1U : 0U));
     mix(static_cast<std::size_t>(k.nodes));
     mix(static_cast<std::size_t>(k.gpus_per_node));
     mix((static_cast<std::size_t>(k.collective) << 8U) + static_cast<std::size_t>(k.dtype));
@@ -122,7 +124,7 @@ class Texts {
 }  // namespace
 
 struct RepeatMerger::State {
-  Texts systems, libraries;
+  Texts systems, libraries, versions;
   std::unordered_map<Key, std::size_t, KeyHash> index;
   std::vector<Point> points;
   std::vector<CountedMedian> times;
@@ -135,8 +137,10 @@ RepeatMerger::~RepeatMerger() = default;
 
 void RepeatMerger::add(const Point& p) {
   State& s = *state_;
+  const bool engine = parse_inference_library(p.library).has_value();
   const Key key{.system = s.systems.number(p.system),
                 .library = s.libraries.number(p.library),
+                .version = engine ? s.versions.number(p.library_version) + 1 : 0,
                 .nodes = p.nodes,
                 .gpus_per_node = p.gpus_per_node,
                 .bytes = p.bytes,
@@ -144,6 +148,7 @@ void RepeatMerger::add(const Point& p) {
                 .dtype = p.dtype,
                 .both_ways = p.both_ways,
                 .streamed = p.streamed,
+                .from_host = p.from_host(),
                 .path = p.path,
                 .gpu_direct = p.gpu_direct,
                 .algorithm = p.algorithm,

@@ -90,7 +90,12 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
     }
     try {
       const System& system = machines.of(point);
-      const Choice choice{.rule = options.rule, .algorithm = point.algorithm, .protocol = point.protocol};
+      const Choice choice{.rule = options.rule,
+                          .algorithm = point.algorithm,
+                          .protocol = point.protocol,
+                          .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
+                                        .version = version_number(point.library_version.str()),
+                                        .from_host = point.from_host()}};
       Prediction prediction = predict(system, io::question_of(point, system), choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {

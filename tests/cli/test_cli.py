@@ -106,6 +106,28 @@ class Predict(Contract):
             self.assertEqual(p["ranks"], 2)
         self.assertEqual(self.predict("send_recv", *H100, "--size", "1MiB", "--path", "nic")["nodes"], 2)
 
+    def test_expert_exchange_has_the_same_fields(self):
+        shape = ["--tokens", "4096", "--hidden", "7168", "--experts", "256", "--top-k", "8", "--distribution", "uniform"]
+        for operation, implementation in (("moe_dispatch", "deepep"), ("moe_combine", "deepep-low-latency"), ("moe_dispatch", "trtllm"),
+                                          ("moe_combine", "trtllm-NVLinkTwoSided"), ("moe_dispatch", "nccl")):
+            with self.subTest(operation=operation, implementation=implementation):
+                p = self.predict(operation, *H100, *shape, "--implementation", implementation)
+                want = self.predict("all_reduce", *H100, "--size", "1MiB")
+                self.assertLessEqual(set(want), set(p))
+                self.assertEqual((p["operation"], p["ranks"]), (operation, 8))
+                self.assertAlmostEqual(sum(x["time_us"] for x in p["terms"]) / p["time_us"], 1, delta=1e-9)
+                self.assertAlmostEqual(p["algbw_GBps"] / (p["bytes"] / p["time_us"] * 1e-3), 1, delta=1e-9)
+                low, high = p["interval_us"]
+                self.assertTrue(0 < low < p["time_us"] < high)
+
+    def test_an_inference_engine_hands_over_to_nccl(self):
+        own = self.predict("all_reduce", *H100, "--size", "64KiB", "--library", "vllm")
+        self.assertEqual(own["algorithm"], "one_shot")
+        self.assertLess(own["time_us"], self.predict("all_reduce", *H100, "--size", "64KiB")["time_us"])
+        self.assertLess(own["time_us"], self.predict("all_reduce", *H100, "--size", "64KiB", "--library", "vllm,python")["time_us"])
+        self.assertEqual(self.predict("all_reduce", *H100, "--size", "1GiB", "--library", "vllm")["time_us"],
+                         self.predict("all_reduce", *H100, "--size", "1GiB")["time_us"])
+
     def test_names_in_any_case_with_dashes_or_underscores(self):
         want = self.predict("all_reduce", *H100, "--size", "1MiB", "--algorithm", "one_shot", "--protocol", "ll128", "--dtype", "bfloat16")
         for operation, algorithm, protocol, dtype in (("All-Reduce", "ONE-SHOT", "LL128", "BF16"),
@@ -487,7 +509,8 @@ class Mistakes(Contract):
             (["predict", *good, "--path", "nic"], "send_recv"), (["predict", "send_recv", *H100, *size, "--path", "gpu-gpu", "--nodes",
                                                                   "4"], "--path nic"),
             (["predict", "all_to_all", *H100, *size, "--algorithm", "nvls"], ["in-switch", "pairwise"]),
-            (["predict", "moe_dispatch", *H100, *size], "not modelled yet"), (["predict", "MoE-Combine", *H100, *size], "not modelled yet"),
+            (["predict", "moe_dispatch", *H100, *size], "--size does not go with expert exchange"),
+            (["predict", "MoE-Combine", *H100, *size], "--size does not go with expert exchange"),
             (["predict", "all_reduce", "--system", "/no/such/file.yaml", *size], "/no/such/file.yaml"),
             (["predict", "all_reduce", "--system", "/dev/zero", *size], "/dev/zero"),
             (["explain", "all_reduce", *size], "--system"), (["show"], "which machine"), (["show", "gb200-nvl7"], "gb200-nvl72"),

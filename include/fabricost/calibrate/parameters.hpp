@@ -16,8 +16,8 @@
 namespace fabricost {
 
 /// Which of a system's sets of constants.
-enum class ConstantSet : unsigned char { scale_up, pcie, transport, compute };
-inline constexpr std::array<std::string_view, 4> constant_set_names{"scale_up", "pcie", "transport", "compute"};
+enum class ConstantSet : unsigned char { scale_up, pcie, transport, compute, custom, moe };
+inline constexpr std::array<std::string_view, 6> constant_set_names{"scale_up", "pcie", "transport", "compute", "custom", "moe"};
 [[nodiscard]] constexpr std::string_view name(ConstantSet s) { return constant_set_names[static_cast<std::size_t>(s)]; }
 
 /// How a constant is written: seconds, a rate given as its share of the one-way rate, bytes, a plain number.
@@ -170,6 +170,127 @@ inline constexpr std::array compute_parameters{
     Parameter{"optimizer_bytes", Measure::number, FABRICOST_OF(compute.optimizer_bytes), 8, 200, Fitted::held, 0.2},
 };
 
+/// All-reduce kernels of inference engines on one GPU generation (price/custom_reduce.hpp).
+inline constexpr std::array custom_parameters{
+    Parameter{"pull_one_shot.start", Measure::time, FABRICOST_OF(custom.pull_one_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"pull_one_shot.hop", Measure::time, FABRICOST_OF(custom.pull_one_shot.hop), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"pull_one_shot.growth", Measure::time, FABRICOST_OF(custom.pull_one_shot.growth), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"pull_one_shot.share", Measure::number, FABRICOST_OF(custom.pull_one_shot.share), 0.01, 0.95, Fitted::own, 0.7},
+    Parameter{"push_one_shot.start", Measure::time, FABRICOST_OF(custom.push_one_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"push_one_shot.hop", Measure::time, FABRICOST_OF(custom.push_one_shot.hop), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"push_one_shot.growth", Measure::time, FABRICOST_OF(custom.push_one_shot.growth), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"push_one_shot.share", Measure::number, FABRICOST_OF(custom.push_one_shot.share), 0.01, 0.95, Fitted::own, 0.7},
+    Parameter{"lamport_one_shot.start", Measure::time, FABRICOST_OF(custom.lamport_one_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"lamport_one_shot.hop", Measure::time, FABRICOST_OF(custom.lamport_one_shot.hop), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"lamport_one_shot.growth", Measure::time, FABRICOST_OF(custom.lamport_one_shot.growth), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"lamport_one_shot.share", Measure::number, FABRICOST_OF(custom.lamport_one_shot.share), 0.01, 0.95, Fitted::own, 0.7},
+    Parameter{"pull_two_shot.start", Measure::time, FABRICOST_OF(custom.pull_two_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"pull_two_shot.floor", Measure::time, FABRICOST_OF(custom.pull_two_shot.floor), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"pull_two_shot.hop", Measure::time, FABRICOST_OF(custom.pull_two_shot.hop), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"pull_two_shot.share", Measure::number, FABRICOST_OF(custom.pull_two_shot.share), 0.01, 0.95, Fitted::own, 0.5},
+    Parameter{"pull_two_shot.overlap", Measure::number, FABRICOST_OF(custom.pull_two_shot.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"push_two_shot.start", Measure::time, FABRICOST_OF(custom.push_two_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"push_two_shot.floor", Measure::time, FABRICOST_OF(custom.push_two_shot.floor), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"push_two_shot.hop", Measure::time, FABRICOST_OF(custom.push_two_shot.hop), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"push_two_shot.share", Measure::number, FABRICOST_OF(custom.push_two_shot.share), 0.01, 0.95, Fitted::own, 0.5},
+    Parameter{"push_two_shot.overlap", Measure::number, FABRICOST_OF(custom.push_two_shot.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"lamport_two_shot.start", Measure::time, FABRICOST_OF(custom.lamport_two_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"lamport_two_shot.floor", Measure::time, FABRICOST_OF(custom.lamport_two_shot.floor), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"lamport_two_shot.hop", Measure::time, FABRICOST_OF(custom.lamport_two_shot.hop), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"lamport_two_shot.share", Measure::number, FABRICOST_OF(custom.lamport_two_shot.share), 0.01, 0.95, Fitted::own, 0.5},
+    Parameter{"lamport_two_shot.overlap", Measure::number, FABRICOST_OF(custom.lamport_two_shot.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"multicast.start", Measure::time, FABRICOST_OF(custom.multicast.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"multicast.floor", Measure::time, FABRICOST_OF(custom.multicast.floor), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"multicast.hop", Measure::time, FABRICOST_OF(custom.multicast.hop), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"multicast.share", Measure::number, FABRICOST_OF(custom.multicast.share), 0.01, 0.95, Fitted::own, 0.5},
+    Parameter{"multicast.overlap", Measure::number, FABRICOST_OF(custom.multicast.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"symmetric_two_shot.start", Measure::time, FABRICOST_OF(custom.symmetric_two_shot.start), 1e-9, 1e-3, Fitted::own, 0.5},
+    Parameter{"symmetric_two_shot.floor", Measure::time, FABRICOST_OF(custom.symmetric_two_shot.floor), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"symmetric_two_shot.hop", Measure::time, FABRICOST_OF(custom.symmetric_two_shot.hop), 1e-9, 1e-3, Fitted::own, 0.7},
+    Parameter{"symmetric_two_shot.share", Measure::number, FABRICOST_OF(custom.symmetric_two_shot.share), 0.01, 0.95, Fitted::own, 0.5},
+    Parameter{"symmetric_two_shot.overlap", Measure::number, FABRICOST_OF(custom.symmetric_two_shot.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"host_launch", Measure::time, FABRICOST_OF(custom.host_launch), 1e-7, 1e-2, Fitted::own, 0.5},
+    Parameter{"host_extra", Measure::time, FABRICOST_OF(custom.host_extra), 1e-9, 1e-2, Fitted::held, 0.5},
+    Parameter{"host_copy", Measure::number, FABRICOST_OF(custom.host_copy), 0.1, 1, Fitted::held, 0.1},
+};
+
+/// Kernels of expert exchange of one GPU generation (price/moe.hpp).
+inline constexpr std::array moe_parameters{
+    Parameter{"normal_dispatch.start", Measure::time, FABRICOST_OF(moe.normal_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_dispatch.start_copy", Measure::time, FABRICOST_OF(moe.normal_dispatch.start_copy), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_dispatch.token", Measure::time, FABRICOST_OF(moe.normal_dispatch.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_dispatch.token_kib", Measure::time, FABRICOST_OF(moe.normal_dispatch.token_kib), 1e-12, 1e-3, Fitted::held, 0.7},
+    Parameter{"normal_dispatch.copy", Measure::time, FABRICOST_OF(moe.normal_dispatch.copy), 1e-12, 1e-3, Fitted::own, 1},
+    Parameter{"normal_dispatch.copy_kib", Measure::time, FABRICOST_OF(moe.normal_dispatch.copy_kib), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_dispatch.fill", Measure::number, FABRICOST_OF(moe.normal_dispatch.fill), 0.01, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_dispatch.fill_tokens", Measure::number, FABRICOST_OF(moe.normal_dispatch.fill_tokens), 0.1, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_dispatch.share", Measure::number, FABRICOST_OF(moe.normal_dispatch.share), 0.05, 0.95, Fitted::shared, 0.15},
+    Parameter{"normal_dispatch.overlap", Measure::number, FABRICOST_OF(moe.normal_dispatch.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"normal_dispatch.spread", Measure::number, FABRICOST_OF(moe.normal_dispatch.spread), 0.3, 1, Fitted::shared, 0.1},
+    Parameter{"normal_combine.start", Measure::time, FABRICOST_OF(moe.normal_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_combine.start_copy", Measure::time, FABRICOST_OF(moe.normal_combine.start_copy), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_combine.token", Measure::time, FABRICOST_OF(moe.normal_combine.token), 1e-12, 1e-3, Fitted::held, 0.7},
+    Parameter{"normal_combine.token_kib", Measure::time, FABRICOST_OF(moe.normal_combine.token_kib), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"normal_combine.copy", Measure::time, FABRICOST_OF(moe.normal_combine.copy), 1e-12, 1e-3, Fitted::own, 1},
+    Parameter{"normal_combine.copy_kib", Measure::time, FABRICOST_OF(moe.normal_combine.copy_kib), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"normal_combine.fill", Measure::number, FABRICOST_OF(moe.normal_combine.fill), 0.01, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_combine.fill_tokens", Measure::number, FABRICOST_OF(moe.normal_combine.fill_tokens), 0.1, 1e4, Fitted::shared, 0.7},
+    Parameter{"normal_combine.share", Measure::number, FABRICOST_OF(moe.normal_combine.share), 0.05, 0.95, Fitted::shared, 0.15},
+    Parameter{"normal_combine.overlap", Measure::number, FABRICOST_OF(moe.normal_combine.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"normal_combine.spread", Measure::number, FABRICOST_OF(moe.normal_combine.spread), 0.3, 1, Fitted::shared, 0.1},
+    Parameter{"low_latency_dispatch.start", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"low_latency_dispatch.expert", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.expert), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"low_latency_dispatch.start_copy", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.start_copy), 1e-12, 1e-3, Fitted::own,
+              0.7},
+    Parameter{"low_latency_dispatch.token", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.token), 1e-12, 1e-3, Fitted::shared, 0.7},
+    Parameter{"low_latency_dispatch.token_kib", Measure::time, FABRICOST_OF(moe.low_latency_dispatch.token_kib), 1e-12, 1e-3,
+              Fitted::shared, 0.7},
+    Parameter{"low_latency_dispatch.share", Measure::number, FABRICOST_OF(moe.low_latency_dispatch.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"low_latency_dispatch.overlap", Measure::number, FABRICOST_OF(moe.low_latency_dispatch.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"low_latency_combine.start", Measure::time, FABRICOST_OF(moe.low_latency_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"low_latency_combine.expert", Measure::time, FABRICOST_OF(moe.low_latency_combine.expert), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"low_latency_combine.start_copy", Measure::time, FABRICOST_OF(moe.low_latency_combine.start_copy), 1e-12, 1e-3, Fitted::own,
+              0.7},
+    Parameter{"low_latency_combine.token", Measure::time, FABRICOST_OF(moe.low_latency_combine.token), 1e-12, 1e-3, Fitted::shared, 0.7},
+    Parameter{"low_latency_combine.token_kib", Measure::time, FABRICOST_OF(moe.low_latency_combine.token_kib), 1e-12, 1e-3, Fitted::shared,
+              0.7},
+    Parameter{"low_latency_combine.share", Measure::number, FABRICOST_OF(moe.low_latency_combine.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"low_latency_combine.overlap", Measure::number, FABRICOST_OF(moe.low_latency_combine.overlap), 1, 12, Fitted::shared, 0.4},
+    Parameter{"one_sided_dispatch.start", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"one_sided_dispatch.step", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_dispatch.floor", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_dispatch.token", Measure::time, FABRICOST_OF(moe.one_sided_dispatch.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_dispatch.share", Measure::number, FABRICOST_OF(moe.one_sided_dispatch.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"one_sided_dispatch.overlap", Measure::number, FABRICOST_OF(moe.one_sided_dispatch.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"one_sided_combine.start", Measure::time, FABRICOST_OF(moe.one_sided_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"one_sided_combine.step", Measure::time, FABRICOST_OF(moe.one_sided_combine.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_combine.floor", Measure::time, FABRICOST_OF(moe.one_sided_combine.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_combine.token", Measure::time, FABRICOST_OF(moe.one_sided_combine.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"one_sided_combine.share", Measure::number, FABRICOST_OF(moe.one_sided_combine.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"one_sided_combine.overlap", Measure::number, FABRICOST_OF(moe.one_sided_combine.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"prepare.start", Measure::time, FABRICOST_OF(moe.prepare.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"prepare.step", Measure::time, FABRICOST_OF(moe.prepare.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"prepare.token", Measure::time, FABRICOST_OF(moe.prepare.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.start", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"two_sided_dispatch.step", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.floor", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.token", Measure::time, FABRICOST_OF(moe.two_sided_dispatch.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_dispatch.share", Measure::number, FABRICOST_OF(moe.two_sided_dispatch.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"two_sided_dispatch.overlap", Measure::number, FABRICOST_OF(moe.two_sided_dispatch.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"two_sided_combine.start", Measure::time, FABRICOST_OF(moe.two_sided_combine.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"two_sided_combine.step", Measure::time, FABRICOST_OF(moe.two_sided_combine.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine.floor", Measure::time, FABRICOST_OF(moe.two_sided_combine.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine.token", Measure::time, FABRICOST_OF(moe.two_sided_combine.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine.share", Measure::number, FABRICOST_OF(moe.two_sided_combine.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"two_sided_combine.overlap", Measure::number, FABRICOST_OF(moe.two_sided_combine.overlap), 1, 12, Fitted::own, 0.4},
+    Parameter{"two_sided_combine_fp4.start", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.start), 1e-12, 1e-3, Fitted::own, 0.5},
+    Parameter{"two_sided_combine_fp4.step", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.step), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine_fp4.floor", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.floor), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine_fp4.token", Measure::time, FABRICOST_OF(moe.two_sided_combine_fp4.token), 1e-12, 1e-3, Fitted::own, 0.7},
+    Parameter{"two_sided_combine_fp4.share", Measure::number, FABRICOST_OF(moe.two_sided_combine_fp4.share), 0.05, 0.95, Fitted::own, 0.3},
+    Parameter{"two_sided_combine_fp4.overlap", Measure::number, FABRICOST_OF(moe.two_sided_combine_fp4.overlap), 1, 12, Fitted::own, 0.4},
+};
+
 #undef FABRICOST_OF
 
 [[nodiscard]] inline std::span<const Parameter> parameters_of(ConstantSet set) {
@@ -178,6 +299,8 @@ inline constexpr std::array compute_parameters{
     case ConstantSet::pcie: return pcie_parameters;
     case ConstantSet::transport: return transport_parameters;
     case ConstantSet::compute: return compute_parameters;
+    case ConstantSet::custom: return custom_parameters;
+    case ConstantSet::moe: return moe_parameters;
   }
   return {};
 }
@@ -207,6 +330,13 @@ inline constexpr std::array interval_widths{
     NamedWidth{"tree_simple", &IntervalWidths::tree_simple, ConstantSet::transport},
     NamedWidth{"nvls_tree", &IntervalWidths::nvls_tree, ConstantSet::transport},
     NamedWidth{"internode_exchange", &IntervalWidths::internode_exchange, ConstantSet::transport},
+    NamedWidth{"custom_one_shot", &IntervalWidths::custom_one_shot, ConstantSet::custom},
+    NamedWidth{"custom_two_shot", &IntervalWidths::custom_two_shot, ConstantSet::custom},
+    NamedWidth{"host_launch", &IntervalWidths::host_launch, ConstantSet::custom},
+    NamedWidth{"deepep_normal", &IntervalWidths::deepep_normal, ConstantSet::moe},
+    NamedWidth{"deepep_low_latency", &IntervalWidths::deepep_low_latency, ConstantSet::moe},
+    NamedWidth{"trtllm_one_sided", &IntervalWidths::trtllm_one_sided, ConstantSet::moe},
+    NamedWidth{"trtllm_two_sided", &IntervalWidths::trtllm_two_sided, ConstantSet::moe},
 };
 
 }  // namespace fabricost

@@ -3,6 +3,7 @@
 /// Which (algorithm, protocol) runs at which size: as NCCL picks, the fastest, or forced. Knows candidates and prices, no physics.
 
 #include <fabricost/choice/candidates.hpp>
+#include <fabricost/choice/inference.hpp>
 #include <fabricost/choice/nccl.hpp>
 #include <fabricost/price/price.hpp>
 
@@ -17,6 +18,7 @@ struct Choice {
   Rule rule = Rule::nccl;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
+  Inference inference{};  ///< whose all-reduce kernels run below NCCL's sizes; a forced algorithm or protocol is NCCL's
 
   [[nodiscard]] bool allows(Candidate c) const {
     return (!algorithm || *algorithm == c.algorithm) && (!protocol || *protocol == c.protocol);

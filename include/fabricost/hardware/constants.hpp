@@ -8,6 +8,8 @@
 /// links scales by itself.
 
 #include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/custom_constants.hpp>
+#include <fabricost/hardware/moe_constants.hpp>
 
 #include <array>
 #include <cmath>
@@ -152,12 +154,18 @@ struct TransportConstants {
   }
 };
 
+/// The width of a kernel that no calibration of this GPU generation has seen.
+inline constexpr double unmeasured_kernel = 0.45;
+
 /// Half width, in log time, of the interval that holds nine of ten measured points, by what ran.
 struct IntervalWidths {
   double ring_ll = 0.048, ring_ll128 = 0.10, ring_simple = 0.058, nvls = 0.054, exchange_ll = 0.136, exchange_simple = 0.095;
   double internode_ring_ll = 0.5, internode_ring_ll128 = 0.15, internode_ring_simple = 0.19, tree_ll = 0.21, tree_ll128 = 0.27,
          tree_simple = 0.33, nvls_tree = 0.15, internode_exchange = 0.14;
   double pcie_ll = 0.18, pcie_simple = 0.14, pcie_exchange_ll = 0.16, pcie_exchange_simple = 0.24;
+  double custom_one_shot = unmeasured_kernel, custom_two_shot = unmeasured_kernel, host_launch = unmeasured_kernel;
+  double deepep_normal = unmeasured_kernel, deepep_low_latency = unmeasured_kernel, trtllm_one_sided = unmeasured_kernel,
+         trtllm_two_sided = unmeasured_kernel;
   double sibling = 0.066;             ///< in quadrature: offset between installs of like systems
   double datasheet = 0.42;            ///< a generation never measured
   double pcie_datasheet = 0.82;       ///< a PCIe board never measured (1.645 x 0.5)
@@ -176,6 +184,8 @@ struct Constants {
   PcieConstants pcie;
   TransportConstants transport;
   ComputeConstants compute;
+  CustomConstants custom;
+  MoeConstants moe;
   IntervalWidths interval;
 
   Basis basis = Basis::datasheet;            ///< of the constants inside a node
@@ -190,6 +200,13 @@ struct Constants {
   Basis compute_basis = Basis::datasheet;  ///< of what kernels reach
   std::string compute_name = "prior";
   std::string compute_source = "geometric mean of the Ampere, Hopper and Blackwell calibrations";
+  Basis custom_basis = Basis::datasheet;  ///< of inference engines' all-reduce kernels
+  std::string custom_name = "prior";
+  std::string custom_source = "between the Ampere, Hopper and Blackwell calibrations";
+  Basis moe_basis = Basis::datasheet;  ///< of the kernels of expert exchange; those no interval was narrowed for stay datasheet
+  int moe_most_ranks = 16;             ///< measured
+  std::string moe_name = "prior";
+  std::string moe_source = "between the Hopper and Blackwell calibrations";
   std::string transport_name = "prior";
   std::string transport_source = "mean over the measured transports";
 };

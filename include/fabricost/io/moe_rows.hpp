@@ -23,10 +23,10 @@ struct MoeRow {
 
 /// Reads and predicts every row. Predicted are: distinct nodes a token touches and the fullest expert of random routing (routing.hpp,
 /// expert_load.hpp); the bandwidth of dispatch and combine kernels that send a token once per node, counted as DeepEP counts, from NCCL's
-/// exchange over the same NICs (experts.hpp: nothing is fitted to kernels); bus bandwidth of NCCL's all_to_all; experts a node can hold for
-/// one copy across. The rest is returned with the reason: shares and speed-ups without a shape, low-latency kernels, machines not
-/// described. \param calibration as in load_system \throws SpecError with line and column for a cell that is no number where one is due, or
-/// negative; for missing columns; RequestError as load_system
+/// exchange over the same NICs (experts.hpp: nothing is fitted to kernels); low-latency kernels as fitted inside a node (moe_kernels.hpp);
+/// bus bandwidth of NCCL's all_to_all; experts a node can hold for one copy across. The rest is returned with the reason: shares and
+/// speed-ups without a shape, machines not described. \param calibration as in load_system \throws SpecError with line and column for a
+/// cell that is no number where one is due, or negative; for missing columns; RequestError as load_system
 [[nodiscard]] std::vector<MoeRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration = {});
 
 }  // namespace fabricost

@@ -54,6 +54,8 @@ struct Point {
   int repeats = 1;  ///< measured points this one stands for
 
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }
+  /// Called from Python, not replayed in a CUDA graph.
+  [[nodiscard]] bool from_host() const { return notes.str().find("launched from Python") != std::string::npos; }
 };
 
 /// Rows that were read but cannot be priced, by reason.
@@ -98,8 +100,9 @@ using PointSink = std::function<void(Point&&)>;
 /// The same, point by point: with logs of any length, memory holds some 65,536 rows. \returns what was skipped
 [[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink);
 
-/// Repeats (same system, nodes, GPUs, operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol; any version,
-/// in or out of place) merged by their median, in the order of their first members. Of each repeat only its time is kept.
+/// Repeats (same system, nodes, GPUs, operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol; any version
+/// but of an inference engine, in or out of place; called from Python apart from CUDA graphs) merged by their median, in the order of their
+/// first members. Of each repeat only its time is kept.
 class RepeatMerger {
  public:
   RepeatMerger();

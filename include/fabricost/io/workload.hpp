@@ -29,7 +29,7 @@ struct WorkloadRow {
 };
 
 /// Which table of published results a CSV is, by its columns; none for anything else (points, a log).
-enum class WorkloadTable : unsigned char { none, training, pipeline, moe, ops, reliability, inference };
+enum class WorkloadTable : unsigned char { none, training, pipeline, moe, ops, reliability, inference, moe_kernels };
 /// \throws SpecError for a file that cannot be read
 [[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
 

@@ -6,6 +6,7 @@
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/price/custom_reduce.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -170,6 +171,13 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   visit(now, std::numeric_limits<double>::infinity());
 }
 
+/// Kernels an inference engine runs instead of NCCL's; none for anything but an all-reduce that is not forced.
+[[nodiscard]] inline ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
+  if (op.collective != Collective::all_reduce || choice.algorithm || choice.protocol || choice.rule != Choice::Rule::nccl) return {};
+  const std::string_view gpu = system.gpu.name;
+  return reduce_pieces(choice.inference, f, gpu.starts_with("b300") || gpu.starts_with("gb300"));
+}
+
 /// compile, on a fabric that is known already.
 [[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
   const Constants& c = system.constants;
@@ -181,8 +189,14 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
     curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(f, c), forever);
     return curve;
   }
+  double own_until = 0;
+  for (const ReducePieces::Piece& piece : pieces_of(system, f, operation, choice)) {
+    curve.append(candidate_of(piece.kernel), price_custom(piece.kernel, f, c.custom), piece.until);
+    own_until = piece.until;
+  }
   const auto append = [&](Candidate candidate, double until) {
-    curve.append(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide), until);
+    if (until > own_until)
+      curve.append(candidate, price(schedule_of(candidate.algorithm, in.op, f), f, c, candidate.protocol, in.byte_wide), until);
   };
   if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
     const TunerTable table = allowed_rows(choice, in, f);
@@ -192,7 +206,9 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
     }
   }
   const PriceTable table{candidates_or_throw(system, choice, in, f), in, f, c};
-  walk_prices(table, [&](int i, double until) { curve.append(table.candidate(i), table.line(i), until); });
+  walk_prices(table, [&](int i, double until) {
+    if (until > own_until) curve.append(table.candidate(i), table.line(i), until);
+  });
   return curve;
 }
 

@@ -59,7 +59,8 @@ inline void check_size(double bytes) {
                  .tier = tier_of(system, f, op, part.kind, part.level),
                  .time = Time::from_value(part.seconds)});
   }
-  Certainty sure = certainty_of(system.constants, f, op.collective, ran, bytes);
+  Certainty sure = ran.kernel != ReduceKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)
+                                                       : certainty_of(system.constants, f, op.collective, ran, bytes);
   if (is_host_copy(op))  // host copies are priced from the datasheet
     sure = {Basis::datasheet, system.constants.interval.unfitted_algorithm, sure.extrapolated};
   p.basis = sure.basis;
@@ -72,13 +73,39 @@ inline void check_size(double bytes) {
 
 }  // namespace detail
 
-/// Time of one operation with the terms that make it up.
-/// \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, or nothing allowed can run.
+namespace detail {
+
+/// What calling from Python adds: the host's time where the GPU waits for it, and a copy of the buffer.
+inline void add_host_launch(Prediction& p, const System& system) {
+  const Constants& c = system.constants;
+  const double called = launched_from_host(p.seconds, p.operation.bytes.value(), system.gpu.hbm_bandwidth.value.value(), c.custom);
+  const double wider = std::hypot(std::log(p.high / p.seconds), c.interval.host_launch);
+  p.terms.add({.name = "launch from Python", .tier = "host", .time = Time::from_value(called - p.seconds)});
+  p.seconds = called;
+  p.low = called / std::exp(wider);
+  p.high = called * std::exp(wider);
+}
+
+[[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
+
+}  // namespace detail
+
+/// Time of one operation with the terms that make it up. With `choice.inference` an all-reduce runs as that engine runs it, from Python
+/// where it says so. \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, or nothing allowed
+/// can run.
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
+  Prediction p = detail::predict_without_host(system, op, choice);
+  if (choice.inference.from_host && op.collective == Collective::all_reduce) detail::add_host_launch(p, system);
+  return p;
+}
+
+[[nodiscard]] inline Prediction detail::predict_without_host(const System& system, const Operation& op, const Choice& choice) {
   const double bytes = op.bytes.value();
   detail::check_size(bytes);
   const Fabric f = fabric_of(system, op);
   const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
+  if (const ReduceKernel own = detail::pieces_of(system, f, op, choice).at(bytes); own != ReduceKernel::library)
+    return detail::finish(system, op, f, candidate_of(own), price_custom(own, f, system.constants.custom), false);
   if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !is_host_copy(op)) {
     // the common question: ask the tuner for this size alone and price only what runs
     const TunerTable table = allowed_rows(choice, in, f);

@@ -108,6 +108,7 @@ namespace fabricost {
   const auto by_protocol = [&](double W::*ll, double W::*ll128, double W::*simple) {
     return ran.protocol == Protocol::ll ? ll : ran.protocol == Protocol::ll128 ? ll128 : simple;
   };
+  if (ran.kernel != ReduceKernel::library) return ran.algorithm == Algorithm::one_shot ? &W::custom_one_shot : &W::custom_two_shot;
   if (!has_fitted_form(ran.algorithm, op, fabric)) return &W::unfitted_algorithm;
   if (exchange && across) return &W::internode_exchange;
   if (fabric.over_pcie && !across)

@@ -21,10 +21,28 @@ inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "
   return detail::parse_enum<Protocol>(text, protocol_names);
 }
 
+/// Whose kernel runs an all-reduce: the communication library's, or one that an inference engine brings along (price/custom_reduce.hpp).
+enum class ReduceKernel : unsigned char {
+  library,
+  pull_one_shot,
+  pull_two_shot,
+  push_one_shot,
+  push_two_shot,
+  lamport_one_shot,
+  lamport_two_shot,
+  multicast,
+  symmetric_two_shot
+};
+inline constexpr std::array<std::string_view, 9> reduce_kernel_names{"library",          "pull_one_shot", "pull_two_shot",
+                                                                     "push_one_shot",    "push_two_shot", "lamport_one_shot",
+                                                                     "lamport_two_shot", "multicast",     "symmetric_two_shot"};
+[[nodiscard]] constexpr std::string_view name(ReduceKernel k) { return reduce_kernel_names[static_cast<std::size_t>(k)]; }
+
 /// What runs: one algorithm under one protocol.
 struct Candidate {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
+  ReduceKernel kernel = ReduceKernel::library;
   friend constexpr bool operator==(const Candidate&, const Candidate&) = default;
 };
 

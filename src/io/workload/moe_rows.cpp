@@ -6,7 +6,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/moe_rows.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/experts.hpp>
+#include <fabricost/workload/moe_kernels.hpp>
 
 #include <fmt/format.h>
 
@@ -84,8 +84,7 @@ class Predictor {
     if (has(q.quantity, "experts per node")) return experts_for_one_copy(q, why);
     if (has(q.quantity, "NCCL all-to-all busbw")) return all_to_all_bus(q, why);
     const bool kernel = (has(q.quantity, "dispatch") || has(q.quantity, "combine"));
-    if (kernel && (has(q.method, "low-latency") || has(q.topic, "low latency") || has(q.topic, "low-latency")))
-      return skip(why, "low-latency kernels are not NCCL's exchange");
+    if (kernel && (has(q.method, "low-latency") || has(q.topic, "low latency") || has(q.topic, "low-latency"))) return low_latency(q, why);
     if (kernel && q.unit == "GB/s") return kernel_bandwidth(q, why);
     if (has(q.unit, "fraction") || q.unit == "x") return skip(why, "a share or a speed-up without the shape it belongs to");
     return skip(why, "nothing that is modelled");
@@ -131,6 +130,25 @@ class Predictor {
     if (s == nullptr) return 0;
     if (q.gpus < 2) return skip(why, "number of GPUs not given");
     return in(predict(*s, AllToAll{.bytes = units::MiB(64), .ranks = q.gpus}).bus_bandwidth(), units::GB_per_s).value();
+  }
+
+  /// DeepEP's low-latency kernels, in microseconds or as the bytes of all copies over the time.
+  double low_latency(const Question& q, std::string& why) {
+    if (q.experts < 1 || q.top_k < 1 || q.hidden < 1 || q.gpus < 2 || !(q.tokens > 0))
+      return skip(why, "low-latency: experts, top_k, hidden, GPUs or tokens not given");
+    const bool dispatch = has(q.quantity, "dispatch");
+    if (dispatch == has(q.quantity, "combine") || (q.unit != "us" && q.unit != "GB/s"))
+      return skip(why, "low-latency: dispatch and combine in one figure");
+    if (has(q.interconnect, "EFA")) return skip(why, "low-latency: GPUs cannot start EFA's transfers themselves, as these kernels do");
+    const System* s = machine(q, why);
+    if (s == nullptr) return 0;
+    const MoePrediction p = predict(*s, MoeQuestion{.phase = dispatch ? MoePhase::dispatch : MoePhase::combine,
+                                                    .kernel = MoeKernel::deepep_low_latency,
+                                                    .gate = {q.experts, q.top_k},
+                                                    .hidden = q.hidden,
+                                                    .tokens = q.tokens,
+                                                    .ranks = q.gpus});
+    return q.unit == "us" ? 1e6 * p.seconds : p.algorithm_bandwidth() / 1e9;
   }
 
   /// Kernels that send a token once to each node it goes to, tokens limited to 4 nodes as DeepEP's own benchmark routes

@@ -65,6 +65,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
   if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
   if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
+  if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
   return WorkloadTable::none;
 }
 
@@ -139,6 +140,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         for (InferenceRow& figure : figures) rows.push_back(std::move(figure.row));
         break;
       }
+      case WorkloadTable::moe_kernels:
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }

@@ -1,0 +1,106 @@
+#pragma once
+/// \file moe.hpp
+/// What the kernels of expert exchange cost, from plain numbers: T tokens of a rank, C copies of each with w bytes, s SMs.
+///
+///   volume      norm( work , wire ),  wire = norm_12( inside bytes / (share B) , across bytes / Bn )
+///   DeepEP normal       work = T tau / s^,  tau = norm( token + token_kib w , C (copy + copy_kib w) ),  s^ = 4 (s/4)^spread
+///                       t = start + start_copy w sqrt(C) + network step + fill tau x/(1+x) + norm_12(work, wire),  x = T/(s fill_tokens)
+///   DeepEP low latency  work = T (token + token_kib w) / SMs the experts occupy
+///                       t = start + expert E + start_copy w sqrt(C) + network step + norm(work, wire)
+///   TensorRT-LLM        work = T token;  t = start + step log2 n + norm_2( floor , norm(work, wire) )
+///   prepare             t = start + step log2 n + T token
+///
+/// Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to 16 GPUs of a GB200 NVL72. SMs of the low-latency
+/// kernels: experts go to warp groups, ceil(E / SMs) of them an SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few
+/// experts leave most of the GPU idle.
+
+#include <fabricost/hardware/moe_constants.hpp>
+#include <fabricost/price/line.hpp>
+
+#include <array>
+#include <cmath>
+
+namespace fabricost {
+
+/// What one rank moves and with what.
+struct MoeWork {
+  double tokens = 0;        ///< T
+  double copies = 0;        ///< C of a token, the one that stays included
+  double bytes = 0;         ///< w of one copy
+  double inside_bytes = 0;  ///< T tokens send to other GPUs of the domain
+  double across_bytes = 0;  ///< and to other domains
+  double ranks = 1, experts = 1;
+  double sms = 24;          ///< the kernel may use
+  double all_sms = 132;     ///< the GPU has
+  double rate = 0;          ///< one way inside the domain, bytes/s
+  double across_rate = 0;   ///< one way of this rank's share of the NICs
+  double network_step = 0;  ///< seconds of one crossing; 0 inside a domain
+};
+
+/// What the time goes to; the parts sum to `seconds`.
+struct MoeCost {
+  double start = 0, steps = 0, network = 0, growth = 0, work = 0, inside = 0, across = 0;
+  [[nodiscard]] double seconds() const { return start + steps + network + growth + work + inside + across; }
+};
+
+namespace detail {
+
+inline constexpr double one_hides_the_other = 12;  ///< order of a norm between engines that run beside each other
+
+/// Share of x in t = norm_q(x, .): x (x/t)^(q-1) / t (Euler).
+[[nodiscard]] inline double share_in(double x, double t, double q) { return t > 0 ? std::pow(x / t, q) : 0; }
+
+/// norm_q(work, norm_12(inside, across)) shared out; `hidden` is what of the whole remains visible.
+inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double visible = 1) {
+  const double wire = norm(inside, across, one_hides_the_other);
+  const double all = norm(work, wire, q);
+  c.work += all * share_in(work, all, q) * visible;
+  const double of_wire = all * share_in(wire, all, q) * visible;
+  c.inside += of_wire * share_in(inside, wire, one_hides_the_other);
+  c.across += of_wire * share_in(across, wire, one_hides_the_other);
+}
+
+[[nodiscard]] inline double inside_time(const MoeWork& w, double share) {
+  return w.inside_bytes > 0 ? w.inside_bytes / (share * w.rate) : 0;
+}
+[[nodiscard]] inline double across_time(const MoeWork& w) { return w.across_bytes > 0 ? w.across_bytes / w.across_rate : 0; }
+
+}  // namespace detail
+
+/// SMs that E experts occupy on a GPU of n: ceil(E / ceil(E/n)).
+[[nodiscard]] inline double sms_of_experts(double experts, double all_sms) {
+  return std::ceil(experts / std::max(1.0, std::ceil(experts / all_sms)));
+}
+
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const ChannelKernelConstants& k) {
+  const double kib = w.bytes / 1024;
+  const double tau = norm(k.token + k.token_kib * kib, w.copies * (k.copy + k.copy_kib * kib), k.overlap);
+  const double sms = w.sms > 4 ? 4 * std::pow(w.sms / 4, k.spread) : w.sms;
+  const double x = w.tokens / (w.sms * k.fill_tokens);
+  MoeCost c{.start = k.start + k.start_copy * kib * std::sqrt(w.copies), .network = w.network_step, .growth = k.fill * tau * x / (1 + x)};
+  detail::share_volume(c, w.tokens * tau / sms, detail::inside_time(w, k.share), detail::across_time(w), detail::one_hides_the_other);
+  return c;
+}
+
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const MessageKernelConstants& k) {
+  const double kib = w.bytes / 1024;
+  MoeCost c{.start = k.start + k.expert * w.experts + k.start_copy * kib * std::sqrt(w.copies), .network = w.network_step};
+  const double work = w.tokens * (k.token + k.token_kib * kib) / sms_of_experts(w.experts, w.all_sms);
+  detail::share_volume(c, work, detail::inside_time(w, k.share), detail::across_time(w), k.overlap);
+  return c;
+}
+
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k) {
+  MoeCost c{.start = k.start, .steps = k.step * std::log2(std::max(1.0, w.ranks))};
+  const double work = w.tokens * k.token, wire = detail::inside_time(w, k.share);
+  const double volume = norm(work, wire, k.overlap), all = norm(k.floor, volume, 2);
+  c.start += all * detail::share_in(k.floor, all, 2);
+  detail::share_volume(c, work, wire, 0, k.overlap, volume > 0 ? all * detail::share_in(volume, all, 2) / volume : 0);
+  return c;
+}
+
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const PrepareConstants& k) {
+  return {.start = k.start, .steps = k.step * std::log2(std::max(1.0, w.ranks)), .work = w.tokens * k.token};
+}
+
+}  // namespace fabricost

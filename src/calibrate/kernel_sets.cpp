@@ -1,0 +1,106 @@
+/// \file kernel_sets.cpp
+/// Fitting kernels by GPU generation and summing up what is left.
+
+#include "calibrate/kernel_sets.hpp"
+
+#include "io/quantile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fabricost::calibrating {
+
+namespace {
+
+struct Ape {
+  double median = 0, mean = 0;
+};
+Ape ape_of(std::vector<double> logs) {
+  double sum = 0;
+  for (double& l : logs) sum += l = 100 * std::fabs(std::expm1(l));
+  std::sort(logs.begin(), logs.end());
+  return {io::quantile(logs, 0.5), logs.empty() ? 0 : sum / static_cast<double>(logs.size())};
+}
+
+ClassResidual residual_of(std::string_view key, const std::vector<double>& logs) {
+  std::vector<double> sizes;
+  for (const double r : logs) sizes.push_back(std::fabs(r));
+  std::sort(sizes.begin(), sizes.end());
+  const Ape its = ape_of(logs);
+  return {key, static_cast<int>(sizes.size()), its.median, its.mean, std::max(0.01, io::quantile(sizes, 0.9))};
+}
+
+}  // namespace
+
+std::size_t KernelSamples::generation(Generation g) {
+  const auto at = std::find(generations_.begin(), generations_.end(), g);
+  const auto index = static_cast<std::size_t>(at - generations_.begin());
+  if (at == generations_.end()) generations_.push_back(g);
+  return index;
+}
+
+KernelCalibration KernelSamples::fitted(ConstantSet kind, std::span<const std::string_view> classes) const {
+  const std::vector<Constants> prior(generations_.size());
+  std::vector<double> before;
+  for (const KernelSample& s : samples_) before.push_back(std::log(s.seconds(prior[s.generation]) / s.measured));
+  const KernelFit fit = fit_kernels(kind, prior, samples_);
+  KernelCalibration out;
+  out.points = static_cast<int>(samples_.size());
+  out.constants = static_cast<int>(fit.unknowns.size());
+  for (const KernelUnknown& x : fit.unknowns) out.determined += x.determined ? 1 : 0;
+  out.steps = fit.steps;
+  out.converged = fit.converged;
+  const Ape first = ape_of(before), last = ape_of(fit.residuals);
+  out.median_before = first.median;
+  out.mean_before = first.mean;
+  out.median_ape = last.median;
+  out.mape = last.mean;
+  for (std::size_t g = 0; g < generations_.size(); ++g) {
+    CalibratedSet set;
+    set.set = kind;
+    set.generation = generations_[g];
+    set.name = fmt::format("{}-{}", name(kind), name(set.generation));
+    set.constants = fit.generations[g];
+    set.fewest_ranks = 1 << 30;
+    std::set<std::string> systems;
+    std::vector<double> all;
+    std::vector<std::vector<double>> by_class(classes.size());
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      if (samples_[i].generation != g) continue;
+      systems.insert(of_[i].system);
+      all.push_back(fit.residuals[i]);
+      by_class[of_[i].interval].push_back(fit.residuals[i]);
+      set.fewest_ranks = std::min(set.fewest_ranks, of_[i].ranks);
+      set.most_ranks = std::max(set.most_ranks, of_[i].ranks);
+    }
+    set.systems.assign(systems.begin(), systems.end());
+    set.points = static_cast<int>(all.size());
+    const Ape whole = ape_of(all);
+    set.median_ape = whole.median;
+    set.mape = whole.mean;
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      if (by_class[k].empty()) continue;
+      set.classes.push_back(residual_of(classes[k], by_class[k]));
+      for (const NamedWidth& width : interval_widths)
+        if (width.key == classes[k]) set.constants.interval.*(width.of) = set.classes.back().width;
+    }
+    for (const KernelUnknown& x : fit.unknowns) {
+      if (x.of >= 0 && static_cast<std::size_t>(x.of) != g) continue;
+      set.fitted.push_back({.key = x.parameter->key,
+                            .measure = x.parameter->measure,
+                            .value = x.parameter->value(set.constants),
+                            .prior = x.parameter->value(Constants{}),
+                            .deviation = x.deviation,
+                            .prior_deviation = x.parameter->spread,
+                            .determined = x.determined,
+                            .shared = x.of < 0});
+    }
+    out.sets.push_back(std::move(set));
+  }
+  return out;
+}
+
+}  // namespace fabricost::calibrating

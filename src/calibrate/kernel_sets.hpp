@@ -1,0 +1,40 @@
+#pragma once
+/// \file kernel_sets.hpp
+/// Samples of kernels on machines in, fitted sets of constants with their residuals out.
+
+#include <fabricost/calibrate/kernel_fit.hpp>
+#include <fabricost/io/calibrate_kernels.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::calibrating {
+
+/// What of a sample the fit does not need and its report does.
+struct SampleOf {
+  std::string system;
+  std::size_t interval = 0;  ///< index into the names of the interval classes
+  int ranks = 0;
+};
+
+class KernelSamples {
+ public:
+  /// The index of a generation, one more where it is new.
+  [[nodiscard]] std::size_t generation(Generation g);
+  void add(KernelSample sample, SampleOf of) {
+    samples_.push_back(std::move(sample));
+    of_.push_back(std::move(of));
+  }
+  [[nodiscard]] bool empty() const { return samples_.empty(); }
+  /// \param classes names of interval widths
+  [[nodiscard]] KernelCalibration fitted(ConstantSet set, std::span<const std::string_view> classes) const;
+
+ private:
+  std::vector<Generation> generations_;
+  std::vector<KernelSample> samples_;
+  std::vector<SampleOf> of_;
+};
+
+}  // namespace fabricost::calibrating

@@ -1,0 +1,37 @@
+#pragma once
+/// \file moe.hpp
+/// moe_dispatch and moe_combine on the command line: their options, answers as text and JSON, and what validate and calibrate print of
+/// measured ones.
+
+#include "question.hpp"
+#include "runner.hpp"
+
+#include <fabricost/io/moe_kernel_rows.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost::cli {
+
+/// As typed; empty where nothing was.
+struct MoeOptions {
+  std::string tokens, hidden, experts, top_k, implementation, distribution, sms, groups, group_limit;
+};
+void add_moe_options(CLI::App& subcommand, MoeOptions& options);
+
+/// Whether OP is moe_dispatch, moe_combine or moe_prepare.
+[[nodiscard]] bool is_moe(const std::string& operation);
+
+/// The answer, whole. \throws RequestError, SpecError
+[[nodiscard]] std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal);
+
+/// Whether all files are MoE CSVs; none. \throws RequestError when only some are
+[[nodiscard]] bool are_moe_tables(const std::vector<std::string>& files);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const MoeKernelReport& report);
+[[nodiscard]] nlohmann::ordered_json to_json(const KernelCalibration& fit);
+[[nodiscard]] std::string text_of(const KernelCalibration& fit, const Terminal& terminal);
+
+}  // namespace fabricost::cli

@@ -1,0 +1,219 @@
+// All-reduce kernels of vLLM, SGLang and TensorRT-LLM: which runs when, what it moves, what a call from Python adds, and measured points.
+#include "support/measurements.hpp"
+
+#include <fabricost/io/calibrate_kernels.hpp>
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/validate.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/schedule/direct_reduce.hpp>
+#include <fabricost/workload/fused_norm.hpp>
+
+#include "catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace fabricost;
+
+namespace {
+
+constexpr double KiB_ = 1024, MiB_ = 1024 * 1024;
+
+const System& machine(const std::string& name) {
+  static std::map<std::string, System> loaded;
+  const auto at = loaded.find(name);
+  return at != loaded.end() ? at->second : loaded.emplace(name, load_system(name)).first->second;
+}
+
+Choice engine(InferenceLibrary library, const char* version = "", bool from_host = false) {
+  return {.inference = {.library = library, .version = version_number(version), .from_host = from_host}};
+}
+Prediction asked(const std::string& system, int ranks, double bytes, const Choice& choice) {
+  return predict(machine(system), AllReduce{.bytes = Bytes::from_value(bytes), .ranks = ranks}, choice);
+}
+ReduceKernel kernel(const std::string& system, int ranks, double bytes, InferenceLibrary library, const char* version = "") {
+  return asked(system, ranks, bytes, engine(library, version)).ran.kernel;
+}
+
+constexpr std::array engines{InferenceLibrary::vllm, InferenceLibrary::sglang, InferenceLibrary::trtllm};
+
+}  // namespace
+
+TEST_CASE("versions read as numbers that order them") {
+  CHECK(version_number("0.5.14") == 5014);
+  CHECK(version_number("0.5.9") < version_number("0.5.14"));
+  CHECK(version_number("1.3.0rc10") == 1003000);
+  CHECK(version_number("0.24") == 24000);
+  CHECK(version_number("") == 0);
+  CHECK(version_number("nightly") == 0);
+}
+
+TEST_CASE("engines hand over where their sources say") {
+  using K = ReduceKernel;
+  using L = InferenceLibrary;
+  // vLLM without symmetric memory: one shot below 512 and 256 KiB, below 8 MiB at all
+  CHECK(kernel("dgx-a100", 4, 512 * KiB_ - 16, L::vllm) == K::pull_one_shot);
+  CHECK(kernel("dgx-a100", 4, 512 * KiB_, L::vllm) == K::pull_two_shot);
+  CHECK(kernel("dgx-a100", 8, 256 * KiB_, L::vllm) == K::pull_two_shot);
+  CHECK(kernel("dgx-a100", 2, 8 * MiB_ - 16, L::vllm) == K::pull_one_shot);
+  CHECK(kernel("dgx-a100", 2, 8 * MiB_, L::vllm) == K::library);
+  // with it
+  CHECK(kernel("dgx-h100", 8, 256 * KiB_ - 16, L::vllm) == K::pull_one_shot);
+  CHECK(kernel("dgx-h100", 8, 256 * KiB_, L::vllm) == K::multicast);
+  CHECK(kernel("dgx-h100", 8, 256 * KiB_, L::vllm, "0.14.0") == K::pull_two_shot);
+  CHECK(kernel("dgx-h100", 8, 64 * MiB_, L::vllm, "0.24.0") == K::multicast);
+  CHECK(kernel("dgx-h100", 8, 64 * MiB_, L::vllm, "0.19.0") == K::library);
+  CHECK(kernel("dgx-h100", 2, 16 * MiB_, L::vllm) == K::symmetric_two_shot);
+  CHECK(kernel("dgx-b200", 8, 512 * KiB_, L::vllm) == K::pull_two_shot);
+  CHECK(kernel("dgx-b200", 8, 1 * MiB_, L::vllm) == K::multicast);
+  CHECK(kernel("dgx-b200", 4, 2 * MiB_, L::vllm) == K::symmetric_two_shot);
+  CHECK(kernel("dgx-b300", 2, 3 * MiB_, L::vllm) == K::pull_one_shot);  // 10.3 has a row of its own
+  // SGLang
+  CHECK(kernel("dgx-h100", 8, 8 * MiB_, L::sglang, "0.5.10") == K::pull_two_shot);
+  CHECK(kernel("dgx-h100", 8, 16 * MiB_, L::sglang, "0.5.10") == K::library);
+  CHECK(kernel("dgx-h100", 8, 160 * KiB_, L::sglang, "0.5.14") == K::push_one_shot);
+  CHECK(kernel("dgx-h100", 8, 160 * KiB_ + 16, L::sglang, "0.5.14") == K::push_two_shot);
+  CHECK(kernel("dgx-h100", 8, 16 * MiB_, L::sglang, "0.5.14") == K::push_two_shot);
+  CHECK(kernel("dgx-h100", 8, 32 * MiB_, L::sglang, "0.5.14") == K::library);
+  // TensorRT-LLM
+  CHECK(kernel("dgx-h100", 8, 512 * KiB_ - 16, L::trtllm) == K::lamport_one_shot);
+  CHECK(kernel("dgx-h100", 8, 512 * KiB_, L::trtllm) == K::lamport_two_shot);
+  CHECK(kernel("dgx-h100", 8, 8e6, L::trtllm) == K::lamport_two_shot);
+  CHECK(kernel("dgx-h100", 8, 8 * MiB_, L::trtllm) == K::library);
+  CHECK(kernel("dgx-h100", 2, 8 * MiB_, L::trtllm) == K::lamport_one_shot);
+  // over PCIe: a pair at most
+  CHECK(kernel("l40s-pcie", 2, 1 * MiB_, L::vllm) == K::pull_one_shot);
+  CHECK(kernel("l40s-pcie", 4, 1 * MiB_, L::vllm) == K::library);
+  CHECK(kernel("l40s-pcie", 2, 1 * KiB_, L::trtllm) == K::library);
+}
+
+TEST_CASE("beyond the hand-over an engine's all-reduce is NCCL's") {
+  for (const InferenceLibrary l : engines)
+    for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200"})
+      CHECK(asked(system, 8, 512 * MiB_, engine(l)).seconds == asked(system, 8, 512 * MiB_, {}).seconds);
+  // and so it is across nodes, for other collectives, and where a pair is forced
+  const Operation across = AllReduce{.bytes = units::KiB(64), .ranks = 16, .nodes = 2};
+  CHECK(predict(machine("dgx-h100"), across, engine(InferenceLibrary::vllm)).seconds == predict(machine("dgx-h100"), across).seconds);
+  const Operation gather = AllGather{.bytes = units::KiB(64), .ranks = 8};
+  CHECK(predict(machine("dgx-h100"), gather, engine(InferenceLibrary::vllm)).seconds == predict(machine("dgx-h100"), gather).seconds);
+  Choice forced = engine(InferenceLibrary::vllm);
+  forced.algorithm = Algorithm::ring;
+  CHECK(asked("dgx-h100", 8, 1024, forced).ran.algorithm == Algorithm::ring);
+}
+
+TEST_CASE("kernels move the bytes of their schedules") {
+  const Fabric f = fabric_of(machine("dgx-h100"), AllReduce{.ranks = 8});
+  const CustomConstants& c = machine("dgx-h100").constants.custom;
+  for (const auto& [kind, share] :
+       {std::pair{ReduceKernel::pull_one_shot, c.pull_one_shot.share}, {ReduceKernel::lamport_one_shot, c.lamport_one_shot.share}})
+    CHECK(price_custom(kind, f, c).rate * share * f.inner_rate == Approx(one_shot_schedule(f.levels).bytes(0)));
+  CHECK(price_custom(ReduceKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
+        Approx(two_shot_schedule(f.levels).bytes(0)));
+}
+
+TEST_CASE("own kernels start sooner than NCCL, grow with size and ranks", "[property]") {
+  for (const InferenceLibrary l : engines)
+    for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200"})
+      for (const int ranks : {2, 4, 8}) {
+        CHECK(asked(system, ranks, 4096, engine(l)).seconds < asked(system, ranks, 4096, {}).seconds);
+        double last = 0;
+        ReduceKernel running = ReduceKernel::library;
+        for (double bytes = 256; bytes < 16 * MiB_; bytes *= 2) {
+          const Prediction p = asked(system, ranks, bytes, engine(l));
+          if (p.ran.kernel == running) CHECK(p.seconds >= last);
+          running = p.ran.kernel;
+          last = p.seconds;
+          if (ranks > 2) CHECK(p.seconds > asked(system, 2, 256, engine(l)).seconds);
+          double sum = 0;
+          for (const Term& t : p.terms) sum += t.time.value();
+          CHECK(sum == Approx(p.seconds).epsilon(1e-9));
+        }
+      }
+}
+
+TEST_CASE("a compiled curve is what predict says, engine by engine") {
+  for (const InferenceLibrary l : engines)
+    for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200"})
+      for (const int ranks : {2, 4, 8}) {
+        const Curve curve = compile(machine(system), AllReduce{.ranks = ranks}, engine(l));
+        for (double bytes = 256; bytes < 1e9; bytes *= 1.3)
+          CHECK(curve(bytes) == Approx(asked(system, ranks, bytes, engine(l)).seconds).epsilon(1e-9));
+      }
+}
+
+TEST_CASE("a call from Python costs the host's time when messages are small and a copy when they are large") {
+  const System& s = machine("dgx-h100");
+  for (double bytes = 256; bytes < 2e9; bytes *= 4) {
+    const double graph = asked("dgx-h100", 8, bytes, engine(InferenceLibrary::vllm)).seconds;
+    const Prediction p = asked("dgx-h100", 8, bytes, engine(InferenceLibrary::vllm, "", true));
+    CHECK(p.seconds > graph);
+    double sum = 0;
+    for (const Term& t : p.terms) sum += t.time.value();
+    CHECK(sum == Approx(p.seconds).epsilon(1e-9));
+  }
+  CHECK(asked("dgx-h100", 8, 256, engine(InferenceLibrary::vllm, "", true)).seconds ==
+        Approx(s.constants.custom.host_launch).epsilon(0.05));
+  const double large = 1024 * MiB_;
+  const double extra = asked("dgx-h100", 8, large, engine(InferenceLibrary::vllm, "", true)).seconds -
+                       asked("dgx-h100", 8, large, engine(InferenceLibrary::vllm)).seconds;
+  CHECK(extra == Approx(2 * large / (s.constants.custom.host_copy * s.gpu.hbm_bandwidth.value.value())).epsilon(0.05));
+}
+
+TEST_CASE("a fused norm saves a launch and a pass over memory, where an engine's kernel runs") {
+  const System& s = machine("dgx-h100");
+  const Choice vllm = engine(InferenceLibrary::vllm);
+  const FusedNorm small = fused_norm(s, AllReduce{.bytes = units::KiB(64), .ranks = 8}, vllm);
+  const double pass = 64 * KiB_ / (s.gpu.hbm_bandwidth.value.value() * s.constants.compute.memory);
+  CHECK(small.saved() == Approx(gap_in_graph + pass));
+  CHECK(small.fused > asked("dgx-h100", 8, 64 * KiB_, vllm).seconds);
+  CHECK(fused_norm(s, AllReduce{.bytes = units::MiB(512), .ranks = 8}, vllm).saved() == 0);
+  CHECK_THROWS_AS(fused_norm(s, AllGather{.bytes = units::KiB(64), .ranks = 8}, vllm), RequestError);
+}
+
+TEST_CASE("graph and Python, and versions of an engine, are no repeats of each other") {
+  Point p;
+  p.system = "dgx-h100";
+  p.gpus_per_node = 8;
+  p.bytes = 1024;
+  p.seconds = 5e-6;
+  p.library = "sglang";
+  p.library_version = "0.5.10";
+  p.notes = "cuda graph";
+  Point python = p, newer = p, again = p;
+  python.notes = "launched from Python";
+  newer.library_version = "0.5.14";
+  CHECK(merge_repeats(std::vector<Point>{p, python, newer, again}).size() == 3);
+  for (Point* one : {&p, &newer}) one->library = "nccl", one->notes = "";
+  CHECK(merge_repeats(std::vector<Point>{p, newer}).size() == 1);
+}
+
+TEST_CASE("all-reduces of engines in CUDA graphs are predicted within a median of 5 %", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200"}) {
+    Points points = read_points(folder / (std::string(system) + ".custom_allreduce.csv"));
+    std::erase_if(points.points, [](const Point& p) { return p.from_host(); });
+    const ValidationReport report = validate(points);
+    INFO(system << ": median " << report.total.median_ape << " %, mean " << report.total.mape << " %");
+    CHECK(report.total.median_ape <= 4);
+    CHECK(report.total.mape <= 8);
+  }
+}
+
+TEST_CASE("the shipped constants of engines' kernels are what calibrate writes", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  Points points;
+  for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200", "l40s-pcie"})
+    points.append(read_points(folder / (std::string(system) + ".custom_allreduce.csv")));
+  const KernelCalibration fit = calibrate_custom(points);
+  REQUIRE(fit.sets.size() == 4);
+  for (const CalibratedSet& set : fit.sets) {
+    const Constants shipped = load_system(set.systems.front()).constants;
+    for (const Parameter& p : parameters_of(ConstantSet::custom)) {
+      INFO(set.name << " " << p.key);
+      CHECK(std::fabs(std::log(p.value(set.constants) / p.value(shipped))) < 0.01);
+    }
+  }
+}

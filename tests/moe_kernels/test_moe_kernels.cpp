@@ -1,0 +1,221 @@
+// Dispatch and combine kernels: bytes against published figures and simulated tokens, limits, monotonicity, and where they cannot run.
+#include "support/message_of.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/workload/moe_kernels.hpp>
+
+#include "catch.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+using namespace fabricost;
+
+namespace {
+
+const System& h100() {
+  static const System system = load_system("dgx-h100");
+  return system;
+}
+const System& nvl72() {
+  static const System system = load_system("gb200-nvl72");
+  return system;
+}
+
+MoeQuestion deepseek(MoeKernel kernel, MoePhase phase, double tokens, int ranks) {
+  return {.phase = phase,
+          .kernel = kernel,
+          .gate = {256, 8},
+          .routing = {.kind = RoutingKind::uniform},
+          .hidden = 7168,
+          .tokens = tokens,
+          .ranks = ranks};
+}
+
+constexpr std::array all_kernels{MoeKernel::deepep_normal, MoeKernel::deepep_low_latency, MoeKernel::trtllm_one_sided,
+                                 MoeKernel::trtllm_two_sided, MoeKernel::nccl};
+
+/// Distinct ranks a token's k experts of E sit on, averaged over many tokens drawn one by one.
+double distinct_ranks(int experts, int top_k, int ranks) {
+  std::mt19937 random(7);
+  std::vector<int> deck(static_cast<std::size_t>(experts));
+  for (int i = 0; i < experts; ++i) deck[static_cast<std::size_t>(i)] = i;
+  constexpr int tokens = 40000;
+  double sum = 0;
+  for (int t = 0; t < tokens; ++t) {
+    std::set<int> touched;
+    for (int i = 0; i < top_k; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::size_t other = at + random() % (deck.size() - at);
+      std::swap(deck[at], deck[other]);
+      touched.insert(deck[at] / (experts / ranks));
+    }
+    sum += static_cast<double>(touched.size());
+  }
+  return sum / tokens;
+}
+
+}  // namespace
+
+TEST_CASE("bytes are those DeepEP's tables imply") {
+  // low latency: 128 tokens, top 8, hidden 7168: 7.57 MB out in fp8, 14.68 MB back in bf16
+  CHECK(predict(h100(), deepseek(MoeKernel::deepep_low_latency, MoePhase::dispatch, 128, 8)).bytes == Approx(7.57e6).epsilon(0.001));
+  CHECK(predict(h100(), deepseek(MoeKernel::deepep_low_latency, MoePhase::combine, 128, 8)).bytes == Approx(14.68e6).epsilon(0.001));
+  // normal: 4096 tokens on 4 nodes touch 3.614 nodes: 109.4 and 212.2 MB counted, of which a quarter stays
+  const MoePrediction out = predict(h100(), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 4096, 32));
+  const MoePrediction back = predict(h100(), deepseek(MoeKernel::deepep_normal, MoePhase::combine, 4096, 32));
+  CHECK(out.across_bytes / 0.75 == Approx(109.4e6).epsilon(0.001));
+  CHECK(back.across_bytes / 0.75 == Approx(212.2e6).epsilon(0.001));
+  // on one node a copy for each distinct GPU: 160.3 MB
+  CHECK(predict(h100(), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 4096, 8)).bytes == Approx(160.3e6).epsilon(0.001));
+}
+
+TEST_CASE("copies of a token are those of tokens drawn one by one") {
+  for (const auto& [experts, top_k, ranks] : {std::tuple{256, 8, 8}, {128, 4, 8}, {512, 22, 8}, {64, 6, 2}, {16, 1, 4}}) {
+    MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 1000, ranks);
+    q.gate = {experts, top_k};
+    CHECK(predict(h100(), q).copies == Approx(distinct_ranks(experts, top_k, ranks)).epsilon(0.01));
+    q.kernel = MoeKernel::deepep_low_latency;
+    CHECK(predict(h100(), q).copies == top_k);
+  }
+}
+
+TEST_CASE("balanced tokens of TensorRT-LLM go to as many ranks as they have experts") {
+  for (const auto& [ranks, copies] : {std::pair{2, 2.0}, {4, 4.0}, {8, 8.0}, {16, 8.0}, {64, 8.0}}) {
+    MoeQuestion q = deepseek(MoeKernel::trtllm_one_sided, MoePhase::combine, 1000, ranks);
+    q.routing.kind = RoutingKind::balanced;
+    const MoePrediction p = predict(nvl72(), q);
+    CHECK(p.copies == copies);
+    CHECK(p.inside_bytes == Approx(1000 * 14336 * copies * (ranks - 1) / ranks));
+  }
+}
+
+TEST_CASE("terms of expert exchange sum to its time", "[property]") {
+  for (const MoeKernel kernel : all_kernels)
+    for (const double tokens : {1.0, 100.0, 30000.0}) {
+      const MoePrediction p = predict(nvl72(), deepseek(kernel, MoePhase::combine, tokens, 16));
+      double sum = 0;
+      for (const Term& t : p.terms) sum += t.time.value();
+      CHECK(sum == Approx(p.seconds).epsilon(1e-9));
+      CHECK(p.low < p.seconds);
+      CHECK(p.high > p.seconds);
+    }
+}
+
+TEST_CASE("more tokens, wider tokens, more experts per token are never quicker", "[property]") {
+  for (const MoeKernel kernel : all_kernels)
+    for (const MoePhase phase : {MoePhase::dispatch, MoePhase::combine})
+      for (const int ranks : {8, 32}) {
+        if (ranks == 32 && detail::is_trtllm(kernel)) continue;
+        double last = 0;
+        for (double tokens = 1; tokens < 2e5; tokens *= 3) {
+          const double now = predict(h100(), deepseek(kernel, phase, tokens, ranks)).seconds;
+          CHECK(now >= last);
+          last = now;
+        }
+        MoeQuestion q = deepseek(kernel, phase, 2000, ranks);
+        last = 0;
+        for (const int hidden : {1024, 2048, 4096, 7168, 16384}) {
+          q.hidden = hidden;
+          const double now = predict(h100(), q).seconds;
+          CHECK(now >= last);
+          last = now;
+        }
+        q.hidden = 7168;
+        last = 0;
+        for (const int top_k : {1, 2, 4, 8, 16}) {
+          q.gate.top_k = top_k;
+          const double now = predict(h100(), q).seconds;
+          CHECK(now >= last);
+          last = now;
+        }
+      }
+}
+
+TEST_CASE("no kernel moves more than its link carries", "[property]") {
+  const double rate = h100().tier(TierRole::scale_up)->bandwidth.value.value();
+  for (const MoeKernel kernel : all_kernels)
+    for (const int sms : {4, 24, 132}) {
+      MoeQuestion q = deepseek(kernel, MoePhase::combine, 1e6, 8);
+      if (kernel == MoeKernel::deepep_normal) q.sms = sms;
+      CHECK(predict(h100(), q).bus_bandwidth() < rate);
+    }
+}
+
+TEST_CASE("DeepEP's normal kernels gain from SMs until the link is full") {
+  MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 65536, 8);
+  q.sms = 4;
+  const double four = predict(h100(), q).seconds;
+  q.sms = 8;
+  const double eight = predict(h100(), q).seconds;
+  CHECK(four / eight > 1.8);
+  CHECK(four / eight <= 2);
+  q.sms = 64;
+  const double many = predict(h100(), q).seconds;
+  q.sms = 128;
+  CHECK(predict(h100(), q).seconds == Approx(many).epsilon(0.02));
+}
+
+TEST_CASE("few experts leave most of the GPU's SMs without work") {
+  CHECK(sms_of_experts(8, 132) == 8);
+  CHECK(sms_of_experts(128, 132) == 128);
+  CHECK(sms_of_experts(160, 132) == 80);
+  CHECK(sms_of_experts(512, 132) == 128);
+  MoeQuestion q = deepseek(MoeKernel::deepep_low_latency, MoePhase::dispatch, 1024, 8);
+  q.hidden = 4096;
+  q.gate = {8, 2};
+  const double few = predict(h100(), q).seconds;
+  q.gate = {128, 8};
+  CHECK(few > 1.5 * predict(h100(), q).seconds);  // a quarter of the messages, twice the time
+}
+
+TEST_CASE("leaving the domain costs more than staying in it") {
+  System cut = nvl72();  // the same GPUs and links in domains of 8
+  cut.domain = 8;
+  for (Tier& tier : cut.tiers)
+    if (tier.role == TierRole::scale_up) tier.endpoints = 8;
+  for (const MoeKernel kernel : {MoeKernel::deepep_normal, MoeKernel::deepep_low_latency, MoeKernel::nccl})
+    for (const int ranks : {16, 64}) {
+      const MoePrediction across = predict(cut, deepseek(kernel, MoePhase::combine, 4096, ranks));
+      const MoePrediction inside = predict(nvl72(), deepseek(kernel, MoePhase::combine, 4096, ranks));
+      CHECK(across.seconds > 1.2 * inside.seconds);
+      CHECK(across.across_bytes > 0);
+      CHECK(inside.across_bytes == 0);
+      CHECK(across.extrapolated.nodes);
+    }
+}
+
+TEST_CASE("published low-latency times on H800 are met without a constant of their own") {
+  // deepseek-ai/DeepEP, README: 128 tokens, hidden 7168, top 8, fp8 dispatch, CX7 InfiniBand: microseconds by expert ranks
+  const System h800 = load_system("deepseek-v3-h800");
+  for (const auto& [ranks, us] : {std::pair{8, 77.0}, {16, 118.0}, {32, 155.0}, {64, 173.0}, {128, 192.0}, {256, 194.0}}) {
+    const MoePrediction p = predict(h800, deepseek(MoeKernel::deepep_low_latency, MoePhase::dispatch, 128, ranks));
+    INFO(ranks << " ranks: " << 1e6 * p.seconds << " us");
+    CHECK(std::fabs(1e6 * p.seconds / us - 1) < 0.25);
+  }
+}
+
+TEST_CASE("questions that cannot be meant are refused with what to do") {
+  const auto says = [](const System& s, const MoeQuestion& q) { return support::message_of([&] { (void)predict(s, q); }); };
+  CHECK(says(h100(), deepseek(MoeKernel::trtllm_one_sided, MoePhase::dispatch, 10, 16)).find("stays inside one NVLink domain") !=
+        std::string::npos);
+  MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8);
+  q.gate.experts = 100;
+  CHECK(says(h100(), q).find("do not divide") != std::string::npos);
+  q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8);
+  q.sms = 500;
+  CHECK(says(h100(), q).find("SMs: 500") != std::string::npos);
+  q = deepseek(MoeKernel::deepep_normal, MoePhase::prepare, 10, 8);
+  CHECK(says(h100(), q).find("no prepare step") != std::string::npos);
+  CHECK(says(load_system("l40s-pcie"), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8)).find("NVLink") != std::string::npos);
+  q = deepseek(MoeKernel::nccl, MoePhase::dispatch, -1, 8);
+  CHECK(says(h100(), q).find("tokens") != std::string::npos);
+}
+
+TEST_CASE("skewed routing takes longer than uniform") {
+  MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 8192, 8);
+  const double uniform = predict(h100(), q).seconds;
+  q.routing = {.kind = RoutingKind::zipf, .exponent = 1};
+  CHECK(predict(h100(), q).seconds > 1.1 * uniform);
+}

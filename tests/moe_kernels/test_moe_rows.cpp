@@ -1,0 +1,172 @@
+// The MoE CSV: what is read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
+#include "support/measurements.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/moe_kernel_rows.hpp>
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <fstream>
+
+using namespace fabricost;
+
+namespace {
+
+const std::string header =
+    "source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,sms,time_us,notes\n";
+const std::string good = "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n";
+
+/// What a faulty file says; empty when it is read.
+template <class Call>
+std::string spec_fault(Call&& call) {
+  try {
+    call();
+  } catch (const SpecError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::filesystem::path file_with(const std::string& rows) {
+  const auto path = std::filesystem::temp_directory_path() / "fabricost-moe-rows.csv";
+  std::ofstream(path) << header << rows;
+  return path;
+}
+std::string fault_of(const std::string& rows) {
+  return spec_fault([&] { (void)read_moe_kernel_rows(file_with(rows)); });
+}
+MoeKernelReport report_of(const std::string& rows) {
+  std::vector<MoeKernelRow> read = merge_repeats(read_moe_kernel_rows(file_with(rows)));
+  predict_moe_kernel_rows(read);
+  return summarise(std::move(read));
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<MoeKernelRow> measured(const std::filesystem::path& folder, std::initializer_list<const char*> systems) {
+  std::vector<MoeKernelRow> out;
+  for (const char* system : systems)
+    for (MoeKernelRow& row : read_moe_kernel_rows(folder / (std::string(system) + ".moe.csv"))) out.push_back(std::move(row));
+  return out;
+}
+
+/// Median error of `rows` in percent with the constants of `fit` for every generation it has; others with those of `otherwise`.
+double median_with(const KernelCalibration& fit, std::vector<MoeKernelRow> rows, Generation otherwise) {
+  predict_moe_kernel_rows(rows, {}, [&](System& s) {
+    for (const CalibratedSet& set : fit.sets)
+      if (set.generation == s.gpu.generation || (set.generation == otherwise)) s.constants.moe = set.constants.moe;
+  });
+  return summarise(std::move(rows)).total.median_ape;
+}
+
+}  // namespace
+
+TEST_CASE("a cell that is no number or name is a fault with its place") {
+  CHECK(has(fault_of("a,dgx-h100,eight,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n"), ":2:12: "));
+  CHECK(has(fault_of("a,dgx-h100,8,despatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n"), "did you mean dispatch?"));
+  CHECK(has(fault_of("a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,-3,\n"), "time_us is \"-3\""));
+  CHECK(has(fault_of("a,dgx-h100,8,dispatch,deepep-normal,fp9,128,7168,256,8,uniform,24,48.6,\n"), "unknown dtype \"fp9\""));
+  CHECK(has(fault_of("a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,2.5,8,uniform,24,48.6,\n"), "experts is 2.5"));
+}
+
+TEST_CASE("a table without a column it needs is refused by name") {
+  const auto path = std::filesystem::temp_directory_path() / "fabricost-moe-columns.csv";
+  std::ofstream(path) << "phase,implementation,tokens_per_rank,time_us\n";
+  CHECK(has(spec_fault([&] { (void)read_moe_kernel_rows(path); }), "has no column system, ranks"));
+}
+
+TEST_CASE("well-formed rows that cannot be priced are counted with the reason") {
+  const MoeKernelReport r = report_of(good + "a,dgx-h100,8,dispatch,pplx,fp8,128,7168,256,8,uniform,24,48.6,\n" +
+                                      "a,nobodys-box,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n" +
+                                      "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,0,\n" +
+                                      "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,=A1*2,\n" +
+                                      "a,dgx-h100,16,dispatch,trtllm-NVLinkOneSided,nvfp4,128,7168,256,8,balanced,,48.6,\n");
+  CHECK(r.total.points == 1);
+  int rows = 0;
+  for (const Skipped& s : r.skipped) rows += s.rows;
+  CHECK(rows == 5);
+}
+
+TEST_CASE("a calibration that does not exist is refused, not a row skipped") {
+  std::vector<MoeKernelRow> rows = read_moe_kernel_rows(file_with(good));
+  CHECK_THROWS_AS(predict_moe_kernel_rows(rows, "no-such-calibration"), RequestError);
+}
+
+TEST_CASE("repeats are merged by their median, prepare counts with dispatch") {
+  const std::string p = "a,gb200-nvl72,4,prepare,trtllm-NVLinkTwoSided,bfloat16,64,7168,256,8,balanced,,";
+  const MoeKernelReport r = report_of(p + "13,\n" + p + "90,\n" + p + "12,\n" + good);
+  REQUIRE(r.total.points == 2);
+  CHECK(r.rows[0].seconds == Approx(13e-6));
+  CHECK(r.rows[0].repeats == 3);
+  REQUIRE(r.by_operation.size() == 1);
+  CHECK(r.by_operation[0].name == "moe_dispatch");
+}
+
+TEST_CASE("the fit finds the constants that made the times") {
+  Constants truth;
+  truth.moe.one_sided_combine.share = 0.55;
+  truth.moe.one_sided_combine.step = 5e-6;
+  truth.moe.one_sided_combine.start = 12e-6;
+  std::vector<MoeKernelRow> rows;
+  System system = load_system("gb200-nvl72", {}, "none");
+  system.constants.moe = truth.moe;
+  for (const int ranks : {2, 4, 8, 16})
+    for (double tokens = 1; tokens < 1e5; tokens *= 2) {
+      MoeKernelRow row;
+      row.system = "gb200-nvl72";
+      row.implementation = "trtllm-NVLinkOneSided";
+      row.question = {.phase = MoePhase::combine,
+                      .kernel = MoeKernel::trtllm_one_sided,
+                      .gate = {256, 8},
+                      .routing = {.kind = RoutingKind::balanced},
+                      .hidden = 7168,
+                      .tokens = tokens,
+                      .ranks = ranks,
+                      .precision = Precision::bf16};
+      row.seconds = predict(system, row.question).seconds;
+      rows.push_back(row);
+    }
+  const KernelCalibration fit = calibrate_moe_kernels(rows);
+  REQUIRE(fit.sets.size() == 1);
+  const DomainKernelConstants& found = fit.sets[0].constants.moe.one_sided_combine;
+  CHECK(found.share == Approx(0.55).epsilon(0.02));
+  CHECK(found.step == Approx(5e-6).epsilon(0.05));
+  CHECK(found.start == Approx(12e-6).epsilon(0.05));
+  CHECK(fit.median_ape < 1);
+}
+
+TEST_CASE("kernels on H100, B200 and NVL72 are predicted within a median of 6 %", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
+  predict_moe_kernel_rows(rows);
+  const MoeKernelReport report = summarise(std::move(rows));
+  CHECK(report.total.points == 11600);
+  CHECK(report.skipped.empty());
+  for (const ErrorGroup& g : report.by_system) CHECK(g.errors.median_ape <= 3.5);
+  for (const ErrorGroup& g : report.by_group) CHECK(g.errors.median_ape <= 6);
+  CHECK(report.total.interval_coverage > 0.85);
+}
+
+TEST_CASE("16 ranks of an NVL72 follow from 2, 4 and 8", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  std::vector<MoeKernelRow> few, many;
+  for (MoeKernelRow& row : merge_repeats(measured(folder, {"gb200-nvl72"})))
+    (row.question.ranks < 16 ? few : many).push_back(std::move(row));
+  CHECK(median_with(calibrate_moe_kernels(few), many, Generation::blackwell) < 6);
+}
+
+TEST_CASE("the shipped constants are what calibrate writes", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
+  REQUIRE(fit.sets.size() == 2);
+  for (const CalibratedSet& set : fit.sets) {
+    const Constants shipped = load_system(set.generation == Generation::hopper ? "dgx-h100" : "dgx-b200").constants;
+    for (const Parameter& p : parameters_of(ConstantSet::moe)) {
+      INFO(set.name << " " << p.key);
+      CHECK(std::fabs(std::log(p.value(set.constants) / p.value(shipped))) < 0.01);
+    }
+  }
+}
