@@ -312,6 +312,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   }
   return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n{}", fit.rows, fit.constants,
                      fit.steps, fit.median_tpot, fit.median_ttft, asked.out.empty() ? yaml : std::string{});
+}
+
 /// Prints a fit of kernels; -o FOLDER gets one file a generation.
 [[nodiscard]] std::string told(const CalibrateQuestion& asked, const KernelCalibration& fit, const Terminal& terminal) {
   std::string out = asked.json ? printed(cli::to_json(fit)) : cli::text_of(fit, terminal);
