@@ -171,7 +171,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--sequence-parallel", o->sequence_parallel, "yes or no; default yes where tensor ranks divide the sequence", "YES");
   option("--routing", o->routing, "How tokens choose experts: balanced (default), uniform, zipf:1.0", "HOW");
   option("--capacity", o->capacity, "Rows kept for an expert over the mean; default as many as come", "X");
-  option("--placing", o->placing, "data_inside (default) or stages_inside: what is nearest beyond tensor and context ranks", "HOW");
+  option("--placing", o->placing, "data_inside or stages_inside: what is nearest; default the faster", "HOW");
   option("--headroom", o->headroom, "Share of the memory to leave free; default 0", "X");
   option("--top,-k", o->top, "How many layouts to return; default 10", "K");
   option("--threads", o->threads, "1", "N");
