@@ -181,7 +181,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--pareto", o->pareto, "Layouts none other beats in both time and memory");
   sub.add_flag("--json", o->json, "Print JSON");
   add_serve_options(sub, o->serving);
-  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512 --sequence 8192\n"
+  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
              "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
