@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   fabricost::cli::add_validate(runner.app(), runner);
   fabricost::cli::add_calibrate(runner.app(), runner);
   fabricost::cli::add_plan(runner.app(), runner);
+  fabricost::cli::add_compare(runner.app(), runner);
   fabricost::cli::add_tune(runner.app(), runner);
   fabricost::cli::add_diagnose(runner.app(), runner);
   fabricost::cli::add_topo(runner.app(), runner);

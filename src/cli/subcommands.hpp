@@ -21,6 +21,7 @@ void add_transfer(CLI::App& app, Runner& runner);
 void add_validate(CLI::App& app, Runner& runner);
 void add_calibrate(CLI::App& app, Runner& runner);
 void add_plan(CLI::App& app, Runner& runner);
+void add_compare(CLI::App& app, Runner& runner);
 void add_tune(CLI::App& app, Runner& runner);
 void add_diagnose(CLI::App& app, Runner& runner);
 void add_topo(CLI::App& app, Runner& runner);

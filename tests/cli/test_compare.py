@@ -1,0 +1,68 @@
+"""fabricost compare: what each machine makes of a job, beside what plan says of it alone."""
+import json
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support.command import Command  # noqa: E402
+
+TOOL = sys.argv.pop(1)
+compare, plan = Command(TOOL, "compare"), Command(TOOL, "plan")
+JOB = ("--model", "moe-1.8t", "--gpus", "1152")
+
+
+class Compare(unittest.TestCase):
+    def test_training_is_what_plan_finds_on_each(self):
+        out = json.loads(compare.works("dgx-b200", "gb200-nvl72", "--train", *JOB, "--global-batch", "2304", "--json"))
+        self.assertEqual([s["system"] for s in out["systems"]], ["dgx-b200", "gb200-nvl72"])
+        for s in out["systems"]:
+            alone = json.loads(plan.works("--train", *JOB, "--system", s["system"], "--global-batch", "2304", "--top", "1", "--json"))
+            self.assertEqual(s["step_s"], alone["layouts"][0]["step_s"])
+            self.assertAlmostEqual(s["tokens_per_s_per_gpu"], alone["layouts"][0]["tokens_per_s_per_gpu"])
+            self.assertTrue(s["interval_s"][0] < s["step_s"] < s["interval_s"][1])
+            self.assertGreater(s["joules_per_million_tokens"], 0)
+        small, large = out["systems"]
+        self.assertLess(large["step_s"], small["step_s"])
+
+    def test_money_is_rent_over_tokens(self):
+        out = json.loads(compare.works("dgx-h100", "--train", "--model", "llama3-70b", "--gpus", "64", "--global-batch", "128", "--json"))
+        one = out["systems"][0]
+        hourly = one["dollars_per_million_tokens"] * one["tokens_per_s_per_gpu"] * 3600 / 1e6
+        self.assertTrue(1 < hourly < 6, hourly)  # dollars a GPU-hour
+
+    def test_serving_is_what_plan_finds_on_each(self):
+        limits = ("--isl", "4096", "--osl", "512", "--tpot", "50ms")
+        out = json.loads(compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits, "--json"))
+        for s in out["systems"]:
+            alone = json.loads(plan.works("--serve", "--model", "llama3-70b", "--gpus", "8", "--system", s["system"], *limits, "--top", "1", "--json"))
+            self.assertEqual(s["tpot_s"], alone["layouts"][0]["tpot_s"])
+        text = compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits)
+        for word in ("ms a token", "$/M tokens", "J/token", "####"):
+            self.assertIn(word, text)
+
+    def test_a_machine_that_cannot_is_said_so_beside_those_that_can(self):
+        out = json.loads(compare.works("dgx-h100", "dgx-b200", "--train", "--model", "llama3-405b", "--gpus", "64", "--global-batch", "64", "--json"))
+        self.assertIn("does not fit", out["systems"][0]["trouble"])
+        self.assertIn("step_s", out["systems"][1])
+        compare.refused("dgx-h100", "--train", "--model", "llama3-405b", "--gpus", "8", "--global-batch", "8", saying=["does not fit"])
+
+    def test_wrong_questions(self):
+        compare.refused("dgx-h100", *JOB, saying=["--train or --serve"])
+        compare.refused("--train", *JOB, "--global-batch", "8", saying=["which machines"])
+        compare.refused("dgx-h100", "--train", *JOB, saying=["--global-batch"])
+        compare.refused("dgx-h1000", "--train", *JOB, "--global-batch", "1152", saying=["dgx-h1000"])
+
+    def test_it_is_quick(self):
+        best = 9.0
+        for _ in range(3):
+            start = time.monotonic()
+            compare.works("dgx-b200", "gb200-nvl72", "--train", *JOB, "--global-batch", "2304", "--json")
+            best = min(best, time.monotonic() - start)
+        print(f"compare: two machines, a 1.8T mixture on 1,152 GPUs: {1e3 * best:.0f} ms")
+        self.assertLess(best, 2)  # loose: a loaded machine, unoptimised builds
+
+
+if __name__ == "__main__":
+    unittest.main()
