@@ -226,7 +226,7 @@ void add_compare(CLI::App& app, Runner& runner) {
   option("--precision", o->precision, "Of matrix products", "P");
   option("--stack", o->stack, "The software", "NAME");
   sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer("Example: fabricost compare dgx-b200 gb200-nvl72 --train --model moe-1.8t --gpus 1152 --global-batch 2304");
+  sub.footer("Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304");
   runner.add(sub, [o](const Terminal& terminal) {
     const std::vector<Compared> all = compare(*o);
     return o->json ? printed(to_json(*o, all)) : text_of(*o, all, terminal);

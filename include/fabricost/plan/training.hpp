@@ -73,6 +73,7 @@ struct LayerGroup {
   Layout layout;
   LayerTimes layers;
   double bound = 0;
+  long long count = 0;  ///< of its layouts
 };
 
 class TrainingSearch {
@@ -85,12 +86,11 @@ class TrainingSearch {
     std::sort(groups.begin(), groups.end(), [](const LayerGroup& a, const LayerGroup& b) { return a.bound < b.bound; });
     for (const LayerGroup& group : groups) {
       const bool hopeless = q_.prune && full() && group.bound > worst();
-      for_each_layout(group.layout, [&](const Layout& l) {
-        if (hopeless)
-          ++plan_.bounded;
-        else
-          price(l, group.layers);
-      });
+      if (hopeless) {
+        plan_.bounded += group.count;
+        continue;
+      }
+      for_each_layout(group.layout, [&](const Layout& l) { price(l, group.layers); });
     }
     std::sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
     return std::move(plan_);
@@ -131,10 +131,9 @@ class TrainingSearch {
   }
 
   void add_group(std::vector<LayerGroup>& out, const Layout& l) {
-    bool any = false;
-    for_each_layout(l, [&](const Layout&) { any = true; });
-    if (!any) return;
-    LayerGroup group{l, {}, 0};
+    LayerGroup group{l, {}, 0, 0};
+    for_each_layout(l, [&](const Layout&) { ++group.count; });
+    if (group.count == 0) return;
     try {
       group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
     } catch (const RequestError&) {
