@@ -2,6 +2,7 @@
 /// fabricost calibrate: measurements in, constants out, with how well each is known.
 
 #include "../io/text_table.hpp"
+#include "comparison_json.hpp"
 #include "moe.hpp"
 #include "names.hpp"
 #include "question.hpp"
@@ -109,29 +110,14 @@ struct CalibrateQuestion {
   out["mape"] = {{"before", fit.mean_before}, {"after", fit.mean_after}};
   out["sets"] = nlohmann::ordered_json::array();
   for (const CalibratedSet& set : fit.sets) {
-    nlohmann::ordered_json one;
-    one["name"] = set.name;
-    one["kind"] = name(set.set);
-    one["systems"] = set.systems;
-    one["points"] = set.points;
-    one["median_ape"] = set.median_ape;
-    one["mape"] = set.mape;
-    one["constants"] = nlohmann::ordered_json::array();
-    for (const FittedConstant& c : set.fitted)
-      one["constants"].push_back({{"name", c.key},
-                                  {"value", c.value},
-                                  {"prior", c.prior},
-                                  {"relative_standard_error", c.deviation},
-                                  {"determined", c.determined},
-                                  {"correlated_with", c.partner},
-                                  {"correlation", c.correlation}});
-    one["residuals"] = nlohmann::ordered_json::object();
-    for (const ClassResidual& c : set.classes)
-      one["residuals"][std::string{c.key}] = {{"points", c.points}, {"median_ape", c.median_ape}, {"mape", c.mape}, {"interval", c.width}};
+    nlohmann::ordered_json one = cli::to_json(set);
+    for (std::size_t i = 0; i < set.fitted.size(); ++i) {
+      one["constants"][i]["correlated_with"] = set.fitted[i].partner;
+      one["constants"][i]["correlation"] = set.fitted[i].correlation;
+    }
     out["sets"].push_back(std::move(one));
   }
-  out["skipped"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  out["skipped"] = cli::to_json(fit.skipped);
   out["set_aside"] = nlohmann::ordered_json::array();
   for (const SetAside& s : fit.set_aside)
     out["set_aside"].push_back({{"system", s.point.system.str()},
@@ -213,8 +199,7 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   }
   for (const FittedStack& s : fit.stacks)
     out["stacks"][s.name] = {{"scale", s.scale}, {"deviation", s.deviation}, {"spread", s.spread}, {"rows", s.rows}};
-  out["skipped"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  out["skipped"] = cli::to_json(fit.skipped);
   return out;
 }
 
@@ -304,14 +289,16 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   const std::string yaml = serving_yaml(fit.table, date, origin);
   if (!asked.out.empty()) write_file((std::filesystem::path{asked.out} / "workloads" / "serving.yaml").string(), yaml);
   if (asked.json) {
-    nlohmann::ordered_json out{{"rows", fit.rows}, {"constants", fit.constants}, {"steps", fit.steps}, {"median_tpot_ape", fit.median_tpot},
+    nlohmann::ordered_json out{{"rows", fit.rows},
+                               {"constants", fit.constants},
+                               {"steps", fit.steps},
+                               {"median_tpot_ape", fit.median_tpot},
                                {"median_ttft_ape", fit.median_ttft}};
-    out["skipped"] = nlohmann::ordered_json::array();
-    for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+    out["skipped"] = cli::to_json(fit.skipped);
     return printed(out);
   }
-  return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n{}", fit.rows, fit.constants,
-                     fit.steps, fit.median_tpot, fit.median_ttft, asked.out.empty() ? yaml : std::string{});
+  return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n{}", fit.rows,
+                     fit.constants, fit.steps, fit.median_tpot, fit.median_ttft, asked.out.empty() ? yaml : std::string{});
 }
 
 /// Prints a fit of kernels; -o FOLDER gets one file a generation.

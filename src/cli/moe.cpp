@@ -4,6 +4,7 @@
 #include "moe.hpp"
 
 #include "../io/text_table.hpp"
+#include "comparison_json.hpp"
 #include "names.hpp"
 #include "report.hpp"
 
@@ -147,24 +148,6 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
   return out;
 }
 
-[[nodiscard]] nlohmann::ordered_json errors_json(const ErrorSummary& e) {
-  nlohmann::ordered_json out;
-  const auto number = [&](double value) { return e.points > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr); };
-  out["points"] = e.points;
-  out["median_ape"] = number(e.median_ape);
-  out["mape"] = number(e.mape);
-  out["p90_abs_log2"] = number(e.p90_abs_log2);
-  out["within_10pct"] = number(e.within_10pct);
-  out["within_25pct"] = number(e.within_25pct);
-  out["interval_coverage"] = number(e.interval_coverage);
-  return out;
-}
-[[nodiscard]] nlohmann::ordered_json groups_json(const std::vector<ErrorGroup>& groups) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const ErrorGroup& group : groups) out[group.name] = errors_json(group.errors);
-  return out;
-}
-
 }  // namespace
 
 void add_moe_options(CLI::App& sub, MoeOptions& o) {
@@ -213,14 +196,13 @@ bool are_moe_tables(const std::vector<std::string>& files) {
 }
 
 nlohmann::ordered_json to_json(const MoeKernelReport& report) {
-  nlohmann::ordered_json out = errors_json(report.total);
-  out["skipped"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
-  out["by_operation"] = groups_json(report.by_operation);
-  out["by_system"] = groups_json(report.by_system);
-  out["by_size"] = groups_json(report.by_size);
-  out["by_library"] = groups_json(report.by_library);
-  out["by_group"] = groups_json(report.by_group);
+  nlohmann::ordered_json out = to_json(report.total);
+  out["skipped"] = to_json(report.skipped);
+  out["by_operation"] = to_json(report.by_operation);
+  out["by_system"] = to_json(report.by_system);
+  out["by_size"] = to_json(report.by_size);
+  out["by_library"] = to_json(report.by_library);
+  out["by_group"] = to_json(report.by_group);
   return out;
 }
 
@@ -233,23 +215,8 @@ nlohmann::ordered_json to_json(const KernelCalibration& fit) {
   out["median_ape"] = {{"before", fit.median_before}, {"after", fit.median_ape}};
   out["mape"] = {{"before", fit.mean_before}, {"after", fit.mape}};
   out["sets"] = nlohmann::ordered_json::array();
-  for (const CalibratedSet& set : fit.sets) {
-    nlohmann::ordered_json one{{"name", set.name},     {"kind", name(set.set)},        {"systems", set.systems},
-                               {"points", set.points}, {"median_ape", set.median_ape}, {"mape", set.mape}};
-    one["constants"] = nlohmann::ordered_json::array();
-    for (const FittedConstant& c : set.fitted)
-      one["constants"].push_back({{"name", c.key},
-                                  {"value", c.value},
-                                  {"prior", c.prior},
-                                  {"relative_standard_error", c.deviation},
-                                  {"determined", c.determined}});
-    one["residuals"] = nlohmann::ordered_json::object();
-    for (const ClassResidual& c : set.classes)
-      one["residuals"][std::string{c.key}] = {{"points", c.points}, {"median_ape", c.median_ape}, {"mape", c.mape}, {"interval", c.width}};
-    out["sets"].push_back(std::move(one));
-  }
-  out["skipped"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : fit.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
+  for (const CalibratedSet& set : fit.sets) out["sets"].push_back(to_json(set));
+  out["skipped"] = to_json(fit.skipped);
   return out;
 }
 

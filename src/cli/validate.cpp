@@ -1,6 +1,7 @@
 /// \file validate.cpp
 /// fabricost validate: measured times beside predicted ones, and how far apart they are.
 
+#include "comparison_json.hpp"
 #include "moe.hpp"
 #include "names.hpp"
 #include "question.hpp"
@@ -32,45 +33,22 @@ struct ValidateOptions {
   bool raw = false, json = false;
 };
 
-/// The fields of the contract; without points the errors are null, not zero.
-[[nodiscard]] nlohmann::ordered_json to_json(const ErrorSummary& e) {
-  nlohmann::ordered_json out;
-  const auto number = [&](double value) { return e.points > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr); };
-  out["points"] = e.points;
-  out["median_ape"] = number(e.median_ape);
-  out["mape"] = number(e.mape);
-  out["p90_abs_log2"] = number(e.p90_abs_log2);
-  out["within_10pct"] = number(e.within_10pct);
-  out["within_25pct"] = number(e.within_25pct);
-  out["interval_coverage"] = number(e.interval_coverage);
-  return out;
-}
-
-[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<ErrorGroup>& groups) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const ErrorGroup& group : groups) out[group.name] = to_json(group.errors);
-  return out;
-}
-
 [[nodiscard]] nlohmann::ordered_json to_json(const ValidationReport& report) {
-  nlohmann::ordered_json out = to_json(report.total);
-  out["skipped"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
-  out["untrustworthy"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : report.untrustworthy) out["untrustworthy"].push_back({{"reason", s.reason}, {"rows", s.rows}});
-  out["by_operation"] = to_json(report.by_operation);
-  out["by_system"] = to_json(report.by_system);
-  out["by_size"] = to_json(report.by_size);
-  out["by_library"] = to_json(report.by_library);
+  nlohmann::ordered_json out = cli::to_json(report.total);
+  out["skipped"] = cli::to_json(report.skipped);
+  out["untrustworthy"] = cli::to_json(report.untrustworthy);
+  out["by_operation"] = cli::to_json(report.by_operation);
+  out["by_system"] = cli::to_json(report.by_system);
+  out["by_size"] = cli::to_json(report.by_size);
+  out["by_library"] = cli::to_json(report.by_library);
   return out;
 }
 
 [[nodiscard]] nlohmann::ordered_json to_json(const WorkloadReport& report) {
-  nlohmann::ordered_json out = to_json(report.total);
-  out["skipped"] = nlohmann::ordered_json::array();
-  for (const Skipped& s : report.skipped) out["skipped"].push_back({{"reason", s.reason}, {"rows", s.rows}});
-  out["by_group"] = to_json(report.by_group);
-  if (!report.memory.empty()) out["memory_by_group"] = to_json(report.memory);
+  nlohmann::ordered_json out = cli::to_json(report.total);
+  out["skipped"] = cli::to_json(report.skipped);
+  out["by_group"] = cli::to_json(report.by_group);
+  if (!report.memory.empty()) out["memory_by_group"] = cli::to_json(report.memory);
   return out;
 }
 

@@ -41,24 +41,24 @@ std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name n
 
 }  // namespace
 
-ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
+ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
   ErrorSummary out;
-  if (points.empty()) return out;
+  if (outcomes.empty()) return out;
   std::vector<double> errors, logs;
   double within_10 = 0, within_25 = 0, covered = 0, sum = 0;
-  for (const ComparedPoint* point : points) {
-    const double error = 100 * std::fabs(point->error());
+  for (const Outcome& one : outcomes) {
+    const double ratio = one.predicted / one.measured, error = 100 * std::fabs(ratio - 1);
     errors.push_back(error);
-    logs.push_back(std::fabs(std::log2(point->prediction.seconds / point->point.seconds)));
+    logs.push_back(std::fabs(std::log2(ratio)));
     sum += error;
     within_10 += error <= 10 ? 1 : 0;
     within_25 += error <= 25 ? 1 : 0;
-    covered += point->prediction.low <= point->point.seconds && point->point.seconds <= point->prediction.high ? 1 : 0;
+    covered += one.low <= one.measured && one.measured <= one.high ? 1 : 0;
   }
   std::sort(errors.begin(), errors.end());
   std::sort(logs.begin(), logs.end());
-  const auto count = static_cast<double>(points.size());
-  out.points = static_cast<int>(points.size());
+  const auto count = static_cast<double>(outcomes.size());
+  out.points = static_cast<int>(outcomes.size());
   out.median_ape = io::quantile(errors, 0.5);
   out.mape = sum / count;
   out.p90_abs_log2 = io::quantile(logs, 0.9);
@@ -66,6 +66,14 @@ ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
   out.within_25pct = within_25 / count;
   out.interval_coverage = covered / count;
   return out;
+}
+
+ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(points.size());
+  for (const ComparedPoint* p : points)
+    outcomes.push_back({p->point.seconds, p->prediction.seconds, p->prediction.low, p->prediction.high});
+  return summarise(outcomes);
 }
 
 ErrorSummary summarise(const std::vector<ComparedPoint>& points) {

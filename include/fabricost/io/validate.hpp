@@ -15,8 +15,8 @@ namespace fabricost {
 
 struct ValidationOptions {
   Choice::Rule rule = Choice::Rule::nccl;
-  std::string calibration{};  ///< as in load_system
-  bool raw = false;           ///< keep repeats instead of merging them by their median
+  std::string calibration{};              ///< as in load_system
+  bool raw = false;                       ///< keep repeats instead of merging them by their median
   std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: constants that are in no file yet
 };
 
@@ -39,6 +39,12 @@ struct ErrorSummary {
   double within_25pct = 0;       ///< share, 0 to 1
   double interval_coverage = 0;  ///< share inside the predicted 5-95 % interval, 0 to 1
 };
+/// What was measured, what was predicted, and the predicted interval (both ends 0: none, which holds nothing).
+struct Outcome {
+  double measured = 0, predicted = 0, low = 0, high = 0;
+};
+/// Of outcomes above zero. Every comparison is summed up here.
+[[nodiscard]] ErrorSummary summarise(const std::vector<Outcome>& outcomes);
 [[nodiscard]] ErrorSummary summarise(const std::vector<const ComparedPoint*>& points);
 [[nodiscard]] ErrorSummary summarise(const std::vector<ComparedPoint>& points);
 

@@ -131,39 +131,15 @@ const char* size_group(double tokens) {
   return tokens <= 128 ? "<=128 tokens" : tokens <= 1024 ? "<=1024 tokens" : tokens <= 16384 ? "<=16384 tokens" : "above";
 }
 
-ErrorSummary summary_of(const std::vector<const MoeKernelRow*>& rows) {
-  ErrorSummary out;
-  out.points = static_cast<int>(rows.size());
-  if (rows.empty()) return out;
-  std::vector<double> ape, octaves;
-  double sum = 0, near = 0, nearer = 0, covered = 0;
-  for (const MoeKernelRow* row : rows) {
-    ape.push_back(100 * std::fabs(row->error()));
-    octaves.push_back(std::fabs(std::log2(row->predicted / row->seconds)));
-    sum += ape.back();
-    near += ape.back() <= 25;
-    nearer += ape.back() <= 10;
-    covered += row->low <= row->seconds && row->seconds <= row->high;
-  }
-  std::sort(ape.begin(), ape.end());
-  std::sort(octaves.begin(), octaves.end());
-  const auto n = static_cast<double>(rows.size());
-  out.median_ape = io::quantile(ape, 0.5);
-  out.mape = sum / n;
-  out.p90_abs_log2 = io::quantile(octaves, 0.9);
-  out.within_10pct = nearer / n;
-  out.within_25pct = near / n;
-  out.interval_coverage = covered / n;
-  return out;
-}
+Outcome outcome_of(const MoeKernelRow& row) { return {row.seconds, row.predicted, row.low, row.high}; }
 
 template <class Name>
 std::vector<ErrorGroup> grouped(const std::vector<MoeKernelRow>& rows, Name name_of) {
-  std::map<std::string, std::vector<const MoeKernelRow*>> members;
+  std::map<std::string, std::vector<Outcome>> members;
   for (const MoeKernelRow& row : rows)
-    if (row.skipped.empty()) members[name_of(row)].push_back(&row);
+    if (row.skipped.empty()) members[name_of(row)].push_back(outcome_of(row));
   std::vector<ErrorGroup> out;
-  for (const auto& [group, its] : members) out.push_back({group, summary_of(its)});
+  for (const auto& [group, its] : members) out.push_back({group, summarise(its)});
   return out;
 }
 
@@ -255,14 +231,14 @@ void predict_moe_kernel_rows(std::vector<MoeKernelRow>& rows, std::string_view c
 MoeKernelReport summarise(std::vector<MoeKernelRow> rows) {
   MoeKernelReport out;
   out.rows = std::move(rows);
-  std::vector<const MoeKernelRow*> priced;
+  std::vector<Outcome> priced;
   for (const MoeKernelRow& row : out.rows) {
     if (row.skipped.empty())
-      priced.push_back(&row);
+      priced.push_back(outcome_of(row));
     else
       count_skipped(out.skipped, row.skipped, row.repeats);
   }
-  out.total = summary_of(priced);
+  out.total = summarise(priced);
   out.by_operation =
       grouped(out.rows, [](const MoeKernelRow& r) { return r.question.phase == MoePhase::combine ? "moe_combine" : "moe_dispatch"; });
   out.by_system = grouped(out.rows, [](const MoeKernelRow& r) { return r.system; });

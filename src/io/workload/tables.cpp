@@ -1,6 +1,5 @@
 // Tables of published results: which one a file is, and the errors of its rows.
 #include "io/csv.hpp"
-#include "io/quantile.hpp"
 
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/moe_rows.hpp>
@@ -9,43 +8,11 @@
 #include <fabricost/io/workload.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
 
 namespace fabricost {
-
-namespace {
-
-ErrorSummary summary_of(const std::vector<const WorkloadRow*>& rows) {
-  ErrorSummary out;
-  out.points = static_cast<int>(rows.size());
-  if (rows.empty()) return out;
-  std::vector<double> ape, octaves;
-  double sum = 0, near = 0, nearer = 0, covered = 0;
-  for (const WorkloadRow* row : rows) {
-    const double ratio = row->predicted / row->measured;
-    ape.push_back(100 * std::fabs(ratio - 1));
-    octaves.push_back(std::fabs(std::log2(ratio)));
-    sum += ape.back();
-    near += ape.back() <= 25;
-    nearer += ape.back() <= 10;
-    covered += row->low > 0 && row->low <= row->measured && row->measured <= row->high;
-  }
-  std::sort(ape.begin(), ape.end());
-  std::sort(octaves.begin(), octaves.end());
-  const auto n = static_cast<double>(rows.size());
-  out.median_ape = io::quantile(ape, 0.5);
-  out.mape = sum / n;
-  out.p90_abs_log2 = io::quantile(octaves, 0.9);
-  out.within_10pct = nearer / n;
-  out.within_25pct = near / n;
-  out.interval_coverage = covered / n;
-  return out;
-}
-
-}  // namespace
 
 WorkloadTable workload_table(const std::filesystem::path& file) {
   io::LineReader reader(file);
@@ -73,8 +40,8 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
   WorkloadReport out;
   out.rows = std::move(rows);
   std::map<std::string, int> skipped;
-  std::map<std::string, std::vector<const WorkloadRow*>> groups;
-  std::vector<const WorkloadRow*> all;
+  std::map<std::string, std::vector<Outcome>> groups;
+  std::vector<Outcome> all;
   for (const WorkloadRow& row : out.rows) {
     const bool comparable = row.measured > 0 && row.predicted > 0;
     if (!row.skipped.empty() || !row.fully_specified || !comparable) {
@@ -82,12 +49,12 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
       ++skipped[row.skipped.empty() ? why : row.skipped];
       continue;
     }
-    groups[row.group].push_back(&row);
-    all.push_back(&row);
+    all.push_back({row.measured, row.predicted, row.low, row.high});
+    groups[row.group].push_back(all.back());
   }
   for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
-  for (const auto& [name, members] : groups) out.by_group.push_back({name, summary_of(members)});
-  out.total = summary_of(all);
+  for (const auto& [name, members] : groups) out.by_group.push_back({name, summarise(members)});
+  out.total = summarise(all);
   return out;
 }
 
