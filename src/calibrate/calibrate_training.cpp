@@ -42,14 +42,14 @@ struct Job {
 class Jobs {
  public:
   void add(const TrainingRow& row) {
-    TrainingMachine& machine = loaded(row.system, row.overrides);
+    TrainingMachine& machine = machines_.on(row.system, row.overrides);
     Job job{&row, nullptr, &machine, processor_of(row, machine), load_once(row.stack)};
     job.stack.scale = 1;
     add(std::move(job), row.stack);
   }
   /// A kernel; its publisher is a stack named as the group.
   void add(const OpsRow& row) {
-    TrainingMachine& machine = loaded(row.system, row.overrides);
+    TrainingMachine& machine = machines_.on(row.system, row.overrides);
     add(Job{nullptr, &row, &machine, machine.gpu, Stack{}}, row.row.group);
   }
   std::vector<Job> all;
@@ -62,11 +62,6 @@ class Jobs {
     job.stack_index = index_of(stacks, stack);
     all.push_back(std::move(job));
   }
-  TrainingMachine& loaded(const std::string& system, const std::vector<std::string>& overrides) {
-    std::unique_ptr<TrainingMachine>& machine = machines_[machine_name(system, overrides)];
-    if (!machine) machine = load_training_machine(system, overrides);
-    return *machine;
-  }
   template <class T>
   static int index_of(std::vector<T>& list, const T& wanted) {
     const auto at = std::find(list.begin(), list.end(), wanted);
@@ -78,7 +73,7 @@ class Jobs {
     if (fresh) at->second = load_stack(name);
     return at->second;
   }
-  std::map<std::string, std::unique_ptr<TrainingMachine>> machines_;
+  TrainingMachines machines_;
   std::map<std::string, Stack> loaded_;
 };
 
@@ -269,64 +264,26 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
 
 namespace {
 
-/// A stack, or a publisher of kernels, as a fit has it.
-Stack as_fitted(Stack stack, const TrainingFit& fit) {
-  stack.scale = 1;
-  stack.spread = spread_of_stacks;
-  stack.seen.clear();
-  for (const FittedStack& s : fit.stacks)
-    if (s.name == stack.name) stack.scale = s.scale, stack.spread = s.spread, stack.seen = s.generations;
-  return stack;
-}
-
-ComputeConstants as_fitted(Generation generation, const TrainingFit& fit) {
-  for (const CalibratedSet& set : fit.generations)
-    if (set.generation == generation) return set.constants.compute;
-  return {};
-}
-
-void set_interval(WorkloadRow& row, double half) {
-  row.low = row.predicted / std::exp(half);
-  row.high = row.predicted * std::exp(half);
+/// What a fit says in place of the shipped files.
+KernelKnowledge knowledge_of(const TrainingFit& fit) {
+  const auto stack = [&fit](Stack& s) {
+    s.scale = 1;
+    s.spread = spread_of_stacks;
+    s.seen.clear();
+    for (const FittedStack& fitted : fit.stacks)
+      if (fitted.name == s.name) s.scale = fitted.scale, s.spread = fitted.spread, s.seen = fitted.generations;
+  };
+  const auto constants = [&fit](Generation generation, ComputeConstants& c) {
+    c = ComputeConstants{};
+    for (const CalibratedSet& set : fit.generations)
+      if (set.generation == generation) c = set.constants.compute;
+  };
+  return {stack, constants};
 }
 
 }  // namespace
 
-void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit) {
-  std::map<std::string, std::unique_ptr<TrainingMachine>> known;
-  std::map<std::string, Stack> stacks;
-  for (TrainingRow& job : rows) {
-    if (!job.row.skipped.empty()) continue;
-    try {
-      std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
-      if (!machine) machine = load_training_machine(job.system, job.overrides);
-      const auto [stack, fresh] = stacks.try_emplace(job.stack);
-      if (fresh) stack->second = as_fitted(load_stack(job.stack), fit);
-      const Generation generation = machine->system.gpu.generation;
-      Processor gpu = processor_of(job, *machine);
-      gpu.constants = as_fitted(generation, fit);
-      job.row.predicted = step_time(job.model, job.layout, stack->second, gpu, *machine->costs).seconds;
-      set_interval(job.row, half_width(stack->second, generation, job.layout.precision));
-    } catch (const RequestError& error) {
-      job.row.skipped = error.what();
-    }
-  }
-}
-
-void predict_ops_rows(std::vector<OpsRow>& rows, const TrainingFit& fit) {
-  std::map<std::string, std::unique_ptr<TrainingMachine>> known;
-  for (OpsRow& op : rows) {
-    if (!op.row.skipped.empty() || op.kind == OpKind::collective) continue;
-    std::unique_ptr<TrainingMachine>& machine = known[op.machine()];
-    if (!machine) machine = load_training_machine(op.system, op.overrides);
-    const Generation generation = machine->system.gpu.generation;
-    const Stack publisher = as_fitted(Stack{.name = op.row.group}, fit);
-    Processor gpu = machine->gpu;
-    gpu.constants = as_fitted(generation, fit);
-    op.row.predicted = kernel_seconds(op, gpu, publisher.scale);
-    set_interval(op.row, half_width(publisher, generation, op.precision));
-  }
-}
+void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit) { predict_training_rows(rows, knowledge_of(fit)); }
 
 std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin) {
   std::string out = fmt::format(

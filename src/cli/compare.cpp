@@ -23,6 +23,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <tuple>
 
 namespace fabricost::cli {
 namespace {
@@ -76,11 +77,10 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
   const Layout& l = best.layout;
   const StepTime& t = best.time;
   c.seconds = t.seconds;
-  const double factor = std::exp(half_width(q.stack, system.gpu.generation, q.precision));
-  c.low = t.seconds / factor;
-  c.high = t.seconds * factor;
+  std::tie(c.low, c.high) = interval_of(t.seconds, q.stack, system.gpu.generation, q.precision);
   c.tokens_per_gpu = static_cast<double>(q.global_batch) * q.sequence / (t.seconds * q.gpus);
-  c.layout = fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, q.model.mixture() ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
+  c.layout = fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, q.model.mixture() ? fmt::format(" ep {}", l.ep) : "", l.dp,
+                         l.zero);
   const std::array<std::pair<const char*, double>, 8> terms{{{"tensor exchange", t.tensor},
                                                              {"context exchange", t.context},
                                                              {"expert exchange", t.expert},
@@ -109,8 +109,8 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
   c.low = best.at("interval_tpot_s").at(0).get<double>();
   c.high = best.at("interval_tpot_s").at(1).get<double>();
   c.tokens_per_gpu = best.at("tokens_per_s_per_gpu").get<double>();
-  c.layout = fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", best.at("replicas").get<int>(), best.at("tp").get<int>(), best.at("pp").get<int>(),
-                         best.at("ep").get<int>(), best.at("batch").get<double>());
+  c.layout = fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", best.at("replicas").get<int>(), best.at("tp").get<int>(),
+                         best.at("pp").get<int>(), best.at("ep").get<int>(), best.at("batch").get<double>());
   std::string name;
   double most = 0;
   for (const Json& term : best.at("terms"))
@@ -178,28 +178,38 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
   std::string out;
   for (const Compared& c : all)
     if (c.trouble.empty())
-      out += fmt::format("  {:<{}}  {} {:.4g}\n", c.system, longest, std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'),
-                         c.tokens_per_gpu);
+      out += fmt::format("  {:<{}}  {} {:.4g}\n", c.system, longest,
+                         std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'), c.tokens_per_gpu);
   return out;
 }
 
 [[nodiscard]] std::string text_of(const CompareOptions& o, const std::vector<Compared>& all, const Terminal& terminal) {
   std::string out = terminal.strong(fmt::format("{} {} on {} GPUs", o.train ? "Training" : "Serving", o.model, o.gpus)) + "\n";
-  TextTable rows{{{"system"}, {o.train ? "step s" : "ms a token", right}, {"nine in ten", right}, {"tokens/s/GPU", right}, {"$/M tokens", right},
-                  {"J/token", right}, {"MW", right}, {"what takes it"}, {"layout"}}};
+  TextTable rows{{{"system"},
+                  {o.train ? "step s" : "ms a token", right},
+                  {"nine in ten", right},
+                  {"tokens/s/GPU", right},
+                  {"$/M tokens", right},
+                  {"J/token", right},
+                  {"MW", right},
+                  {"what takes it"},
+                  {"layout"}}};
   const double unit = o.train ? 1 : 1e3;
   for (const Compared& c : all) {
     if (!c.trouble.empty()) continue;
     rows.row({c.system, fmt::format("{:.4g}", unit * c.seconds), fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
-              fmt::format("{:.4g}", c.tokens_per_gpu), c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?", c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
-              c.joules ? fmt::format("{:.3g}", c.megawatts) : "?", c.binds, c.layout});
+              fmt::format("{:.4g}", c.tokens_per_gpu), c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?",
+              c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?", c.joules ? fmt::format("{:.3g}", c.megawatts) : "?", c.binds,
+              c.layout});
   }
   out += rows.text(2);
   for (const Compared& c : all)
     if (!c.trouble.empty()) out += fmt::format("  {}: {}\n", c.system, c.trouble);
   out += "\n" + terminal.strong("Tokens per second and GPU") + "\n" + bars(all);
-  out += "\n  Money is rent where a price is known, else what owning costs; power is the site's, with cooling. The sooner two intervals part, the\n"
-         "  surer the order of two machines.\n";
+  out +=
+      "\n  Money is rent where a price is known, else what owning costs; power is the site's, with cooling. The sooner two intervals part, "
+      "the\n"
+      "  surer the order of two machines.\n";
   return out;
 }
 

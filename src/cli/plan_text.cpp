@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace fabricost::cli {
 namespace {
@@ -48,9 +49,7 @@ struct Derived {
   out.tflops = flops / (s * gpus) * 1e-12;
   out.mfu = out.tflops * 1e12 / Processor::of(a.system).peak(q.precision);
   out.gpu_hours_per_trillion = gpus * s / 3600 * 1e12 / tokens;
-  const double factor = std::exp(half_width(q.stack, a.system.gpu.generation, q.precision));
-  out.low = s / factor;
-  out.high = s * factor;
+  std::tie(out.low, out.high) = interval_of(s, q.stack, a.system.gpu.generation, q.precision);
   return out;
 }
 

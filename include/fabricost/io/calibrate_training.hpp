@@ -43,7 +43,6 @@ struct TrainingFit {
 
 /// Rows with the predictions of a fit in place of the shipped constants.
 void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit);
-void predict_ops_rows(std::vector<OpsRow>& rows, const TrainingFit& fit);
 
 /// data/workloads/stacks.yaml.
 [[nodiscard]] std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin);

@@ -33,9 +33,6 @@ struct OpsRow {
   double bytes = 0;  ///< moved by a stream; of a collective as nccl-tests counts them
   Collective collective = Collective::all_reduce;
   Placement place;
-
-  /// The machine as one word, as TrainingRow::machine.
-  [[nodiscard]] std::string machine() const { return machine_name(system, overrides); }
 };
 
 /// Rows in the order of the file; those that cannot be priced say why in `row.skipped`; those whose network the file does not name are

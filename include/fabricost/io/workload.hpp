@@ -7,6 +7,8 @@
 #include <fabricost/workload/step.hpp>
 
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,13 +65,6 @@ struct WorkloadReport {
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);
 [[nodiscard]] std::vector<std::string> stack_names();
 
-/// A machine as one word: its system and what differs from it.
-[[nodiscard]] inline std::string machine_name(const std::string& system, const std::vector<std::string>& overrides) {
-  std::string out = system;
-  for (const std::string& o : overrides) out += " " + o;
-  return out;
-}
-
 /// One row of a training.csv (columns: docs/reading-logs.md), as a job on a machine.
 struct TrainingRow {
   WorkloadRow row;
@@ -82,9 +77,6 @@ struct TrainingRow {
   double power_share = 1;  ///< of the datasheet's arithmetic, for parts the row says are held below it
   double memory_rate = 0;  ///< bytes/s the row states; 0: the datasheet's
   double memory_gib = 0;   ///< peak the row states; 0: none
-
-  /// The machine as one word: rows with the same one share it.
-  [[nodiscard]] std::string machine() const { return machine_name(system, overrides); }
 };
 
 /// Rows in the order of the file; those that cannot be priced say why in `row.skipped`. Figures become seconds per step by each group's own
@@ -92,11 +84,17 @@ struct TrainingRow {
 /// \throws SpecError with line and column for malformed cells
 [[nodiscard]] std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file);
 
-/// Fills `predicted` and its interval. A row whose job is impossible says so in `skipped`.
-void predict_training_rows(std::vector<TrainingRow>& rows);
+/// Other knowledge than the shipped files': called on every stack (or publisher of kernels) and on the constants of every GPU once loaded.
+struct KernelKnowledge {
+  std::function<void(Stack&)> stack{};
+  std::function<void(Generation, ComputeConstants&)> constants{};
+};
 
-/// Peaks of memory the rows state (those that do, and can be laid out) beside the worst stage's, in GiB as the framework's allocator reports
-/// them: without the CUDA context, communicators and what is lost between blocks.
+/// Fills `predicted` and its interval. A row whose job is impossible says so in `skipped`.
+void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other = {});
+
+/// Peaks of memory the rows state (those that do, and can be laid out) beside the worst stage's, in GiB as the framework's allocator
+/// reports them: without the CUDA context, communicators and what is lost between blocks.
 [[nodiscard]] std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows);
 
 /// A machine a row ran on, as loaded, with what its stack does there. Kept by whoever prices many rows.
@@ -107,14 +105,29 @@ struct TrainingMachine {
 };
 /// \throws as load_system
 [[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides);
+/// Machines of many rows, each loaded once.
+class TrainingMachines {
+ public:
+  /// It lives as long as this object. \throws as load_system
+  [[nodiscard]] TrainingMachine& on(const std::string& system, const std::vector<std::string>& overrides) {
+    std::string name = system;
+    for (const std::string& o : overrides) name += " " + o;
+    std::unique_ptr<TrainingMachine>& machine = known_[name];
+    if (!machine) machine = load_training_machine(system, overrides);
+    return *machine;
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<TrainingMachine>> known_;
+};
 /// The machine's processor as this row has it.
 [[nodiscard]] Processor processor_of(const TrainingRow& row, const TrainingMachine& machine);
 
 /// Which groups of published rows are judged, and which nobody should fit, with the reason (data/workloads/training-groups.yaml).
 struct TrainingGroups {
   std::vector<std::string> judged;
-  std::vector<std::string> fitted;  ///< besides the judged ones
-  std::vector<std::string> kernels;  ///< of ops.csv, fitted
+  std::vector<std::string> fitted;                             ///< besides the judged ones
+  std::vector<std::string> kernels;                            ///< of ops.csv, fitted
   std::vector<std::pair<std::string, std::string>> set_aside;  ///< beginning of the name, reason
 };
 [[nodiscard]] TrainingGroups load_training_groups();

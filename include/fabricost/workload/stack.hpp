@@ -13,6 +13,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost {
@@ -42,9 +43,9 @@ struct Stack {
   double scale = 1;               ///< factor on the whole step
   double spread = 0.15;           ///< standard deviation, in log, of what the form leaves of this stack's steps
   RoutingKind routing = RoutingKind::balanced;  ///< how tokens choose experts: balanced, as benchmarks force it; zipf; uniform
-  double zipf_exponent = 1;         ///< of zipf
-  double capacity = 0;              ///< rows kept for an expert over the mean, padded and dropped to that; 0: as many as come
-  MemoryStack memory{};           ///< what it keeps in memory
+  double zipf_exponent = 1;                     ///< of zipf
+  double capacity = 0;                          ///< rows kept for an expert over the mean, padded and dropped to that; 0: as many as come
+  MemoryStack memory{};                         ///< what it keeps in memory
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< it can run
   std::vector<Generation> seen{};  ///< GPU generations its steps were fitted on
 
@@ -58,6 +59,12 @@ struct Stack {
   if (!stack.saw(generation)) variance += 0.15 * 0.15;
   if (precision == Precision::fp4) variance += 0.2 * 0.2;
   return 1.645 * std::sqrt(variance);
+}
+
+/// The 5-95 % interval around a predicted time: low, high.
+[[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, Generation generation, Precision precision) {
+  const double factor = std::exp(half_width(stack, generation, precision));
+  return {seconds / factor, seconds * factor};
 }
 
 }  // namespace fabricost

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <regex>
+#include <tuple>
 
 namespace fabricost {
 
@@ -183,14 +184,13 @@ double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
 }
 
 void predict_ops_rows(std::vector<OpsRow>& rows) {
-  std::map<std::string, std::unique_ptr<TrainingMachine>> known;
+  TrainingMachines machines;
   std::map<std::string, Stack> publishers;
   for (OpsRow& op : rows) {
     if (!op.row.skipped.empty()) continue;
     try {
-      std::unique_ptr<TrainingMachine>& machine = known[op.machine()];
-      if (!machine) machine = load_training_machine(op.system, op.overrides);
-      const System& system = machine->system;
+      const TrainingMachine& machine = machines.on(op.system, op.overrides);
+      const System& system = machine.system;
       if (op.kind == OpKind::collective) {
         const int ranks = op.place.ranks(), nodes = op.place.domains;
         const Prediction p =
@@ -200,12 +200,11 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
         op.row.high = p.high;
         continue;
       }
-      const auto [publisher, fresh] = publishers.try_emplace(op.row.group);
-      if (fresh) publisher->second = published_kernels(op.row.group);
-      const double factor = std::exp(half_width(publisher->second, system.gpu.generation, op.precision));
-      op.row.predicted = kernel_seconds(op, machine->gpu, publisher->second.scale);
-      op.row.low = op.row.predicted / factor;
-      op.row.high = op.row.predicted * factor;
+      const auto [at, fresh] = publishers.try_emplace(op.row.group);
+      Stack& publisher = at->second;
+      if (fresh) publisher = published_kernels(op.row.group);
+      op.row.predicted = kernel_seconds(op, machine.gpu, publisher.scale);
+      std::tie(op.row.low, op.row.high) = interval_of(op.row.predicted, publisher, system.gpu.generation, op.precision);
     } catch (const RequestError& error) {
       op.row.skipped = error.what();
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace fabricost::io {
 
@@ -108,12 +109,17 @@ void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& 
   in.finish();
 }
 
-NamedStack load(SpecStore& library, std::string_view name_or_path) {
+/// data/workloads/stacks.yaml, where it is.
+std::optional<SpecNode> fitted_stacks(SpecStore& library) {
+  if (library.find("workloads", "stacks").empty()) return std::nullopt;
+  return library.resolve("workloads", "stacks");
+}
+
+NamedStack load(SpecStore& library, std::string_view name_or_path, const std::optional<SpecNode>& fitted) {
   Faults faults;
   const SpecNode tree = library.resolve("stacks", name_or_path);
   NamedStack out = read_stack(tree, faults);
-  if (!library.find("workloads", "stacks").empty())
-    add_fitted(out, library.resolve("workloads", "stacks"), tree.find("scale") != nullptr, faults);
+  if (fitted) add_fitted(out, *fitted, tree.find("scale") != nullptr, faults);
   faults.raise();
   return out;
 }
@@ -123,7 +129,8 @@ NamedStack load(SpecStore& library, std::string_view name_or_path) {
 std::vector<NamedStack> shipped_stacks() {
   SpecStore library;
   std::vector<NamedStack> out;
-  for (const std::string& name : names_in("stacks")) out.push_back(load(library, name));
+  const std::optional<SpecNode> fitted = fitted_stacks(library);
+  for (const std::string& name : names_in("stacks")) out.push_back(load(library, name, fitted));
   return out;
 }
 
@@ -148,7 +155,7 @@ namespace fabricost {
 
 Stack load_stack(std::string_view name_or_path) {
   io::SpecStore library;
-  return io::load(library, name_or_path).stack;
+  return io::load(library, name_or_path, io::fitted_stacks(library)).stack;
 }
 
 TrainingGroups load_training_groups() {
@@ -178,9 +185,8 @@ Stack published_kernels(std::string_view group) {
   io::SpecStore library;
   io::NamedStack out;
   out.stack = Stack{.name = std::string{group}};
-  if (library.find("workloads", "stacks").empty()) return out.stack;
   io::Faults faults;
-  io::add_fitted(out, library.resolve("workloads", "stacks"), false, faults);
+  if (const std::optional<io::SpecNode> fitted = io::fitted_stacks(library)) io::add_fitted(out, *fitted, false, faults);
   faults.raise();
   return out.stack;
 }

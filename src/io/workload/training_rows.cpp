@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <regex>
+#include <tuple>
 
 namespace fabricost {
 
@@ -240,29 +241,33 @@ Processor processor_of(const TrainingRow& row, const TrainingMachine& machine) {
   return gpu;
 }
 
-void predict_training_rows(std::vector<TrainingRow>& rows) {
-  std::map<std::string, std::unique_ptr<TrainingMachine>> known;
+void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other) {
+  TrainingMachines machines;
   std::map<std::string, Stack> stacks;
   for (TrainingRow& job : rows) {
     if (!job.row.skipped.empty()) continue;
     try {
-      std::unique_ptr<TrainingMachine>& machine = known[job.machine()];
-      if (!machine) machine = load_training_machine(job.system, job.overrides);
-      if (job.layout.precision == Precision::fp4 && !(machine->system.gpu.fp4.value.value() > 0)) {
-        job.row.skipped = fmt::format("{} has no fp4", machine->system.gpu.name);
+      TrainingMachine& machine = machines.on(job.system, job.overrides);
+      const Gpu& part = machine.system.gpu;
+      if (job.layout.precision == Precision::fp4 && !(part.fp4.value.value() > 0)) {
+        job.row.skipped = fmt::format("{} has no fp4", part.name);
         continue;
       }
-      const auto [stack, fresh] = stacks.try_emplace(job.stack);
-      if (fresh) stack->second = load_stack(job.stack);
-      const StepTime step = step_time(job.model, job.layout, stack->second, processor_of(job, *machine), *machine->costs);
+      const auto [at, fresh] = stacks.try_emplace(job.stack);
+      Stack& stack = at->second;
+      if (fresh) {
+        stack = load_stack(job.stack);
+        if (other.stack) other.stack(stack);
+      }
+      Processor gpu = processor_of(job, machine);
+      if (other.constants) other.constants(part.generation, gpu.constants);
+      const StepTime step = step_time(job.model, job.layout, stack, gpu, *machine.costs);
       if (!(step.seconds > 0 && std::isfinite(step.seconds))) {
         job.row.skipped = "no positive time came out";
         continue;
       }
-      const double factor = std::exp(half_width(stack->second, machine->system.gpu.generation, job.layout.precision));
       job.row.predicted = step.seconds;
-      job.row.low = step.seconds / factor;
-      job.row.high = step.seconds * factor;
+      std::tie(job.row.low, job.row.high) = interval_of(step.seconds, stack, part.generation, job.layout.precision);
     } catch (const RequestError& error) {
       job.row.skipped = error.what();
     }
