@@ -95,7 +95,7 @@ struct Planned {
   if (!o.hours.empty() && !o.tokens.empty()) throw RequestError("--hours or --tokens: the other one follows");
 
   const Model model = o.model.empty() ? Model{} : load_model(o.model);  // a name that was typed must exist
-  out.system = load_system(system, o.overrides);
+  out.system = load_system(system, o.overrides, {}, KernelSets::none());
   out.prices = load_prices(o.prices.empty() ? "default" : o.prices);
   const Provenance given{"as given", Confidence::assumed};
   if (!o.price.empty()) out.prices.gpu_hour = {units::USD_per_h(number_from(o.price, "--price-gpu-hour", 1e-6, 1e6)), given};
