@@ -218,11 +218,11 @@ struct Comparison {
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
-  return fmt::format("{} is the better one: {:.3g} times the tokens of {} {} as many GPUs{}{}; {}.", v.best->system, v.faster,
-                     v.next->system, o.train ? "trained on" : "answered by", extras, extras.empty() ? "" : " a token",
-                     v.sure ? fmt::format("that is sure, their ranges ({:.3g} to {:.3g} and {:.3g} to {:.3g} tokens/s/GPU) do not meet",
+  return fmt::format("{} is the better one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.", v.best->system,
+                     o.train ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+                     v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
                                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
-                            : fmt::format("likely, not sure: their ranges ({:.3g} to {:.3g} and {:.3g} to {:.3g} tokens/s/GPU) overlap",
+                            : fmt::format("likely, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
                                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate()));
 }
 
@@ -262,12 +262,12 @@ struct Comparison {
                                            "gradients (2) and weights (3)."
                                          : "experts: ep; so many engines, each with a batch of requests."},
                  100);
-  out += "\n" + wrapped("  ", verdict_text(o, all), 100);
   out +=
       wrapped("  ",
               "Nine in ten measured runs should fall into the range given. Money is rent where a price is known, else what owning costs; "
               "joules and megawatts are the site's, with cooling.",
               100);
+  out += "\n" + wrapped("  ", verdict_text(o, all), 100);
   return out;
 }
 

@@ -1,6 +1,7 @@
 /// \file sweep.cpp
 /// fabricost sweep: one operation at many sizes or on many counts of nodes, as a table, CSV or JSON.
 
+#include "../io/text_table.hpp"
 #include "counts.hpp"
 #include "predictions_table.hpp"
 #include "question.hpp"
@@ -9,9 +10,11 @@
 #include "subcommands.hpp"
 #include "sweep_counts.hpp"
 
+#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
+
 #include <memory>
 
 namespace fabricost::cli {
