@@ -52,8 +52,10 @@ TEST_CASE("ZeRO-1 over a node: reduce-scatter and all-gather inside it, all-redu
   CHECK(job.step(1, 1).data == Approx(costs.seconds(Collective::all_reduce, {8, 8}, bytes * n)).epsilon(1e-9));
 }
 
-TEST_CASE("Weights gathered within a node cost less time and more memory than over all replicas") {
-  const Job job;
+TEST_CASE("Where the network is slow, weights gathered within a node cost less time and more memory than over all replicas") {
+  Job job;  // one NIC's worth for eight GPUs: eight NICs together come near what NVLink gives
+  for (Tier& tier : job.system.tiers)
+    if (tier.role == TierRole::nic) tier.bandwidth.value *= 0.125;
   const StepTime all = job.step(3, 0), node = job.step(3, 8);
   CHECK(node.data < all.data);
   CHECK(node.optimizer > all.optimizer);  // each rank owns eight times as much

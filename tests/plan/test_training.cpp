@@ -101,25 +101,25 @@ TEST_CASE("The search finds what pricing every layout finds, dense and with expe
 }
 
 TEST_CASE("Where memory is short, leaving branches out by their states loses no layout that fits") {
-  for (const char* name : {"llama3-8b", "mixtral-8x7b"})
-    for (const double gigabytes : {24.0, 40.0}) {
-      CAPTURE(name, gigabytes);
-      System system = load_system("dgx-h100");
-      system.gpu.memory.value = units::GB(gigabytes);
-      TrainingQuestion q = question(name, 32, 64, 4096);
-      q.headroom = 0.1;
-      const Tried all = try_all(q, system);
-      REQUIRE(all.fitting > 0);
-      CHECK(all.unfit > all.fitting);
-      q.prune = false;
-      q.top = 1000000;
-      const TrainingPlan plan = plan_training(q, system);
-      CHECK(plan.evaluated == all.fitting);
-      CHECK(plan.unfit == all.unfit);
-      REQUIRE(plan.layouts.size() == all.seconds.size());
-      for (std::size_t i = 0; i < all.seconds.size(); ++i)
-        if (plan.layouts[i].time.seconds != Approx(all.seconds[i]).epsilon(1e-12)) FAIL("layout " << i << " differs");
-    }
+  for (const auto& [name, gigabytes] :
+       {std::pair{"llama3-8b", 24.0}, {"llama3-8b", 40.0}, {"mixtral-8x7b", 40.0}, {"mixtral-8x7b", 64.0}}) {
+    CAPTURE(name, gigabytes);
+    System system = load_system("dgx-h100");
+    system.gpu.memory.value = units::GB(gigabytes);
+    TrainingQuestion q = question(name, 32, 64, 4096);
+    q.headroom = 0.1;
+    const Tried all = try_all(q, system);
+    REQUIRE(all.fitting > 0);
+    CHECK(all.unfit > 500);
+    q.prune = false;
+    q.top = 1000000;
+    const TrainingPlan plan = plan_training(q, system);
+    CHECK(plan.evaluated == all.fitting);
+    CHECK(plan.unfit == all.unfit);
+    REQUIRE(plan.layouts.size() == all.seconds.size());
+    for (std::size_t i = 0; i < all.seconds.size(); ++i)
+      if (plan.layouts[i].time.seconds != Approx(all.seconds[i]).epsilon(1e-12)) FAIL("layout " << i << " differs");
+  }
 }
 
 TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no efficiency above one") {
