@@ -37,7 +37,8 @@ struct MessageKernelConstants {
 /// TensorRT-LLM's kernels inside one NVLink domain.
 struct DomainKernelConstants {
   double start = 9e-6;
-  double step = 1.2e-6;    ///< per doubling of ranks
+  double copy = 0.4e-6;    ///< per rank a token goes to, one after the other
+  double step = 0.5e-6;    ///< per doubling of ranks: everyone waits for everyone's flag
   double floor = 2e-6;     ///< latency the volume can hide
   double token = 0.03e-6;  ///< a rank's time per token beside the link: packing, adding up, converting
   double share = 0.67;
@@ -65,15 +66,17 @@ struct MoeConstants {
   MessageKernelConstants low_latency_dispatch;
   MessageKernelConstants low_latency_combine{
       .start = 11.5e-6, .expert = 0.006e-6, .start_copy = 0.08e-6, .token = 0.1e-6, .token_kib = 0.03e-6, .share = 0.58, .overlap = 1.2};
-  DomainKernelConstants one_sided_dispatch{.start = 11e-6, .step = 1.8e-6, .floor = 2e-6, .token = 0.01e-6, .share = 0.72, .overlap = 8};
-  DomainKernelConstants one_sided_combine{.start = 8e-6, .step = 3.4e-6, .floor = 6e-6, .token = 0.015e-6, .share = 0.73, .overlap = 8};
+  DomainKernelConstants one_sided_dispatch{
+      .start = 11e-6, .copy = 0.5e-6, .step = 0.6e-6, .floor = 2e-6, .token = 0.01e-6, .share = 0.72, .overlap = 8};
+  DomainKernelConstants one_sided_combine{
+      .start = 7e-6, .copy = 1.3e-6, .step = 0.6e-6, .floor = 7e-6, .token = 0.015e-6, .share = 0.73, .overlap = 8};
   PrepareConstants prepare;
   DomainKernelConstants two_sided_dispatch{
-      .start = 8.7e-6, .step = 1.1e-6, .floor = 0.6e-6, .token = 0.037e-6, .share = 0.67, .overlap = 2.2};
+      .start = 9e-6, .copy = 0.25e-6, .step = 0.5e-6, .floor = 0.6e-6, .token = 0.037e-6, .share = 0.67, .overlap = 2.2};
   DomainKernelConstants two_sided_combine{
-      .start = 8.8e-6, .step = 1.2e-6, .floor = 2e-6, .token = 0.075e-6, .share = 0.615, .overlap = 2.2};
+      .start = 8.8e-6, .copy = 0.3e-6, .step = 0.6e-6, .floor = 2e-6, .token = 0.075e-6, .share = 0.615, .overlap = 2.2};
   DomainKernelConstants two_sided_combine_fp4{
-      .start = 10.5e-6, .step = 1.5e-6, .floor = 3e-6, .token = 0.137e-6, .share = 0.36, .overlap = 2.2};
+      .start = 10.5e-6, .copy = 0.4e-6, .step = 0.5e-6, .floor = 3e-6, .token = 0.137e-6, .share = 0.36, .overlap = 2.2};
 };
 
 }  // namespace fabricost
