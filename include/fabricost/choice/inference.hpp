@@ -11,6 +11,8 @@
 ///   it
 ///                            pays. vllm: .../all_reduce_utils.py, symm_mem.py. Version 0.14 was measured without it on H100.
 ///   SGLang from 0.5.14       push for one shot, up to 16 MiB. sglang: .../custom_all_reduce_v2.py
+///   Nodes of one NVLink      vLLM before 0.27 and SGLang before 0.5.15 leave all-reduces across them to NCCL (vllm-project/vllm issue
+///   domain                   52778, pull request 53253; sgl-project/sglang pull request 32339).
 ///   TensorRT-LLM             data that are their own flags; two shots from a number of elements on, and nothing beyond 16 MB (2 ranks) or
 ///   8 MB.
 ///                            NVIDIA/TensorRT-LLM: cpp/tensorrt_llm/common/customAllReduceUtils.h. Before Hopper one shot alone, to 1 MiB
@@ -165,6 +167,8 @@ inline void add_pull(ReducePieces& out, const Fabric& f, double limit) {
   const auto n = static_cast<int>(f.ranks());
   if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || n > 8 || f.library != Library::nccl) return {};
   if (f.over_pcie && n > 2) return {};
+  const int across_nodes_from = i.library == InferenceLibrary::vllm ? 27000 : i.library == InferenceLibrary::sglang ? 5015 : 0;
+  if (f.nodes > 1 && i.version != 0 && i.version < across_nodes_from) return {};
   if (i.library == InferenceLibrary::trtllm) return detail::trtllm_pieces(f);
   if (i.library == InferenceLibrary::sglang) return n % 2 == 0 || !f.over_pcie ? detail::sglang_pieces(i, f) : ReducePieces{};
   return n % 2 == 0 ? detail::vllm_pieces(i, f, ultra) : ReducePieces{};
