@@ -118,15 +118,18 @@ std::string all_reduces(const std::filesystem::path& folder) {
          "takes is\n"
          "the host's and differs from run to run of one version.\n\n" +
          in_sample(folder) +
-         "What a point says of an L40S is its name, not its board: runs agree on two GPUs and differ sixfold on four and elevenfold on eight, as GPUs\n"
-         "reach each other through a switch, or through the memory of one or two hosts. The shipped PCIe constants are those of the nccl-tests run\n"
+         "What a point says of an L40S is its name, not its board: runs agree on two GPUs and differ sixfold on four and elevenfold on "
+         "eight, as GPUs\n"
+         "reach each other through a switch, or through the memory of one or two hosts. The shipped PCIe constants are those of the "
+         "nccl-tests run\n"
          "(TensorRT-LLM's board seems the same); with a few points of your own board `fabricost calibrate` answers for it.\n\n" +
          boards(folder) +
          "Left out of the fit, rows in CUDA graphs. A version: all others of that machine are fitted; what another machine of the "
          "generation would\n"
          "get. The generation: kernels' constants come from the other two, latencies stretched by NCCL's step on that machine "
          "(calibrate/kin.hpp);\n"
-         "NCCL's own part keeps the constants of its nccl-tests. The forms, and how far constants may move, were chosen with all of it in view.\n\n" +
+         "NCCL's own part keeps the constants of its nccl-tests. The forms, and how far constants may move, were chosen with all of it in "
+         "view.\n\n" +
          left_out(folder);
 }
 
