@@ -83,6 +83,11 @@ TEST_CASE("engines hand over where their sources say") {
   CHECK(kernel("dgx-h100", 8, 8e6, L::trtllm) == K::lamport_two_shot);
   CHECK(kernel("dgx-h100", 8, 8 * MiB_, L::trtllm) == K::library);
   CHECK(kernel("dgx-h100", 2, 8 * MiB_, L::trtllm) == K::lamport_one_shot);
+  CHECK(kernel("dgx-b200", 8, 32 * MiB_, L::trtllm) == K::lamport_two_shot);  // its table, from 1.3 on
+  CHECK(kernel("dgx-b200", 4, 16 * MiB_, L::trtllm) == K::lamport_two_shot);
+  CHECK(kernel("dgx-b200", 4, 32 * MiB_, L::trtllm) == K::library);
+  CHECK(kernel("dgx-b200", 8, 64 * MiB_, L::trtllm) == K::library);
+  CHECK(kernel("dgx-b200", 8, 8 * MiB_, L::trtllm, "1.2.0rc5") == K::library);
   // over PCIe: a pair at most
   CHECK(kernel("l40s-pcie", 2, 1 * MiB_, L::vllm) == K::pull_one_shot);
   CHECK(kernel("l40s-pcie", 4, 1 * MiB_, L::vllm) == K::library);
