@@ -36,7 +36,7 @@ void add_predict(CLI::App& app, Runner& runner) {
   add_library(sub, *options);
   sub.add_flag("--fused-norm", options->fused_norm,
                "all_reduce: what follows, adding the residual and\n"
-               "normalising, as a kernel of its own and fused into it");
+               "normalising, in a kernel of its own and fused into it");
   add_lost_rails(sub, *options);
   add_moe_options(sub, options->moe);
   sub.add_flag("--json", options->json, "Print JSON");
@@ -45,6 +45,8 @@ void add_predict(CLI::App& app, Runner& runner) {
     if (is_moe(options->operation) && options->fused_norm) throw RequestError("--fused-norm is for all_reduce");
     if (is_moe(options->operation)) return answer_moe(*options, options->moe, options->json, terminal);
     const Asked asked = ask(*options, true);
+    if (options->fused_norm && asked.choice.inference.from_host)
+      throw RequestError("--fused-norm is known inside a CUDA graph; leave --launch eager out");
     const Prediction prediction = predict(asked.system, asked.operation, asked.choice);
     std::optional<FusedNorm> norm;
     if (options->fused_norm) norm = fused_norm(asked.system, asked.operation, asked.choice);
