@@ -3,9 +3,9 @@
 /// The fitted constants by name: where each lives, what it is, how far it may go and how much is known of it before anything was
 /// measured. Whoever reads, writes or fits constants walks these tables; a new constant is one row.
 ///
-/// `spread` is the standard deviation, in log, of a constant around its prior when one machine is calibrated from a few points;
-/// `latency` and `rate` say how strongly it follows the factor by which all latencies (or rates) of that machine differ from the
-/// prior's (of kernels: by which a step of NCCL's, ll.hop, does, see kin.hpp; facts: leave-one-generation-out of NCCL on A100, H100, B200; leave-one-cluster-out of 16 public clusters).
+/// `spread`: standard deviation, in log, around the prior when one machine is fitted from a few points; `latency`, `rate`: how strongly
+/// it follows the factor by which all latencies (rates) of that machine differ from the prior's; of kernels, that of ll.hop (kin.hpp).
+/// Facts: leave-one-generation-out of NCCL on A100, H100, B200; leave-one-cluster-out of 16 public clusters.
 
 #include <fabricost/hardware/constants.hpp>
 
