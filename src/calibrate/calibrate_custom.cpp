@@ -14,9 +14,9 @@ namespace fabricost {
 KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out) {
   constexpr std::array<std::string_view, 3> classes{"custom_one_shot", "custom_two_shot", "host_launch"};
   constexpr double small = 64 * kibibyte;
-  calibrating::KernelSamples samples;
+  calibrating::KernelSamples samples(ConstantSet::custom);
   std::vector<Skipped> skipped = points.skipped;
-  io::Machines machines("none");
+  io::Machines machines({});
   std::vector<Point> known;
   for (Point point : points.points) {
     const auto left = [&](const std::string& beginning) { return point.source.str().starts_with(beginning); };
@@ -38,21 +38,22 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
       const Choice choice{.inference = {.library = *library, .version = version_number(point.library_version.str())}};
       const Fabric fabric = fabric_of(system, op);
       const ReduceKernel kernel = detail::pieces_of(system, fabric, op, choice).at(point.bytes);
-      if (kernel == ReduceKernel::library) {
+      const bool from_host = point.from_host(), by_library = kernel == ReduceKernel::library;
+      if (by_library && !from_host) {
         skip("NCCL's part of an engine's all-reduces");
         continue;
       }
-      const bool from_host = point.from_host();
       if (from_host && point.bytes > small) {
         skip("called from Python: only small messages show the host's time");
         continue;
       }
       const double bytes = point.bytes, memory = system.gpu.hbm_bandwidth.value.value();
-      KernelSample sample{.generation = samples.generation(system.gpu.generation),
+      const double by_others = by_library ? predict(system, op).seconds : 0;
+      KernelSample sample{.generation = samples.generation(system),
                           .section = from_host ? std::string_view{"host_launch"} : name(kernel),
                           .seconds =
-                              [kernel, fabric, bytes, memory, from_host](const Constants& c) {
-                                const double t = price_custom(kernel, fabric, c.custom)(bytes);
+                              [kernel, fabric, bytes, memory, from_host, by_library, by_others](const Constants& c) {
+                                const double t = by_library ? by_others : price_custom(kernel, fabric, c.custom)(bytes);
                                 return from_host ? launched_from_host(t, bytes, memory, c.custom) : t;
                               },
                           .measured = point.seconds};
@@ -64,7 +65,7 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
   }
   if (samples.empty())
     throw RequestError("no point of the files can be fitted: all-reduces of vllm, sglang or trtllm on known machines are needed");
-  KernelCalibration out = samples.fitted(ConstantSet::custom, classes);
+  KernelCalibration out = samples.fitted(classes);
   out.skipped = std::move(skipped);
   return out;
 }

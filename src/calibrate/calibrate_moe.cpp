@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 4> class_names{"deepep_normal", "deepep_l
 
 KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const std::vector<std::string>& leave_out) {
   std::map<std::string, std::optional<System>> systems;
-  calibrating::KernelSamples samples;
+  calibrating::KernelSamples samples(ConstantSet::moe);
   std::vector<Skipped> skipped;
   for (const MoeKernelRow& row : merge_repeats(all)) {
     std::string why = row.skipped;
@@ -48,12 +48,12 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
     try {
       if (why.empty()) {
         std::optional<System>& system = systems[row.system];
-        if (!system) system = load_system(row.system, {}, "none");
+        if (!system) system = load_system(row.system);
         MoePrediction p = predict(*system, row.question);  // can it run at all?
         if (p.placement.domains() > 1) throw RequestError("across domains: constants are those inside one");
         const MoeWork work = detail::work_of(*system, row.question, p.placement, p);
         const bool fp4 = p.precision == Precision::fp4;
-        KernelSample sample{.generation = samples.generation(system->gpu.generation),
+        KernelSample sample{.generation = samples.generation(*system),
                             .section = section_of(row.question),
                             .seconds = [work, fp4, phase = row.question.phase, kernel = row.question.kernel](
                                            const Constants& c) { return price_kernel(work, c.moe, phase, kernel, fp4).seconds(); },
@@ -67,7 +67,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
   }
   if (samples.empty())
     throw RequestError("no row of the files can be fitted: times of DeepEP or TensorRT-LLM kernels on known machines are needed");
-  KernelCalibration out = samples.fitted(ConstantSet::moe, class_names);
+  KernelCalibration out = samples.fitted(class_names);
   out.skipped = std::move(skipped);
   return out;
 }

@@ -5,6 +5,8 @@
 
 #include "io/quantile.hpp"
 
+#include <fabricost/calibrate/kin.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,18 +37,22 @@ ClassResidual residual_of(std::string_view key, const std::vector<double>& logs)
 
 }  // namespace
 
-std::size_t KernelSamples::generation(Generation g) {
+std::size_t KernelSamples::generation(const System& system) {
+  const Generation g = system.gpu.generation;
   const auto at = std::find(generations_.begin(), generations_.end(), g);
   const auto index = static_cast<std::size_t>(at - generations_.begin());
-  if (at == generations_.end()) generations_.push_back(g);
+  if (at == generations_.end()) {
+    generations_.push_back(g);
+    prior_.emplace_back().scale_up = system.constants.scale_up;
+    stretch_prior(set_, prior_.back());
+  }
   return index;
 }
 
-KernelCalibration KernelSamples::fitted(ConstantSet kind, std::span<const std::string_view> classes) const {
-  const std::vector<Constants> prior(generations_.size());
+KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classes) const {
   std::vector<double> before;
-  for (const KernelSample& s : samples_) before.push_back(std::log(s.seconds(prior[s.generation]) / s.measured));
-  const KernelFit fit = fit_kernels(kind, prior, samples_);
+  for (const KernelSample& s : samples_) before.push_back(std::log(s.seconds(prior_[s.generation]) / s.measured));
+  const KernelFit fit = fit_kernels(set_, prior_, samples_);
   KernelCalibration out;
   out.points = static_cast<int>(samples_.size());
   out.constants = static_cast<int>(fit.unknowns.size());
@@ -60,9 +66,9 @@ KernelCalibration KernelSamples::fitted(ConstantSet kind, std::span<const std::s
   out.mape = last.mean;
   for (std::size_t g = 0; g < generations_.size(); ++g) {
     CalibratedSet set;
-    set.set = kind;
+    set.set = set_;
     set.generation = generations_[g];
-    set.name = fmt::format("{}-{}", name(kind), name(set.generation));
+    set.name = fmt::format("{}-{}", name(set_), name(set.generation));
     set.constants = fit.generations[g];
     set.fewest_ranks = 1 << 30;
     std::set<std::string> systems;
@@ -92,7 +98,7 @@ KernelCalibration KernelSamples::fitted(ConstantSet kind, std::span<const std::s
       set.fitted.push_back({.key = x.parameter->key,
                             .measure = x.parameter->measure,
                             .value = x.parameter->value(set.constants),
-                            .prior = x.parameter->value(Constants{}),
+                            .prior = x.parameter->value(prior_[g]),
                             .deviation = x.deviation,
                             .prior_deviation = x.parameter->spread,
                             .determined = x.determined,

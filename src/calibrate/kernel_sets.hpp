@@ -21,18 +21,21 @@ struct SampleOf {
 
 class KernelSamples {
  public:
-  /// The index of a generation, one more where it is new.
-  [[nodiscard]] std::size_t generation(Generation g);
+  explicit KernelSamples(ConstantSet set) : set_(set) {}
+  /// The index of the machine's generation, one more where it is new: its prior is stretched by the machine's steps (kin.hpp).
+  [[nodiscard]] std::size_t generation(const System& system);
   void add(KernelSample sample, SampleOf of) {
     samples_.push_back(std::move(sample));
     of_.push_back(std::move(of));
   }
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   /// \param classes names of interval widths
-  [[nodiscard]] KernelCalibration fitted(ConstantSet set, std::span<const std::string_view> classes) const;
+  [[nodiscard]] KernelCalibration fitted(std::span<const std::string_view> classes) const;
 
  private:
+  ConstantSet set_;
   std::vector<Generation> generations_;
+  std::vector<Constants> prior_;
   std::vector<KernelSample> samples_;
   std::vector<SampleOf> of_;
 };

@@ -63,6 +63,8 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
                                      {&q.choice, "--choice"},
                                      {&q.path, "--path"},
                                      {&q.library, "--library"},
+                                     {&q.launch, "--launch"},
+                                     {&q.lost_rails, "--lost-rails"},
                                      {&q.size, "--size"}})
     if (!text->empty())
       throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));

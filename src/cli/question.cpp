@@ -60,7 +60,28 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
     if (!out.protocol) throw_unknown(q.protocol, "a protocol", listed(protocol_names));
   }
   if (!q.library.empty()) out.inference = inference_of(q.library);
+  if (!q.launch.empty()) {
+    constexpr std::array<std::string_view, 2> launches{"graph", "eager"};
+    const auto at = std::find(launches.begin(), launches.end(), q.launch);
+    if (at == launches.end()) throw_unknown(q.launch, "a way to launch", listed(launches));
+    if (q.launch == "graph" && out.inference.from_host)
+      throw RequestError(fmt::format("--launch graph and --library {} contradict each other; leave one out", q.library));
+    out.inference.from_host = q.launch == "eager" || out.inference.from_host;
+  }
   return out;
+}
+
+/// The machine with NICs of one node gone: everybody waits for that node, so that all nodes count as it does.
+[[nodiscard]] System without_rails(const Question& q, KernelSets kernels) {
+  const int lost = count_of(q.lost_rails, "--lost-rails");
+  const System whole = load_system(q.system, q.overrides, q.calibration, KernelSets::none());
+  const Tier* nic = whole.tier(TierRole::nic);
+  if (nic == nullptr) throw RequestError(fmt::format("--lost-rails: {} has no NICs", whole.name));
+  if (lost >= nic->endpoints)
+    throw RequestError(fmt::format("--lost-rails: {} of {} NICs of a {}; at least one has to be left", lost, nic->endpoints, whole.name));
+  std::vector<std::string> overrides = q.overrides;
+  overrides.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost));
+  return load_system(q.system, overrides, q.calibration, kernels);
 }
 
 /// A send_recv is between two GPUs of a domain, a GPU and its host, two nodes; or, as nccl-tests does it on several nodes, from every
@@ -138,10 +159,20 @@ void add_size(CLI::App& sub, Question& q) {
 
 void add_library(CLI::App& sub, Question& q) {
   sub.add_option("--library", q.library,
-                 "all_reduce as vllm, sglang or trtllm run it, in a\n"
-                 "CUDA graph; vllm=0.14.0 for a version, vllm,python\n"
-                 "for a call from Python")
+                 "all_reduce as vllm, sglang or trtllm run it;\n"
+                 "vllm=0.14.0 for a version")
       ->option_text("ENGINE");
+  sub.add_option("--launch", q.launch,
+                 "all_reduce: graph (replayed in a CUDA graph, default)\n"
+                 "or eager (called from Python; = --library vllm,python)")
+      ->option_text("HOW");
+}
+
+void add_lost_rails(CLI::App& sub, Question& q) {
+  sub.add_option("--lost-rails", q.lost_rails,
+                 "NICs of a node that are down, the others carrying\n"
+                 "their traffic; all nodes wait for that one")
+      ->option_text("N");
 }
 
 Asked ask(const Question& q, bool sized) {
@@ -161,7 +192,10 @@ Asked ask(const Question& q, bool sized) {
     if (q.size.empty()) throw RequestError("how much? Add --size, as in --size 256MiB");
     op.bytes = parse_size(q.size);
   }
-  return {load_system(q.system, q.overrides, q.calibration, {.compute = false, .custom = !q.library.empty(), .moe = false}), op, choice};
+  if (choice.inference.from_host && op.collective != Collective::all_reduce)
+    throw RequestError(fmt::format("--launch eager is known for all_reduce alone, not for {}", name(op.collective)));
+  const KernelSets kernels{.compute = false, .custom = !q.library.empty(), .moe = false};
+  return {q.lost_rails.empty() ? load_system(q.system, q.overrides, q.calibration, kernels) : without_rails(q, kernels), op, choice};
 }
 
 std::string title(const Asked& asked, int ranks, int nodes, bool sized) {

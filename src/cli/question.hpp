@@ -18,7 +18,7 @@ namespace fabricost::cli {
 
 /// As typed; empty where nothing was.
 struct Question {
-  std::string operation, system, nodes, ranks, size, dtype, algorithm, protocol, choice, calibration, path, library;
+  std::string operation, system, nodes, ranks, size, dtype, algorithm, protocol, choice, calibration, path, library, launch, lost_rails;
   std::vector<std::string> overrides;
 };
 
@@ -32,8 +32,11 @@ struct Asked {
 /// Adds OP and all options but --size, --sizes and those of the output.
 void add_question(CLI::App& subcommand, Question& question);
 void add_size(CLI::App& subcommand, Question& question);
-/// --library: whose all-reduce kernels run.
+/// --library: whose all-reduce kernels run; --launch: in a CUDA graph or from Python.
 void add_library(CLI::App& subcommand, Question& question);
+
+/// --lost-rails: NICs of a node that are down.
+void add_lost_rails(CLI::App& subcommand, Question& question);
 
 /// Checks everything that needs no file first, then loads the system. The operation's bytes are --size where `sized`, else zero.
 /// \throws RequestError, SpecError

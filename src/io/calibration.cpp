@@ -1,5 +1,6 @@
 #include "io/calibration.hpp"
 
+#include <fabricost/calibrate/kin.hpp>
 #include <fabricost/calibrate/parameters.hpp>
 
 #include <fmt/format.h>
@@ -185,9 +186,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     for (const CalibratedPart& part : reader.parts) {
       if (part.set == ConstantSet::transport) {
         c.transport_known = !reader.assumed;
-        c.transport_basis = reader.assumed                                   ? Basis::datasheet
-                            : named && (by_hand || !altered.outside) ? Basis::calibrated
-                                                                     : Basis::sibling;
+        c.transport_basis = reader.assumed ? Basis::datasheet : named && (by_hand || !altered.outside) ? Basis::calibrated : Basis::sibling;
         c.transport_name = reader.name;
         c.transport_source = reader.source;
         c.most_nodes = part.most_nodes;
@@ -238,6 +237,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   }
   for (const auto& [wanted, set] : {std::pair{kernels.compute, "compute"}, {kernels.custom, "custom"}, {kernels.moe, "moe"}})
     if (wanted) shipped(fmt::format("{}-{}", set, name(system.gpu.generation)));
+  for (const auto& [wanted, set] : {std::pair{kernels.custom, ConstantSet::custom}, {kernels.moe, ConstantSet::moe}})
+    if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped
   if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);

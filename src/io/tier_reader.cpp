@@ -46,6 +46,7 @@ class TierReader {
     tier_.gpu_direct = in_.flag("gdr", true);
     tier_.sharp = in_.flag("sharp", false);
     tier_.peer_to_peer = in_.flag("peer_to_peer", false);
+    tier_.per_socket = in_.count("per_socket", 4, 1, 100000);
     const bool nic = tier_.role == TierRole::nic;
     tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic, {Transport::unknown});
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);

@@ -91,6 +91,21 @@ TEST_CASE("balanced tokens of TensorRT-LLM go to as many ranks as they have expe
   }
 }
 
+TEST_CASE("TensorRT-LLM's latency grows with the ranks a token goes to, hardly with those of the group") {
+  for (const MoeKernel kernel : {MoeKernel::trtllm_one_sided, MoeKernel::trtllm_two_sided}) {
+    const auto at = [&](int ranks, int top_k) {
+      MoeQuestion q = deepseek(kernel, MoePhase::combine, 1, ranks);
+      q.routing.kind = RoutingKind::balanced;
+      q.gate.top_k = top_k;
+      return predict(nvl72(), q).seconds;
+    };
+    CHECK(at(64, 8) > at(32, 8));
+    CHECK(at(64, 8) < 1.15 * at(16, 8));
+    CHECK(at(8, 8) - at(4, 8) > at(16, 8) - at(8, 8));
+    CHECK(at(64, 2) < at(64, 8));
+  }
+}
+
 TEST_CASE("terms of expert exchange sum to its time", "[property]") {
   for (const MoeKernel kernel : all_kernels)
     for (const double tokens : {1.0, 100.0, 30000.0}) {

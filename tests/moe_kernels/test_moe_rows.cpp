@@ -1,11 +1,13 @@
 // The MoE CSV: what is read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
 #include "support/measurements.hpp"
 
+#include <fabricost/calibrate/kin.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/moe_kernel_rows.hpp>
 
 #include "catch.hpp"
 
+#include <array>
 #include <cmath>
 #include <fstream>
 
@@ -105,12 +107,13 @@ TEST_CASE("repeats are merged by their median, prepare counts with dispatch") {
 TEST_CASE("the fit finds the constants that made the times") {
   Constants truth;
   truth.moe.one_sided_combine.share = 0.55;
-  truth.moe.one_sided_combine.step = 5e-6;
+  truth.moe.one_sided_combine.step = 1.2e-6;
+  truth.moe.one_sided_combine.copy = 1.8e-6;
   truth.moe.one_sided_combine.start = 12e-6;
   std::vector<MoeKernelRow> rows;
   System system = load_system("gb200-nvl72", {}, "none");
   system.constants.moe = truth.moe;
-  for (const int ranks : {2, 4, 8, 16})
+  for (const int ranks : {2, 4, 8, 16, 32, 64})
     for (double tokens = 1; tokens < 1e5; tokens *= 2) {
       MoeKernelRow row;
       row.system = "gb200-nvl72";
@@ -130,7 +133,8 @@ TEST_CASE("the fit finds the constants that made the times") {
   REQUIRE(fit.sets.size() == 1);
   const DomainKernelConstants& found = fit.sets[0].constants.moe.one_sided_combine;
   CHECK(found.share == Approx(0.55).epsilon(0.02));
-  CHECK(found.step == Approx(5e-6).epsilon(0.05));
+  CHECK(found.step == Approx(1.2e-6).epsilon(0.1));
+  CHECK(found.copy == Approx(1.8e-6).epsilon(0.05));
   CHECK(found.start == Approx(12e-6).epsilon(0.05));
   CHECK(fit.median_ape < 1);
 }
@@ -154,7 +158,22 @@ TEST_CASE("16 ranks of an NVL72 follow from 2, 4 and 8", "[measurements]") {
   std::vector<MoeKernelRow> few, many;
   for (MoeKernelRow& row : merge_repeats(measured(folder, {"gb200-nvl72"})))
     (row.question.ranks < 16 ? few : many).push_back(std::move(row));
-  CHECK(median_with(calibrate_moe_kernels(few), many, Generation::blackwell) < 6);
+  CHECK(median_with(calibrate_moe_kernels(few), many, Generation::blackwell) < 4);
+}
+
+TEST_CASE("DeepEP on one generation follows from the other, latencies stretched by NCCL's steps", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
+    const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {from}));
+    REQUIRE(fit.sets.size() == 1);
+    const std::array kin{fit.sets[0].constants};
+    std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {left}));
+    predict_moe_kernel_rows(rows, {},
+                            [&](System& s) { take_from_kin(ConstantSet::moe, s.constants, kin, [](auto&&...) { return true; }); });
+    INFO(left << " from " << from);
+    CHECK(summarise(std::move(rows)).total.median_ape < 7);
+  }
 }
 
 TEST_CASE("the shipped constants are what calibrate writes", "[measurements]") {

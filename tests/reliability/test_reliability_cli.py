@@ -3,6 +3,7 @@
     test_reliability_cli.py FABRICOST
 """
 import json
+import math
 import os
 import sys
 import tempfile
@@ -46,6 +47,35 @@ near(jittery["efficiency"], jittery["waiting_efficiency"] * jittery["goodput"], 
 text = GOODPUT.works("--gpus", 16384, "--system", "dgx-h100", "--async", "--spares", 8)
 for piece in ["work that counts", "Young", "waiting for a node", "2.95 USD", "rsc-2", "131072"]:
     assert piece in text, (piece, text)
+# links that drop out: 16,384 of them, 2 a year each, 10 s: share of a year is links x rate x stall / year
+plain = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--json"))
+flaps = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--flaps-per-link-year", 2, "--flap-stall", "10s", "--json"))
+stalled = 1 - math.exp(-16384 * 2 * 10 / (8766 * 3600))
+near(flaps["shares"]["flaps"], stalled, 1e-9)
+near(flaps["goodput"], plain["goodput"] * (1 - stalled), 1e-9)
+near(sum(flaps["shares"].values()), 1, 1e-9)
+near(flaps["flaps"]["per_day"], 16384 * 2 * 24 / 8766, 1e-9)
+near(flaps["by_scale"][0]["goodput"], plain["by_scale"][0]["goodput"] * math.exp(-1024 * 2 * 10 / (8766 * 3600)), 1e-9)
+fatal = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--flaps-per-link-year", 2, "--flap-stall", "10s", "--flap-fatal", "5%", "--json"))
+near(1 / fatal["failures"]["mttf_s"], 1 / plain["failures"]["mttf_s"] + 16384 * 2 * 0.05 / (8766 * 3600), 1e-9)
+near(sum(cause["per_day"] for cause in fatal["causes"]), 419 / 54, 1e-9)
+assert fatal["goodput"] < flaps["goodput"]
+near(json.loads(GOODPUT.works("--gpus", 8, "--system", "dgx-h100", "--flaps-per-link-year", 1, "--flap-stall", "5s", "--json"))["flaps"]["links"], 8, 0)
+near(json.loads(GOODPUT.works("--gpus", 8, "--links", 50, "--flaps-per-link-year", 1, "--flap-stall", "5s", "--json"))["flaps"]["links"], 50, 0)
+assert "standing still for links" in GOODPUT.works("--gpus", 16384, "--flaps-per-link-year", 2, "--flap-stall", "10s")
+# one rail of eight: a fifth of the step takes 8/7 as long
+rail = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--system", "dgx-h100", "--lost-rails", 1, "--network-share", "20%", "--json"))
+near(rail["goodput"], plain["goodput"] / (0.8 + 0.2 * 8 / 7), 1e-9)
+near(sum(rail["shares"].values()), 1, 1e-9)
+assert "fewer NICs" in GOODPUT.works("--gpus", 64, "--rails", 8, "--lost-rails", 2, "--network-share", "30%")
+GOODPUT.refused("--gpus", 8, "--flaps-per-link-year", 1, saying=["--flap-stall"])
+GOODPUT.refused("--gpus", 8, "--flap-stall", "1s", saying=["--flaps-per-link-year"])
+GOODPUT.refused("--gpus", 8, "--links", 5, saying=["--flaps-per-link-year"])
+GOODPUT.refused("--gpus", 8, "--flaps-per-link-year", "-1", "--flap-stall", "1s", saying=["--flaps-per-link-year"])
+GOODPUT.refused("--gpus", 8, "--lost-rails", 1, saying=["--network-share"])
+GOODPUT.refused("--gpus", 8, "--lost-rails", 1, "--network-share", "10%", saying=["--rails"])
+GOODPUT.refused("--gpus", 8, "--rails", 8, "--lost-rails", 8, "--network-share", "10%", saying=["fewer than there are rails"])
+GOODPUT.refused("--gpus", 8, "--rails", 8, saying=["--lost-rails"])
 GOODPUT.refused(saying=["how many GPUs?"])
 GOODPUT.refused("--gpus", 8, "--fleet", "rsc-3", saying=['"rsc-3"', "rsc-1"])
 GOODPUT.refused("--gpus", 8, "--checkpoint", "30", saying=['--checkpoint: "30" is not a time', "30s"])

@@ -11,8 +11,11 @@
 ///   it
 ///                            pays. vllm: .../all_reduce_utils.py, symm_mem.py. Version 0.14 was measured without it on H100.
 ///   SGLang from 0.5.14       push for one shot, up to 16 MiB. sglang: .../custom_all_reduce_v2.py
+///   Nodes of one NVLink      vLLM before 0.27 and SGLang before 0.5.15 leave all-reduces across them to NCCL (vllm-project/vllm issue
+///   domain                   52778, pull request 53253; sgl-project/sglang pull request 32339).
 ///   TensorRT-LLM             data that are their own flags; two shots from a number of elements on, and nothing beyond 16 MB (2 ranks) or
 ///   8 MB.
+///                            From 1.3 a table takes over, on Blackwell to 16 MiB on 4 ranks and 32 MiB on 8 (tokens of 4096 numbers).
 ///                            NVIDIA/TensorRT-LLM: cpp/tensorrt_llm/common/customAllReduceUtils.h. Before Hopper one shot alone, to 1 MiB
 ///                            (512 KiB on 8 ranks): read off version 1.0 on A100.
 
@@ -142,7 +145,7 @@ inline void add_pull(ReducePieces& out, const Fabric& f, double limit) {
   return out;
 }
 
-[[nodiscard]] inline ReducePieces trtllm_pieces(const Fabric& f) {
+[[nodiscard]] inline ReducePieces trtllm_pieces(const Inference& i, const Fabric& f) {
   ReducePieces out;
   const auto n = static_cast<int>(f.ranks());
   if (f.over_pcie || (n != 2 && n != 4 && n != 8)) return out;
@@ -150,8 +153,9 @@ inline void add_pull(ReducePieces& out, const Fabric& f, double limit) {
     out.add(ReduceKernel::lamport_one_shot, n == 8 ? including(512 * KiB_) : including(MiB_));
     return out;
   }
-  const double workspace = n == 2 ? 16e6 : 8e6;
   const bool blackwell = f.generation == Generation::blackwell;
+  const bool by_table = blackwell && n > 2 && (i.version == 0 || i.version >= 1003000);
+  const double workspace = by_table ? including((n == 4 ? 16 : 32) * MiB_) : n == 2 ? 16e6 : 8e6;
   const double two_shots = n == 2 ? 32 * MiB_ : n == 4 ? (blackwell ? 4 : 2) * MiB_ : (blackwell ? 2 : 0.5) * MiB_;
   out.add(ReduceKernel::lamport_one_shot, std::min(two_shots, including(workspace)));
   out.add(ReduceKernel::lamport_two_shot, including(workspace));
@@ -165,7 +169,9 @@ inline void add_pull(ReducePieces& out, const Fabric& f, double limit) {
   const auto n = static_cast<int>(f.ranks());
   if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || n > 8 || f.library != Library::nccl) return {};
   if (f.over_pcie && n > 2) return {};
-  if (i.library == InferenceLibrary::trtllm) return detail::trtllm_pieces(f);
+  const int across_nodes_from = i.library == InferenceLibrary::vllm ? 27000 : i.library == InferenceLibrary::sglang ? 5015 : 0;
+  if (f.nodes > 1 && i.version != 0 && i.version < across_nodes_from) return {};
+  if (i.library == InferenceLibrary::trtllm) return detail::trtllm_pieces(i, f);
   if (i.library == InferenceLibrary::sglang) return n % 2 == 0 || !f.over_pcie ? detail::sglang_pieces(i, f) : ReducePieces{};
   return n % 2 == 0 ? detail::vllm_pieces(i, f, ultra) : ReducePieces{};
 }

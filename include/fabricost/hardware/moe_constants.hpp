@@ -3,8 +3,9 @@
 /// The fitted numbers of the kernels that send tokens to experts and back (price/moe.hpp has the forms): DeepEP's normal and low-latency
 /// kernels, TensorRT-LLM's one-sided and two-sided ones over NVLink.
 ///
-/// Defaults are the prior for a GPU nobody measured: between Hopper and Blackwell for DeepEP, Blackwell's for TensorRT-LLM. Rates are
-/// shares of the one-way rate, so that another link scales by itself. Times "per KiB" are those of 1024 bytes of one token's copy.
+/// Defaults are for a GPU whose NCCL takes a step of 1.04 us: the mean of Hopper and Blackwell for DeepEP, Blackwell's for TensorRT-LLM,
+/// latencies stretched to that step (calibrate/kin.hpp). Rates are shares of the one-way rate, so that another link scales by itself.
+/// Times "per KiB" are those of 1024 bytes of one token's copy.
 
 namespace fabricost {
 
@@ -37,7 +38,8 @@ struct MessageKernelConstants {
 /// TensorRT-LLM's kernels inside one NVLink domain.
 struct DomainKernelConstants {
   double start = 9e-6;
-  double step = 1.2e-6;    ///< per doubling of ranks
+  double copy = 0.4e-6;    ///< per rank a token goes to, one after the other
+  double step = 0.5e-6;    ///< per doubling of ranks: everyone waits for everyone's flag
   double floor = 2e-6;     ///< latency the volume can hide
   double token = 0.03e-6;  ///< a rank's time per token beside the link: packing, adding up, converting
   double share = 0.67;
@@ -65,15 +67,17 @@ struct MoeConstants {
   MessageKernelConstants low_latency_dispatch;
   MessageKernelConstants low_latency_combine{
       .start = 11.5e-6, .expert = 0.006e-6, .start_copy = 0.08e-6, .token = 0.1e-6, .token_kib = 0.03e-6, .share = 0.58, .overlap = 1.2};
-  DomainKernelConstants one_sided_dispatch{.start = 11e-6, .step = 1.8e-6, .floor = 2e-6, .token = 0.01e-6, .share = 0.72, .overlap = 8};
-  DomainKernelConstants one_sided_combine{.start = 8e-6, .step = 3.4e-6, .floor = 6e-6, .token = 0.015e-6, .share = 0.73, .overlap = 8};
-  PrepareConstants prepare;
+  DomainKernelConstants one_sided_dispatch{
+      .start = 8.2e-6, .copy = 0.4e-6, .step = 0.5e-6, .floor = 1.5e-6, .token = 0.01e-6, .share = 0.72, .overlap = 8};
+  DomainKernelConstants one_sided_combine{
+      .start = 5.3e-6, .copy = 1e-6, .step = 0.4e-6, .floor = 5.2e-6, .token = 0.018e-6, .share = 0.73, .overlap = 8};
+  PrepareConstants prepare{.start = 8.2e-6, .step = 0.58e-6, .token = 0.007e-6};
   DomainKernelConstants two_sided_dispatch{
-      .start = 8.7e-6, .step = 1.1e-6, .floor = 0.6e-6, .token = 0.037e-6, .share = 0.67, .overlap = 2.2};
+      .start = 6.8e-6, .copy = 0.2e-6, .step = 0.4e-6, .floor = 0.4e-6, .token = 0.038e-6, .share = 0.67, .overlap = 2.1};
   DomainKernelConstants two_sided_combine{
-      .start = 8.8e-6, .step = 1.2e-6, .floor = 2e-6, .token = 0.075e-6, .share = 0.615, .overlap = 2.2};
+      .start = 6.6e-6, .copy = 0.22e-6, .step = 0.45e-6, .floor = 1.6e-6, .token = 0.079e-6, .share = 0.615, .overlap = 2.1};
   DomainKernelConstants two_sided_combine_fp4{
-      .start = 10.5e-6, .step = 1.5e-6, .floor = 3e-6, .token = 0.137e-6, .share = 0.36, .overlap = 2.2};
+      .start = 8e-6, .copy = 0.34e-6, .step = 0.4e-6, .floor = 2.2e-6, .token = 0.137e-6, .share = 0.37, .overlap = 2.2};
 };
 
 }  // namespace fabricost

@@ -45,6 +45,7 @@ struct Tier {
   NicPath path = NicPath::pxb;
   bool gpu_direct = true;
   bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; else they stage through the host's
+  int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
   bool sharp = false;                      ///< in-network reduction offered by the network behind this NIC
   std::string notes;
 

@@ -42,6 +42,7 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
   const double full = tier.bandwidth.value.value();
   f.full_rate = full;
   f.over_pcie = tier.kind == TierKind::host;
+  f.per_socket = tier.per_socket;
   f.peer_to_peer = f.over_pcie && tier.peer_to_peer;
   f.switched = tier.kind == TierKind::switched;
   f.in_switch = tier.reduces_in_network && f.switched;

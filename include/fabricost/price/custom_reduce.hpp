@@ -2,13 +2,16 @@
 /// \file custom_reduce.hpp
 /// All-reduce kernels of vLLM, SGLang and TensorRT-LLM inside one domain, S bytes over n ranks at B one way each:
 ///
-///   one shot   start + hop (log2 n - 1) + growth x/(1+x) + (n-1) S / (share B)        x = S / 64 KiB
-///   two shots  start + norm_q( floor + hop (log2 n - 1) , 2 (n-1)/n S / (share B) )
+///   one shot   start + hop (log2 n - 1) + growth x/(1+x) + (n-1) S / rate             x = S / 64 KiB
+///   two shots  start + norm_q( floor + hop (log2 n - 1) , 2 (n-1)/n S / rate )
+///   1 / rate = norm_12( 1 / (share B) , kib / 1024 )                                  the link, or the loads in flight
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///
 /// Steps and bytes are those of schedule/direct_reduce.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and TensorRT-LLM 1.0 to 1.3
-/// on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels of few blocks are bound by loads in flight, not by the link: on Blackwell
-/// vLLM's reach a fifth of it, no more bytes per second than on Hopper.
+/// on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers have few blocks (vLLM's 36), so few loads in flight:
+/// what those fetch in a round trip bounds them where the link is fast, and Blackwell's longer round trip makes them slower than Hopper's
+/// (190 against 270 GB/s). torch's symmetric kernel reads all peers at once, so its loads grow with the ranks. Kernels that store, or let
+/// the switch add, are bound by the link alone.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -19,24 +22,32 @@
 
 namespace fabricost {
 
+namespace detail {
+
+/// Seconds a byte takes over a link at a share of B, or in the loads in flight: `kib` for 1024 bytes of them.
+[[nodiscard]] inline double per_byte(double share, double rate, double kib) { return norm(1 / (share * rate), kib / 1024, 12); }
+
+}  // namespace detail
+
 [[nodiscard]] inline Line price_one_shot(const Fabric& f, const OneShotConstants& k) {
   const double n = f.ranks();
   Line line;
   line.base_part(TermKind::launch, 0, 1, k.start);
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
   line.ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / (64 * kibibyte)});
-  line.rate_part(TermKind::wire, 0, n - 1, 1 / (k.share * f.inner_rate));
+  line.rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib));
   return line;
 }
 
-[[nodiscard]] inline Line price_two_shot(const Fabric& f, const TwoShotConstants& k) {
+/// \param loads how many times the loads of two ranks are in flight
+[[nodiscard]] inline Line price_two_shot(const Fabric& f, const TwoShotConstants& k, double loads = 1) {
   const double n = f.ranks();
   Line line;
   line.overlap = k.overlap;
   line.base_part(TermKind::launch, 0, 1, k.start);
   line.latency_part(TermKind::floor, 0, 1, k.floor);
   line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
-  line.rate_part(TermKind::wire, 0, 2 * (n - 1) / n, 1 / (k.share * f.inner_rate));
+  line.rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads));
   return line;
 }
 
@@ -51,7 +62,7 @@ namespace fabricost {
     case ReduceKernel::push_two_shot: return price_two_shot(f, c.push_two_shot);
     case ReduceKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot);
     case ReduceKernel::multicast: return price_two_shot(f, c.multicast);
-    case ReduceKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot);
+    case ReduceKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, f.ranks() / 2);
   }
   return {};
 }

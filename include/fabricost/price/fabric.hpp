@@ -33,6 +33,7 @@ struct Fabric {
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
+  double per_socket = 4;       ///< over PCIe: GPUs that share a socket
   bool peer_to_peer = false;   ///< over PCIe: GPUs reach each other without staging in host memory
   bool in_switch = false;      ///< the domain's switches reduce and multicast
   bool switched = false;       ///< the domain has a switch at all

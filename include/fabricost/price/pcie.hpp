@@ -20,11 +20,11 @@
 namespace fabricost {
 
 /// 0: a pair, 1: one socket, 2: two sockets.
-[[nodiscard]] inline std::size_t pcie_reach(double ranks) { return ranks <= 2 ? 0 : ranks <= 4 ? 1 : 2; }
+[[nodiscard]] inline std::size_t pcie_reach(const Fabric& f) { return f.local() <= 2 ? 0 : f.local() <= f.per_socket ? 1 : 2; }
 
 /// Share of the x16 rate by what lies between the ranks.
 [[nodiscard]] inline double pcie_share(const Fabric& fabric, const std::array<double, 3>& shares) {
-  const std::size_t reach = pcie_reach(fabric.local());
+  const std::size_t reach = pcie_reach(fabric);
   if (fabric.peer_to_peer) return shares[0] * (reach == 2 ? 0.82 : 1);
   return shares[reach];
 }
@@ -44,7 +44,7 @@ namespace fabricost {
 [[nodiscard]] inline Line price_pcie(const Schedule& schedule, const Fabric& fabric, const PcieConstants& c, Protocol protocol) {
   const Collective op = schedule.collective;
   const double n = std::max(2.0, fabric.local());
-  const std::size_t reach = pcie_reach(n);
+  const std::size_t reach = pcie_reach(fabric);
   const double k = schedule.steps(0);
   const double bytes = schedule.bytes(0);
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;

@@ -1,0 +1,121 @@
+/// \file expert_kernels.cpp
+/// Dispatch and combine: in sample, a generation left out, the fewest ranks fitted and more predicted.
+
+#include "sections.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/moe_kernel_rows.hpp>
+
+#include <array>
+#include <map>
+
+namespace kernels {
+
+using namespace fabricost;
+
+namespace {
+
+constexpr std::array<const char*, 3> systems{"dgx-h100", "dgx-b200", "gb200-nvl72"};
+
+using Rows = std::vector<MoeKernelRow>;
+
+Rows only(const Rows& all, const auto& keep) {
+  Rows out;
+  for (const MoeKernelRow& r : all)
+    if (keep(r)) out.push_back(r);
+  return out;
+}
+MoeKernelReport predicted(Rows rows, const std::vector<KernelCalibration>& fits) {
+  predict_moe_kernel_rows(rows, {}, [&](System& s) {
+    if (!fits.empty()) use_fits(ConstantSet::moe, s, fits);
+  });
+  return summarise(std::move(rows));
+}
+
+std::string in_sample(const Rows& all) {
+  std::string out = "| system, kernel, phase | rows | median / mean | in the interval |\n|---|---|---|---|\n";
+  const MoeKernelReport report = predicted(all, {});
+  const auto line = [&](const std::string& name, const ErrorSummary& e) {
+    out += fmt::format("| {} | {} | {} | {:.0f} % |\n", name, e.points, pair(e), 100 * e.interval_coverage);
+  };
+  for (const ErrorGroup& g : report.by_system) line(g.name, g.errors);
+  for (const ErrorGroup& g : report.by_group) line(g.name, g.errors);
+  return out + "\n";
+}
+
+std::string generations(const Rows& all) {
+  std::string out = "| left out | from | deepep-normal | deepep-low-latency | all |\n|---|---|---|---|---|\n";
+  Average average;
+  for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
+    const std::vector<KernelCalibration> fit{calibrate_moe_kernels(only(all, [&](const MoeKernelRow& r) { return r.system == from; }))};
+    const auto of = [&](const char* kernel) {
+      return predicted(only(all, [&](const MoeKernelRow& r) { return r.system == left && r.implementation.starts_with(kernel); }), fit)
+          .total;
+    };
+    const ErrorSummary whole = of("deepep");
+    average.add(whole);
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", left, from, pair(of("deepep-normal")), pair(of("deepep-low-latency")), pair(whole));
+  }
+  return out + fmt::format("| averaged | | | | {} |\n\n", average.text());
+}
+
+std::string more_ranks(const Rows& all) {
+  std::string out = "| fitted on | predicted | median / mean | to 128 tokens | beyond |\n|---|---|---|---|---|\n";
+  const Rows rack = only(all, [](const MoeKernelRow& r) { return r.system == "gb200-nvl72"; });
+  for (const auto& [most, ranks] : {std::pair{4, 8}, {4, 16}, {8, 16}}) {
+    const std::vector<KernelCalibration> fit{
+        calibrate_moe_kernels(only(rack, [&, limit = most](const MoeKernelRow& r) { return r.question.ranks <= limit; }))};
+    const auto of = [&, n = ranks](double least, double limit) {
+      return predicted(only(rack,
+                            [&](const MoeKernelRow& r) {
+                              return r.question.ranks == n && r.question.tokens >= least && r.question.tokens <= limit;
+                            }),
+                       fit)
+          .total;
+    };
+    out += fmt::format("| 2 to {} ranks | {} | {} | {} | {} |\n", most, ranks, pair(of(0, 1e12)), pair(of(0, 128)), pair(of(129, 1e12)));
+  }
+  out +=
+      "\nWhat that makes of 32 and 64 ranks, time beside the one on 16 (top 8 of 256, hidden 7168, balanced):\n\n"
+      "| kernel | tokens | 16 ranks | 32 | 64 |\n|---|---|---|---|---|\n";
+  const System nvl72 = load_system("gb200-nvl72");
+  for (const auto& [kernel, phase] : {std::pair{MoeKernel::trtllm_one_sided, MoePhase::dispatch},
+                                      {MoeKernel::trtllm_one_sided, MoePhase::combine},
+                                      {MoeKernel::trtllm_two_sided, MoePhase::dispatch},
+                                      {MoeKernel::trtllm_two_sided, MoePhase::combine},
+                                      {MoeKernel::trtllm_two_sided, MoePhase::prepare}})
+    for (const double tokens : {16.0, 4096.0}) {
+      std::array<double, 3> us{};
+      for (std::size_t i = 0; i < us.size(); ++i)
+        us[i] = 1e6 * predict(nvl72, MoeQuestion{.phase = phase,
+                                                 .kernel = kernel,
+                                                 .gate = {256, 8},
+                                                 .routing = {.kind = RoutingKind::balanced},
+                                                 .hidden = 7168,
+                                                 .tokens = tokens,
+                                                 .ranks = 16 << i})
+                          .seconds;
+      out += fmt::format("| {}, {} | {:.0f} | {:.1f} us | {:.2f} | {:.2f} |\n", name(kernel), name(phase), tokens, us[0], us[1] / us[0],
+                         us[2] / us[0]);
+    }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string expert_kernels(const std::filesystem::path& folder) {
+  Rows all;
+  for (const char* system : systems)
+    for (MoeKernelRow& row : read_moe_kernel_rows(folder / (std::string(system) + ".moe.csv"))) all.push_back(std::move(row));
+  all = merge_repeats(all);
+  return "## Dispatch and combine\n\nIn sample.\n\n" + in_sample(all) +
+         "A generation left out: DeepEP's constants from the other, latencies stretched by NCCL's step. TensorRT-LLM's kernels were "
+         "measured on one\n"
+         "generation, so nothing can be left out of theirs.\n\n" +
+         generations(all) +
+         "Fewest ranks to more. A token goes to as many ranks as it has experts and no further, so beyond eight bytes and latency hardly "
+         "grow.\n\n" +
+         more_ranks(all);
+}
+
+}  // namespace kernels

@@ -1,0 +1,63 @@
+#pragma once
+/// \file sections.hpp
+/// The sections of docs/kernels-accuracy.md, each a text of Markdown, and how their tables write errors.
+
+#include <fabricost/calibrate/kin.hpp>
+#include <fabricost/io/calibrate_kernels.hpp>
+#include <fabricost/io/validate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kernels {
+
+/// "12.3 / 45.6": median and mean in percent; "-" without points.
+inline std::string pair(const fabricost::ErrorSummary& e) {
+  return e.points > 0 ? fmt::format("{:.1f} / {:.1f}", e.median_ape, e.mape) : "-";
+}
+
+/// Medians and means of several systems, averaged: every system counts once.
+struct Average {
+  double median = 0, mean = 0;
+  int systems = 0;
+  void add(const fabricost::ErrorSummary& e) {
+    if (e.points == 0) return;
+    median += e.median_ape;
+    mean += e.mape;
+    ++systems;
+  }
+  [[nodiscard]] std::string text() const { return systems > 0 ? fmt::format("{:.1f} / {:.1f}", median / systems, mean / systems) : "-"; }
+};
+
+/// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit first, kin for the rest.
+inline void use_fits(fabricost::ConstantSet set, fabricost::System& system, std::span<const fabricost::KernelCalibration> fits) {
+  using namespace fabricost;
+  std::vector<Constants> kin;
+  std::vector<const CalibratedSet*> of;
+  const CalibratedSet* own = nullptr;
+  for (const KernelCalibration& fit : fits)
+    for (const CalibratedSet& one : fit.sets) {
+      if (one.generation == system.gpu.generation) own = &one;
+      of.push_back(&one);
+      kin.push_back(one.constants);
+    }
+  const auto measured = [](const CalibratedSet& s, const Parameter& p) {
+    return std::any_of(s.fitted.begin(), s.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
+  };
+  take_from_kin(set, system.constants, kin, [&](std::size_t r, const Parameter& p) { return of[r] != own && measured(*of[r], p); });
+  if (own == nullptr) return;
+  for (const Parameter& p : parameters_of(set))
+    if (measured(*own, p)) p.of(system.constants) = p.value(own->constants);
+}
+
+[[nodiscard]] std::string all_reduces(const std::filesystem::path& measurements);
+[[nodiscard]] std::string expert_kernels(const std::filesystem::path& measurements);
+/// What machines of which no kernel was measured get.
+[[nodiscard]] std::string unmeasured();
+
+}  // namespace kernels
