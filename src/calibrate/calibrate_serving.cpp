@@ -44,13 +44,14 @@ struct Unknown {
 class ServingRows {
  public:
   void add(const InferenceRow& row, const ServingTable& table) {
-    auto& [system, machine] = machines_[row.system];
+    const ServingStack stack = table.stack(row.stack, Generation::other);
+    auto& [system, machine] = machines_[{row.system, row.stack}];
     if (!machine) {
       system = load_system(row.system);
-      machine = std::make_unique<ServingMachine>(system, ServingConstants{});
+      machine = std::make_unique<ServingMachine>(system, ServingConstants{}, stack.kernels);
     }
     Priced p{&row, std::make_unique<InferenceJob>(row, *machine), machine.get()};
-    (void)(*p.job)(table.stack(row.stack, Generation::other));  // throws what makes the row impossible
+    (void)(*p.job)(stack);  // throws what makes the row impossible
     p.generation = index_of(generations, system.gpu.generation);
     p.stack = index_of(stacks, row.stack);
     pairs.insert({p.stack, p.generation});
@@ -67,7 +68,7 @@ class ServingRows {
     if (std::find(list.begin(), list.end(), wanted) == list.end()) list.push_back(wanted);
     return static_cast<int>(std::find(list.begin(), list.end(), wanted) - list.begin());
   }
-  std::map<std::string, std::pair<System, std::unique_ptr<ServingMachine>>> machines_;
+  std::map<std::pair<std::string, std::string>, std::pair<System, std::unique_ptr<ServingMachine>>> machines_;  ///< by system and stack
 };
 
 class ServingModel {

@@ -72,7 +72,7 @@ namespace detail {
 
 class ServingSearch {
  public:
-  ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants) {}
+  ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants, q.stack.kernels) {}
 
   [[nodiscard]] ServingPlan run() {
     const std::vector<Engine> engines = all_engines();

@@ -4,7 +4,7 @@
 /// prefill on the same GPUs or on others.
 ///
 ///   b        running sequences: the concurrency, at most what the cache holds
-///   step     (stretch x decode(b) + step + sequence b) / tokens per step
+///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
 ///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
 ///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once
 ///   TTFT     first + prompt + first_steps x step + bunching (c - 1) prompt, and where c > b the wait for a place:
@@ -64,9 +64,11 @@ struct DecodeStep {
 
 [[nodiscard]] inline DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context) {
   DecodeStep out;
-  out.forward = engine.decode(sequences, context, 1 + stack.drafts);
+  out.forward = engine.decode(sequences, context, 1 + stack.drafts, stack.decode_launch);
   const double each = std::max(1.0, sequences / engine.layout().attention_dp);
-  out.seconds = stack.stretch * pass_seconds(out.forward, stack) + stack.step + stack.sequence * each;
+  const double kernels = stack.stretch * pass_seconds(out.forward, stack);
+  const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
+  out.seconds = detail::norm4(kernels, host) + stack.step + stack.sequence * each;
   out.per_token = out.seconds / stack.tokens_per_step();
   return out;
 }
@@ -82,7 +84,7 @@ struct Prefill {
 /// grows evenly with what came before, so of many the first, the middle and the last are priced (Simpson).
 [[nodiscard]] inline double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks) {
   const double each = tokens / chunks;
-  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each), stack); };
+  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each, stack.prefill_launch), stack); };
   if (chunks == 2) return chunk(0) + chunk(1);
   return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
 }
@@ -90,8 +92,9 @@ struct Prefill {
 /// One prompt of `tokens`, which goes through in passes of at most a chunk.
 [[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
   Prefill out;
-  out.forward = engine.prefill(tokens);
-  const double passes = std::ceil(tokens / stack.chunk), host = stack.host_launch * out.forward.launches;
+  out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
+  const double passes = std::ceil(tokens / stack.chunk);
+  const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
   out.alone = detail::norm4(work, host * passes);
   out.shared = detail::norm4(work, host * tokens / stack.chunk);

@@ -313,21 +313,24 @@ double InferenceJob::operator()(const ServingStack& stack) const {
 }
 
 void predict_inference_rows(std::vector<InferenceRow>& rows, const ServingTable& table) {
-  std::map<std::string, std::pair<System, std::unique_ptr<ServingMachine>>> known;
-  std::map<std::pair<std::string, Generation>, ServingStack> stacks;
+  struct Known {
+    System system;
+    ServingStack stack;
+    std::unique_ptr<ServingMachine> machine;
+  };
+  std::map<std::pair<std::string, std::string>, Known> all;  // by system and stack
   for (InferenceRow& r : rows) {
     if (!r.row.skipped.empty()) continue;
     try {
-      auto& [system, machine] = known[r.system];
-      if (!machine) {
-        system = load_system(r.system);
-        machine = std::make_unique<ServingMachine>(system, table.constants(system.gpu.generation));
+      Known& known = all[{r.system, r.stack}];
+      if (!known.machine) {
+        known.system = load_system(r.system);
+        const Generation g = known.system.gpu.generation;
+        known.stack = table.stack(r.stack, g);
+        known.machine = std::make_unique<ServingMachine>(known.system, table.constants(g), known.stack.kernels);
       }
-      const Generation g = system.gpu.generation;
-      const auto [stack, fresh] = stacks.try_emplace({r.stack, g});
-      if (fresh) stack->second = table.stack(r.stack, g);
-      r.row.predicted = InferenceJob(r, *machine)(stack->second);
-      const double spread = r.quantity == InferenceQuantity::ttft ? stack->second.spread_ttft : stack->second.spread_tpot;
+      r.row.predicted = InferenceJob(r, *known.machine)(known.stack);
+      const double spread = r.quantity == InferenceQuantity::ttft ? known.stack.spread_ttft : known.stack.spread_tpot;
       r.row.low = r.row.predicted / std::exp(1.645 * spread);
       r.row.high = r.row.predicted * std::exp(1.645 * spread);
       if (!(r.row.predicted > 0 && std::isfinite(r.row.predicted))) r.row.skipped = "no positive figure came out";

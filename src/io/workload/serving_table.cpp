@@ -36,6 +36,20 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
   }
 }
 
+/// Kernels of dispatch and combine by name.
+void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& into) {
+  if (!in.has(key)) return;
+  into.clear();
+  for (const SpecNode* item : in.texts(key)) {
+    const auto kernel = parse_moe_kernel(item->text);
+    if (kernel)
+      into.push_back(*kernel);
+    else
+      in.fault(*item, key, fmt::format("\"{}\" is no kernel of dispatch and combine", item->text.substr(0, 40)),
+               fmt::format("one of {}", fmt::join(moe_kernel_names, ", ")));
+  }
+}
+
 ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults) {
   MapReader in(tree, path, faults);
   in.text("notes");
@@ -47,6 +61,11 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.chunk = in.number("chunk", s.chunk, 1, 1e7);
   s.memory_share = in.fraction("memory_share", s.memory_share);
   s.overlaps = in.flag("overlaps", s.overlaps);
+  s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
+  s.kernels.reduce.version = version_number(in.text("version"));
+  read_kernels(in, "experts_prefill", s.kernels.experts_prefill);
+  read_kernels(in, "experts_decode", s.kernels.experts_decode);
+  s.kernels.gathers = in.flag("gathers", s.kernels.gathers);
   s.drafts = in.count("drafts", s.drafts, 0, 16);
   s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
   read_constants(in, s, serving_stack_parameters);
