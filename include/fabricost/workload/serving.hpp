@@ -9,7 +9,7 @@
 ///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once
 ///   TTFT     first + prompt + first_steps x step + bunching (c - 1) prompt, and where c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
-///   apart    TPOT = step; TTFT + transfer; and never less than what c requests need of the prefill workers: c prompt / workers - osl TPOT
+///   apart    TPOT = step; TTFT + handover + transfer; and never less than what c requests need of the prefill workers: c prompt / workers - osl TPOT
 ///
 /// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
 
@@ -161,7 +161,7 @@ struct Workers {
   out.tpot = step.per_token;
   out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width), hidden_layers);
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
-  const double alone = stack.first + prompt.alone + out.transfer + stack.first_steps * step.seconds;
+  const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
   const double bunched = stack.bunching * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
   const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is what limits

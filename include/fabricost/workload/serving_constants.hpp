@@ -62,6 +62,7 @@ struct ServingStack {
   double first = 0.03;         ///< s from a request's arrival to its first token besides: HTTP, tokens to text
   double first_steps = 2;      ///< decode steps that pass before a new prompt's turn and until its token is out
   double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
+  double handover = 0.03;      ///< s a request takes from a prefill worker to a decode worker besides the cache's way, where they are apart
   double chunk = 8192;         ///< tokens of prompts a step takes at most
   double memory_share = 0.93;  ///< of the GPU's memory that weights and cache may fill
   int drafts = 0;              ///< tokens guessed per step (multi-token prediction)
