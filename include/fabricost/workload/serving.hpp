@@ -7,7 +7,7 @@
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
 ///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
 ///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once
-///   TTFT     first + prompt + first_steps x step + bunching (c - 1) prompt, and where c > b the wait for a place:
+///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
 ///   apart    TPOT = step; TTFT + handover + transfer; and never less than what c requests need of the prefill workers: c prompt / workers - osl TPOT
 ///
@@ -108,6 +108,18 @@ struct Prefill {
   return usual >= 1 ? usual : engine.capacity(context, 1);
 }
 
+/// Mean time a prompt is held back before its turn: until the scheduler looks again, half its interval, and where prompts wait for company,
+/// until enough tokens are there or the time is up; who comes later waits less: W (1 + 1/(1 + n)) / 2 with n arrivals in it.
+/// \param rate requests a second that arrive
+[[nodiscard]] inline double held_seconds(const ServingStack& stack, double isl, double step, double rate) {
+  const double poll = (stack.poll - 1) / 2 * step;
+  double hold = stack.hold_steps * step;
+  if (hold <= 0) return poll;
+  const double needed = std::max(0.0, stack.hold_tokens / isl - 1);
+  hold = std::min(hold, needed / std::max(1e-12, rate));
+  return poll + hold * (1 + 1 / (1 + rate * hold)) / 2;
+}
+
 /// Prefill and decode on one engine.
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load) {
@@ -128,6 +140,8 @@ struct Prefill {
   out.interference = stack.interference * (each - 1) * prompt.shared / engine.layout().pp / load.osl;
   out.tpot = step.per_token + out.interference;
   out.queue = stack.bunching * std::max(0.0, out.running - 1) * prompt.shared;
+  const double early = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
+  out.queue += held_seconds(stack, load.isl, step.seconds, out.running / (early + load.osl * out.tpot));
   out.ttft = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
   const double wait = std::max(0.0, load.concurrency / out.running - 1) * (out.ttft + load.osl * out.tpot);
   out.queue += wait;

@@ -64,6 +64,9 @@ struct ServingStack {
   double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
   double handover = 0.03;      ///< s a request takes from a prefill worker to a decode worker besides the cache's way, where they are apart
   double chunk = 8192;         ///< tokens of prompts a step takes at most
+  double poll = 1;             ///< decode steps between two looks at what arrived
+  double hold_steps = 0;       ///< decode steps prompts are held back for company, at most
+  double hold_tokens = 0;      ///< and until so many of their tokens wait
   double memory_share = 0.93;  ///< of the GPU's memory that weights and cache may fill
   int drafts = 0;              ///< tokens guessed per step (multi-token prediction)
   double acceptance = 0.8;     ///< of the guesses, those kept

@@ -131,6 +131,23 @@ EngineLayout engine_of(Cells& cells, const std::string& prefix) {
   return l;
 }
 
+/// What is known of the run's server.
+ServerSettings settings_of(const InferenceRow& r, Cells& cells, const ServingTable& table) {
+  ServerSettings out;
+  const auto known = table.settings.find(r.stack);
+  if (r.apart || known == table.settings.end()) return out;
+  const double isl = cells.count("isl"), osl = cells.count("osl"), c = r.load.concurrency;
+  for (const PublishedSettings& p : known->second) {
+    const bool fits = (p.system.empty() || p.system == r.system) && r.model->name.starts_with(p.model) &&
+                      (p.tp_most == 0 || r.engine.tp <= p.tp_most) && (p.isl == 0 || p.isl == isl) && (p.osl == 0 || p.osl == osl) &&
+                      c >= p.from && (p.until == 0 || c < p.until);
+    if (!fits) continue;
+    out.take(p.settings);
+    if (p.chunk_is_prompt) out.chunk = isl;
+  }
+  return out;
+}
+
 void silicon(InferenceRow& out, Cells& cells) {
   out.apart = cells.text("mode") == "disagg";
   const int concurrency = cells.count("concurrency");
@@ -226,9 +243,10 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
       r.row.skipped = fmt::format("no model known as \"{}\"", r.row.model);
     else if (r.system.empty())
       r.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu"));
-    else if (served)
+    else if (served) {
       silicon(r, cells);
-    else
+      r.settings = settings_of(r, cells, table);
+    } else
       other(r, cells);
     r.unit = unit_of(cells.text("unit"));
     const auto value = cells.figure("value");
@@ -262,8 +280,9 @@ InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
   }
 }
 
-double InferenceJob::operator()(const ServingStack& stack) const {
+double InferenceJob::operator()(const ServingStack& given) const {
   const InferenceRow& r = *row_;
+  const ServingStack stack = r.settings.on(given);
   using Q = InferenceQuantity;
   const auto served = [&] {
     return r.apart ? disaggregated(*prefill_, engine_, r.workers, stack, r.load, link_) : aggregated(engine_, stack, r.load);
