@@ -177,7 +177,7 @@ struct Workers {
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
-  const double bunched = stack.bunching * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
+  const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
   const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is what limits
   out.ttft = std::max(alone + bunched, bound);
   if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);

@@ -63,6 +63,7 @@ struct ServingStack {
   double first_steps = 2;      ///< decode steps that pass before a new prompt's turn and until its token is out
   double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
   double handover = 0.03;      ///< s a request takes from a prefill worker to a decode worker besides the cache's way, where they are apart
+  double bunching_apart = 0.15;  ///< the same of those at one prefill worker, where prefill is apart: nothing else spreads arrivals out
   double chunk = 8192;         ///< tokens of prompts a step takes at most
   double poll = 1;             ///< decode steps between two looks at what arrived
   double hold_steps = 0;       ///< decode steps prompts are held back for company, at most

@@ -37,7 +37,7 @@ inline constexpr std::array<ServingParameter<ServingConstants>, 9> serving_gpu_p
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;
-inline constexpr std::array<ServingParameter<ServingStack>, 11> serving_stack_parameters{{
+inline constexpr std::array<ServingParameter<ServingStack>, 12> serving_stack_parameters{{
     {"stretch", false, &ServingStack::stretch, 0.2, 5, StackFit::shared, 0.1},
     {"step", true, &ServingStack::step, 0, 0.1, StackFit::shared},
     {"sequence", true, &ServingStack::sequence, 0, 1e-3, StackFit::held},
@@ -46,7 +46,8 @@ inline constexpr std::array<ServingParameter<ServingStack>, 11> serving_stack_pa
     {"first", true, &ServingStack::first, 0, 10, StackFit::own, 0.7},
     {"first_steps", false, &ServingStack::first_steps, 0, 100, StackFit::held, 0.5},
     {"handover", true, &ServingStack::handover, 0, 10, StackFit::shared, 0.7},
-    {"bunching", false, &ServingStack::bunching, 0, 1, StackFit::own, 0.4},
+    {"bunching", false, &ServingStack::bunching, 0, 1, StackFit::shared, 0.4},
+    {"bunching_apart", false, &ServingStack::bunching_apart, 0, 1, StackFit::shared, 0.4},
     {"spread_tpot", false, &ServingStack::spread_tpot, 0.01, 3, StackFit::held},
     {"spread_ttft", false, &ServingStack::spread_ttft, 0.01, 3, StackFit::held},
 }};

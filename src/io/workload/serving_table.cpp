@@ -229,11 +229,23 @@ ServingStack ServingTable::stack(std::string_view name, Generation g) const {
     throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
   }
   const auto all = fitted.find(described->name);
-  if (all == fitted.end()) return *described;
-  if (const auto at = all->second.find(g); at != all->second.end()) return at->second.stack;
+  if (all != fitted.end())
+    if (const auto at = all->second.find(g); at != all->second.end()) return at->second.stack;
   ServingStack out = *described;
   std::vector<const ServingStack*> known;
-  for (const auto& [generation, set] : all->second) known.push_back(&set.stack);
+  const auto take = [&](const std::map<Generation, PerGeneration>& generations) {
+    for (const auto& [generation, set] : generations)
+      if (known.empty() || generation == g || generations.count(g) == 0) known.push_back(&set.stack);
+  };
+  if (all != fitted.end())
+    take(all->second);
+  else  // never measured: as other versions of the same engine
+    for (const auto& [other, generations] : fitted)
+      if (std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) {
+            return s.name == other && s.kernels.reduce.library == described->kernels.reduce.library && s.overlaps == described->overlaps;
+          }) != stacks.end())
+        take(generations);
+  if (known.empty()) return out;
   mean_of(out, known, serving_stack_parameters);
   out.spread_tpot *= 1.3;
   out.spread_ttft *= 1.3;
