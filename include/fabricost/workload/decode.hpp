@@ -38,6 +38,13 @@ struct EngineFormat {
   double kv_width = 2;  ///< bytes of a cached value
 };
 
+/// What lies in the host's memory rather than a GPU's, and the way from there.
+struct HostMemory {
+  double weights = 0;  ///< bytes of each GPU's weights that every pass fetches (at most all of them)
+  double cache = 0;    ///< bytes of each GPU's cache that may lie there once its own memory is full
+  double rate = 0;     ///< bytes/s one way to one GPU
+};
+
 /// Why a layout cannot hold a model, or empty.
 [[nodiscard]] inline std::string why_impossible(const Model& m, const EngineLayout& l) {
   const auto no = [&](const std::string& what) { return m.name + ": " + what; };
@@ -73,8 +80,8 @@ struct ForwardTime {
 class Engine {
  public:
   /// \throws RequestError for a layout the model does not allow, or that the machine cannot join
-  Engine(const Model& model, const EngineLayout& layout, const EngineFormat& format, ServingMachine& machine)
-      : model_(&model), layout_(layout), format_(format), machine_(&machine) {
+  Engine(const Model& model, const EngineLayout& layout, const EngineFormat& format, ServingMachine& machine, const HostMemory& host = {})
+      : model_(&model), layout_(layout), format_(format), machine_(&machine), host_(host) {
     check(model);
     if (const std::string why = why_impossible(model, layout); !why.empty()) throw RequestError(why);
     if (layout.gpus() > machine.system().domain && machine.system().tier(TierRole::nic) == nullptr)
@@ -102,6 +109,7 @@ class Engine {
     const double experts = held_experts_ * expert_.total() / layout.ranks();
     const double table = h * model.vocab / t;
     weight_bytes_ = w * (blocks + experts) / layout.pp + 2 * (layout.pp > 1 || model.tied ? table : 2 * table);
+    host_.weights = std::min(host_.weights, weight_bytes_);
   }
 
   [[nodiscard]] const Model& model() const { return *model_; }
@@ -112,9 +120,23 @@ class Engine {
   [[nodiscard]] double weights() const { return weight_bytes_; }
   /// Bytes of a sequence's cache on each GPU of its tensor ranks.
   [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
-  /// Sequences of `context` tokens the engine holds within `share` of its memory; below 1 when not even one fits.
+  [[nodiscard]] const HostMemory& host() const { return host_; }
+  /// Bytes that are left for cache on a GPU.
+  [[nodiscard]] double room(double share) const { return share * machine_->memory() - (weight_bytes_ - host_.weights); }
+  /// Bytes of the cache of `sequences` sequences that lie in the host's memory, for each GPU.
+  [[nodiscard]] double cache_on_host(double sequences, double context, double share) const {
+    if (host_.cache <= 0) return 0;
+    return std::clamp(sequences / layout_.attention_dp * kv(context) - std::max(0.0, room(share)), 0.0, host_.cache);
+  }
+  /// Seconds the host's link needs for what a pass fetches, besides `cache` bytes of it.
+  [[nodiscard]] double host_seconds(double cache) const {
+    const double bytes = host_.weights + cache;
+    return bytes > 0 ? bytes / host_.rate : 0;
+  }
+  /// Sequences of `context` tokens the engine holds within `share` of its memory, and the host's; below 1 when not even one fits.
   [[nodiscard]] double capacity(double context, double share) const {
-    const double each = kv(context), room = share * machine_->memory() - weight_bytes_;
+    if (room(share) <= 0) return 0;
+    const double each = kv(context), room = this->room(share) + host_.cache;
     if (room <= 0) return 0;
     return each > 0 ? room / each * layout_.attention_dp : std::numeric_limits<double>::infinity();
   }
@@ -213,6 +235,7 @@ class Engine {
   EngineLayout layout_;
   EngineFormat format_;
   ServingMachine* machine_;
+  HostMemory host_;
   Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: one of them, whole
   int expert_layers_ = 0, held_experts_ = 0;
   double weight_bytes_ = 0;

@@ -11,6 +11,7 @@
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
 ///   apart    TPOT = step; TTFT + handover + transfer; and never less than what c requests need of the prefill workers: c prompt / workers - osl TPOT
 ///
+/// Weights or cache in the host's memory (HostMemory): no step is shorter than what its link needs for them.
 /// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
 
 #include <fabricost/workload/decode.hpp>
@@ -35,6 +36,7 @@ struct ServingTime {
   double interference = 0;  ///< s of TPOT that are others' prompts
   double queue = 0;         ///< s of TTFT that are waiting for others
   double transfer = 0;      ///< s of TTFT that move the cache
+  double host = 0;          ///< s of TPOT that wait for the host's memory
   ForwardTime decode, prefill;
   /// Requests a second of everything asked about: c / (TTFT + osl TPOT).
   double rate = 0;
@@ -60,6 +62,7 @@ struct DecodeStep {
   ForwardTime forward;
   double seconds = 0;    ///< of the step
   double per_token = 0;  ///< of a token of each sequence
+  double host = 0;       ///< of the step, waiting for the host's memory
 };
 
 [[nodiscard]] inline DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context) {
@@ -69,6 +72,9 @@ struct DecodeStep {
   const double kernels = stack.stretch * pass_seconds(out.forward, stack);
   const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   out.seconds = detail::norm4(kernels, host) + stack.step + stack.sequence * each;
+  // the next layer's part comes while this one runs
+  out.host = std::max(0.0, engine.host_seconds(engine.cache_on_host(sequences, context, stack.memory_share)) - out.seconds);
+  out.seconds += out.host;
   out.per_token = out.seconds / stack.tokens_per_step();
   return out;
 }
@@ -96,8 +102,9 @@ struct Prefill {
   const double passes = std::ceil(tokens / stack.chunk);
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
-  out.alone = detail::norm4(work, host * passes);
-  out.shared = detail::norm4(work, host * tokens / stack.chunk);
+  const double fetched = engine.host_seconds(0);
+  out.alone = std::max(detail::norm4(work, host * passes), fetched * passes);
+  out.shared = std::max(detail::norm4(work, host * tokens / stack.chunk), fetched * tokens / stack.chunk);
   return out;
 }
 
@@ -136,6 +143,7 @@ struct Prefill {
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
+  out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
   out.interference = stack.interference * (each - 1) * prompt.shared / engine.layout().pp / load.osl;
   out.tpot = step.per_token + out.interference;
@@ -171,6 +179,7 @@ struct Workers {
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
+  out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
   out.tpot = step.per_token;
   out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width), hidden_layers);
