@@ -120,7 +120,8 @@ void choose_routing(const std::string& text, Stack& out) {
     if (o.sensitivity) throw RequestError("--sensitivity is of --train; leave it out of --serve");
     ServeOptions s = o.serving;
     s.model = o.model, s.system = o.system, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack, s.calibration = o.calibration;
-    s.routing = o.routing, s.top = o.top, s.tp = o.tp, s.pp = o.pp, s.ep = o.ep, s.dp = o.dp, s.overrides = o.overrides, s.json = o.json, s.pareto = o.pareto;
+    s.routing = o.routing;
+    s.top = o.top, s.tp = o.tp, s.pp = o.pp, s.ep = o.ep, s.dp = o.dp, s.overrides = o.overrides, s.json = o.json, s.pareto = o.pareto;
     return plan_serve(s, terminal);
   }
   if (!o.train) throw RequestError("plan for what? Say --train or --serve");

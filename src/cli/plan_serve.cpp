@@ -178,8 +178,8 @@ struct NamedTerm {
   rows.row({"TPOT", fmt::format("{:.4g}", 1e3 * best.time.tpot), ""});
   out += rows.text(2);
   if (best.on_host > 0)
-    out += fmt::format("\n  {:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s\n", best.on_host / gibi,
-                       q.host.rate / 1e9);
+    out += fmt::format("\n  {:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s\n",
+                       best.on_host / gibi, q.host.rate / 1e9);
   const ServingTime& t = best.time;
   out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
                      io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),

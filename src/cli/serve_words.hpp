@@ -9,8 +9,9 @@
 
 namespace fabricost::cli {
 
-/// "balanced", "uniform", "zipf:1.2" or "histogram:FILE", a file of one count for each expert in their order, separated by blanks, commas or
-/// lines; lines that start with # are comments. \throws RequestError naming what is known; SpecError with line and column for the file
+/// "balanced", "uniform", "zipf:1.2" or "histogram:FILE", a file of one count for each expert in their order, separated by blanks,
+/// commas or lines; lines that start with # are comments. \throws RequestError naming what is known; SpecError with line and column for the
+/// file
 [[nodiscard]] Routing routing_of(const std::string& text);
 
 /// GiB of each GPU, as bytes; 0 for none. \throws RequestError

@@ -20,7 +20,8 @@ namespace {
 struct EngineRig {
   System system;
   ServingMachine machine;
-  EngineRig(const std::string& name, ServingKernels kernels) : system(load_system(name)), machine(system, ServingConstants{}, std::move(kernels)) {}
+  EngineRig(const std::string& name, ServingKernels kernels)
+      : system(load_system(name)), machine(system, ServingConstants{}, std::move(kernels)) {}
   EngineRig(const EngineRig&) = delete;
   EngineRig& operator=(const EngineRig&) = delete;
 };
@@ -109,11 +110,12 @@ TEST_CASE("TensorRT-LLM's kernels run inside a rack; on a box, or across racks, 
         Approx(round_trip(rack.system, m, MoeKernel::trtllm_one_sided, 32, 256, Precision::fp8)));
   CHECK(rack.machine.exchange_seconds(m, 32, 32, 256, WeightFormat::fp4, ServingPhase::decode) ==
         Approx(round_trip(rack.system, m, MoeKernel::trtllm_one_sided, 32, 256, Precision::fp4)));
-  const ExpertCurve nccl{box.system, {.gate = gate_of(m),
-                                      .routing = {.kind = RoutingKind::balanced},
-                                      .placement = {8, 8},
-                                      .copies = Copies::per_rank,
-                                      .bytes_per_token = token_bytes(m.hidden, Precision::bf16)}};
+  const ExpertCurve nccl{box.system,
+                         {.gate = gate_of(m),
+                          .routing = {.kind = RoutingKind::balanced},
+                          .placement = {8, 8},
+                          .copies = Copies::per_rank,
+                          .bytes_per_token = token_bytes(m.hidden, Precision::bf16)}};
   CHECK(box.machine.exchange_seconds(m, 8, 8, 256, WeightFormat::bf16, ServingPhase::decode) == Approx(2 * nccl(256)));
   CHECK(rack.machine.exchange_seconds(m, 128, 128, 256, WeightFormat::fp8, ServingPhase::decode) >
         rack.machine.exchange_seconds(m, 64, 64, 256, WeightFormat::fp8, ServingPhase::decode));
@@ -130,7 +132,9 @@ TEST_CASE("an engine that can gather takes the cheaper way, never a dearer one")
 
 TEST_CASE("uneven choices: the fullest rank works and waits longer, fewer weights are read") {
   const Model m = load_model("deepseek-v3");
-  const auto rig_of = [](const Routing& r) { return std::make_unique<EngineRig>("dgx-h200", ServingKernels{.gathers = false, .routing = r}); };
+  const auto rig_of = [](const Routing& r) {
+    return std::make_unique<EngineRig>("dgx-h200", ServingKernels{.gathers = false, .routing = r});
+  };
   const auto even = rig_of({}), random = rig_of({.kind = RoutingKind::uniform}),
              skewed = rig_of({.kind = RoutingKind::zipf, .exponent = 1}), steep = rig_of({.kind = RoutingKind::zipf, .exponent = 1.5});
   const auto same = rig_of({.kind = RoutingKind::histogram, .histogram = std::vector<double>(256, 7.0)});

@@ -83,7 +83,8 @@ refused(*SMALL, "--graph", "--eager", saying=["give one"])
 # a model larger than its GPUs, with weights in the host's memory; PCIe against a chip-to-chip link
 BIG = ["--model", "llama3-405b", "--gpus", 2, "--precision", "fp8", "--tp", 2, "--pp", 1, "--batch", 1, "--isl", 512, "--osl", 64]
 refused(*BIG, "--system", "dgx-h100", saying=["does not fit"])
-pcie, c2c = (json.loads(works(*BIG, "--system", system, "--offload-weights", 160, "--json"))["layouts"][0] for system in ["dgx-h100", "gb200-nvl72"])
+pcie, c2c = (json.loads(works(*BIG, "--system", system, "--offload-weights", 160, "--json"))["layouts"][0]
+             for system in ["dgx-h100", "gb200-nvl72"])
 for layout in (pcie, c2c):
     assert 150 < layout["host_GiB"] < 161, layout
     terms = {term["name"]: term["time_s"] for term in layout["terms"]}
@@ -111,7 +112,8 @@ with tempfile.TemporaryDirectory() as folder:
     same = json.loads(works(*MIXTURE, "--routing", f"histogram:{counts}", "--json"))["layouts"][0]["tpot_s"]
     assert abs(same / step["uniform"] - 1) < 0.02, (same, step)
     refused(*MIXTURE, "--routing", "histogram:" + written(folder, "short.txt", "1 2 3\n"), saying=["3 counts for 256 experts"])
-    refused(*MIXTURE, "--routing", "histogram:" + written(folder, "word.txt", "1 2\n3, x4\n"), saying=["word.txt:2:4:", "\"x4\"", "how many tokens"])
+    refused(*MIXTURE, "--routing", "histogram:" + written(folder, "word.txt", "1 2\n3, x4\n"),
+            saying=["word.txt:2:4:", "\"x4\"", "how many tokens"])
     refused(*MIXTURE, "--routing", "histogram:" + written(folder, "none.txt", "# nothing\n"), saying=["none.txt", "no counts"])
     refused(*MIXTURE, "--routing", f"histogram:{folder}/missing.txt", saying=["missing.txt"])
 for wrong in ["zipf", "zipf:", "zipf:-1", "zipf:many", "zopf"]:

@@ -244,7 +244,8 @@ TEST_CASE("weights and cache in the host's memory make room, and no step is shor
   CHECK(decode_step(cache, stack, fits + 200, 2304).seconds == Approx(200 * each / rate).epsilon(0.01));
   CHECK(prefill_prompt(weights, stack, 16).alone == Approx(8 * gib / rate));
   // with prompts of a chunk each block shares one load: FlexGen's own way of many sequences a load is cheaper still
-  CHECK(prefill_prompt(weights, stack, 16).shared < 0.01 * prefill_prompt(weights, stack, 16).alone + prefill_prompt(plain, stack, 16).shared);
+  CHECK(prefill_prompt(weights, stack, 16).shared <
+        0.01 * prefill_prompt(weights, stack, 16).alone + prefill_prompt(plain, stack, 16).shared);
 }
 
 TEST_CASE("what does not fit says so") {

@@ -25,11 +25,11 @@ struct ServerSettings {
 };
 /// Which runs of a stack were set so: those of one engine that match in everything stated.
 struct PublishedSettings {
-  std::string system, model;    ///< a machine of data/systems; the beginning of a model's name
-  int tp_most = 0;              ///< tensor ranks; 0: any
-  double isl = 0, osl = 0;      ///< nominal lengths; 0: any
-  double from = 0, until = 0;   ///< requests at once, until not included; 0: any
-  bool chunk_is_prompt = false; ///< as many tokens a step as one nominal prompt has
+  std::string system, model;     ///< a machine of data/systems; the beginning of a model's name
+  int tp_most = 0;               ///< tensor ranks; 0: any
+  double isl = 0, osl = 0;       ///< nominal lengths; 0: any
+  double from = 0, until = 0;    ///< requests at once, until not included; 0: any
+  bool chunk_is_prompt = false;  ///< as many tokens a step as one nominal prompt has
   ServerSettings settings;
 };
 

@@ -7,7 +7,7 @@
 ///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
 ///   kernels        count x start: what a kernel costs in a CUDA graph however little it does
 ///   tensor ranks   two all-reduces of T h 16-bit numbers a layer: the engine's own kernel, or NCCL's where it hands over
-///   expert ranks   of attention data parallelism: the engine's dispatch and combine, or gather and scatter of all tokens (serving_machine.hpp)
+///   expert ranks   of attention data parallelism: the engine's dispatch and combine, or a gather and a scatter (serving_machine.hpp)
 ///   stages         one hand-over of T h numbers each
 ///   head           rows x V, on the last stage
 ///

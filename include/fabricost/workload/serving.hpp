@@ -9,9 +9,11 @@
 ///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once
 ///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
-///   apart    TPOT = step; TTFT + handover + transfer; and never less than what c requests need of the prefill workers: c prompt / workers - osl TPOT
+///   apart    TPOT = step; TTFT + handover + transfer; never less than c requests need of the prefill workers:
+///            c prompt / workers - osl TPOT
 ///
 /// Weights or cache in the host's memory (HostMemory): no step is shorter than what its link needs for them.
+///
 /// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
 
 #include <fabricost/workload/decode.hpp>

@@ -64,17 +64,17 @@ struct ServingStack {
   double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
   double handover = 0.03;      ///< s a request takes from a prefill worker to a decode worker besides the cache's way, where they are apart
   double bunching_apart = 0.15;  ///< the same of those at one prefill worker, where prefill is apart: nothing else spreads arrivals out
-  double chunk = 8192;         ///< tokens of prompts a step takes at most
-  double poll = 1;             ///< decode steps between two looks at what arrived
-  double hold_steps = 0;       ///< decode steps prompts are held back for company, at most
-  double hold_tokens = 0;      ///< and until so many of their tokens wait
-  double memory_share = 0.93;  ///< of the GPU's memory that weights and cache may fill
-  int drafts = 0;              ///< tokens guessed per step (multi-token prediction)
-  double acceptance = 0.8;     ///< of the guesses, those kept
-  bool overlaps = false;       ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
+  double chunk = 8192;           ///< tokens of prompts a step takes at most
+  double poll = 1;               ///< decode steps between two looks at what arrived
+  double hold_steps = 0;         ///< decode steps prompts are held back for company, at most
+  double hold_tokens = 0;        ///< and until so many of their tokens wait
+  double memory_share = 0.93;    ///< of the GPU's memory that weights and cache may fill
+  int drafts = 0;                ///< tokens guessed per step (multi-token prediction)
+  double acceptance = 0.8;       ///< of the guesses, those kept
+  bool overlaps = false;         ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
   ServingKernels kernels{};
   Launch decode_launch = Launch::graph, prefill_launch = Launch::eager;
-  double length = 1;           ///< mean length of its published runs' prompts and answers over the nominal one
+  double length = 1;  ///< mean length of its published runs' prompts and answers over the nominal one
 
   double spread_tpot = 0.15, spread_ttft = 0.3;  ///< standard deviation, in log, of what the form leaves
 

@@ -3,8 +3,8 @@
 /// Dispatch and combine of one expert layer for any number of tokens, everything else worked out once: what a layout search and a fit ask
 /// thousands of times.
 ///
-///   round trip   [prepare] + dispatch + combine of T tokens a rank (price/moe.hpp); bytes and work grow with T, and with skewed choices by the
-///                fullest receiver over that of uniform ones (expert_load.hpp)
+///   round trip   [prepare] + dispatch + combine of T tokens a rank (price/moe.hpp); bytes and work grow with T, and with skewed
+///                choices by the fullest receiver over that of uniform ones (expert_load.hpp)
 ///   touched      1/E sum over experts of 1 - (1 - share_i)^T      experts whose weights T tokens read
 
 #include <fabricost/workload/moe_kernels.hpp>

@@ -2,10 +2,10 @@
 /// \file serving_machine.hpp
 /// A machine as an engine of inference sees it: what its kernels reach of the datasheet, and what its collectives cost.
 ///
-///   all-reduce   the engine's own kernel below the sizes it hands over at, else NCCL's choice (choice/inference.hpp, price/custom_reduce.hpp);
-///                called from Python where nothing is replayed from a CUDA graph
-///   experts      the cheapest of what the engine can be set to: its kernels of dispatch and combine (serving_experts.hpp), or a gather of all
-///                tokens and a scatter of their sums; NCCL's all_to_all where neither runs
+///   all-reduce   the engine's own kernel below the sizes it hands over at, else NCCL's choice (choice/inference.hpp); called from
+///                Python where nothing is replayed from a CUDA graph
+///   experts      the cheapest of what the engine can be set to: its kernels of dispatch and combine (serving_experts.hpp), or a
+///                gather of all tokens and a scatter of their sums; NCCL's all_to_all where neither runs
 ///
 /// Which kernels an engine has stands in data/workloads/serving-stacks.yaml.
 
@@ -60,7 +60,7 @@ class ServingMachine {
   [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
   [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
 
-  /// All-reduce of `bytes` over `ranks` GPUs next to each other, by the engine's kernel or NCCL's. A kernel of the engine that is called from
+  /// All-reduce of `bytes` over `ranks` GPUs next to each other, by the engine's kernel or NCCL's. A kernel of the engine called from
   /// Python copies its buffer first (launched_from_host). \throws RequestError when the machine cannot join the ranks
   [[nodiscard]] double all_reduce_seconds(int ranks, double bytes, Launch launch = Launch::graph) {
     if (ranks < 2 || bytes <= 0) return 0;
@@ -78,15 +78,16 @@ class ServingMachine {
     double best = std::numeric_limits<double>::infinity();
     for (const ExpertRoundTrip& trip : ways.kernels) best = std::min(best, trip(tokens));
     if (ways.gathers || ep < 2) {
-      const double all = tokens * ranks * m.hidden * 2, out = weights == WeightFormat::bf16 || weights == WeightFormat::int4 ? all : all / 2;
+      const double all = tokens * ranks * m.hidden * 2;
+      const double out = weights == WeightFormat::bf16 || weights == WeightFormat::int4 ? all : all / 2;
       best = std::min(best, nccl_.seconds(Collective::all_gather, ways.at, out) + nccl_.seconds(Collective::reduce_scatter, ways.at, all));
     }
     if (ways.messages != nullptr) best = std::min(best, (*ways.messages)(tokens, ways.narrow) + (*ways.messages)(tokens));
     return best;
   }
 
-  /// Rows of the fullest of `ep` expert ranks over their mean, `tokens` of each; 1 for balanced choices, and where every rank holds a part of
-  /// every expert.
+  /// Rows of the fullest of `ep` expert ranks over their mean, `tokens` of each; 1 for balanced choices, and where every rank holds a part
+  /// of every expert.
   [[nodiscard]] double fullest(const Model& m, int ep, double tokens) {
     if (ep < 2 || engine_.routing.kind == RoutingKind::balanced) return 1;
     return nccl_.load(divided_gate(m, ep), engine_.routing, ep)(tokens);
@@ -132,9 +133,9 @@ class ServingMachine {
     const bool narrow = weights == WeightFormat::fp8 || weights == WeightFormat::fp4;
     for (const MoeKernel kernel : phase == ServingPhase::decode ? engine_.experts_decode : engine_.experts_prefill) {
       if (!runs_on(kernel, system(), placed)) continue;
-      const Precision sent = !narrow                                                          ? Precision::bf16
+      const Precision sent = !narrow                                                     ? Precision::bf16
                              : weights == WeightFormat::fp4 && detail::is_trtllm(kernel) ? Precision::fp4
-                                                                                              : Precision::fp8;
+                                                                                         : Precision::fp8;
       try {
         out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing);
       } catch (const RequestError&) {  // GPUs this kernel does not reach each other on

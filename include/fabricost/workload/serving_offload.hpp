@@ -28,8 +28,8 @@ struct Offload {
   return out;
 }
 
-/// One-way bytes per second from the host's memory to one GPU while all of them fetch: a chip-to-chip link where there is one, else PCIe, also
-/// where PCIe is what joins the GPUs.
+/// One-way bytes per second from the host's memory to one GPU while all of them fetch: a chip-to-chip link where there is one, else PCIe,
+/// also where PCIe is what joins the GPUs.
 /// \throws RequestError when the machine states neither
 [[nodiscard]] inline double host_rate(const System& system) {
   for (const TierRole role : {TierRole::c2c, TierRole::host})

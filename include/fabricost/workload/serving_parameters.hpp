@@ -10,8 +10,8 @@
 namespace fabricost {
 
 /// One constant of a T. `spread` is the standard deviation, in log, around its prior before anything was measured; `shared` ones have one
-/// value for all GPU generations, `own` ones a common factor of that spread and one of each generation of half of it, `held` ones are written
-/// and read but not fitted.
+/// value for all GPU generations, `own` ones a common factor of that spread and one of each generation of half of it, `held` ones are
+/// written and read but not fitted.
 template <class T>
 struct ServingParameter {
   enum class Fit : unsigned char { own, shared, held };
