@@ -47,7 +47,7 @@ inline constexpr std::array<ServingParameter<ServingStack>, 12> serving_stack_pa
     {"first_steps", false, &ServingStack::first_steps, 0, 100, StackFit::held, 0.5},
     {"handover", true, &ServingStack::handover, 0, 10, StackFit::shared, 0.7},
     {"bunching", false, &ServingStack::bunching, 0, 1, StackFit::shared, 0.4},
-    {"bunching_apart", false, &ServingStack::bunching_apart, 0, 1, StackFit::shared, 0.4},
+    {"bunching_apart", false, &ServingStack::bunching_apart, 0, 1, StackFit::own, 0.4},
     {"spread_tpot", false, &ServingStack::spread_tpot, 0.01, 3, StackFit::held},
     {"spread_ttft", false, &ServingStack::spread_ttft, 0.01, 3, StackFit::held},
 }};
