@@ -20,6 +20,7 @@ namespace {
 
 constexpr double scale_of_loss = 0.1;  // repeats of a serving run differ by some 5 %, configurations nobody printed by more
 constexpr double weight_of_ttft = 1.3;
+constexpr double own_share = 0.5;  // generations scatter half as widely around each other as around the prior
 
 [[nodiscard]] bool fitted_quantity(InferenceQuantity q) {
   using Q = InferenceQuantity;
@@ -38,19 +39,21 @@ struct Unknown {
   const ServingParameter<ServingConstants>* gpu = nullptr;
   const ServingParameter<ServingStack>* framework = nullptr;
   int generation = -1, stack = -1;
-  [[nodiscard]] double spread() const { return gpu != nullptr ? gpu->spread : framework->spread; }
+  double share = 1;  ///< of the constant's spread
+  [[nodiscard]] double spread() const { return share * (gpu != nullptr ? gpu->spread : framework->spread); }
 };
 
 class ServingRows {
  public:
   void add(const InferenceRow& row, const ServingTable& table) {
-    auto& [system, machine] = machines_[row.system];
+    const ServingStack stack = table.stack(row.stack, Generation::other);
+    auto& [system, machine] = machines_[{row.system, row.stack}];
     if (!machine) {
       system = load_system(row.system);
-      machine = std::make_unique<ServingMachine>(system, ServingConstants{});
+      machine = std::make_unique<ServingMachine>(system, ServingConstants{}, stack.kernels);
     }
     Priced p{&row, std::make_unique<InferenceJob>(row, *machine), machine.get()};
-    (void)(*p.job)(table.stack(row.stack, Generation::other));  // throws what makes the row impossible
+    (void)(*p.job)(stack);  // throws what makes the row impossible
     p.generation = index_of(generations, system.gpu.generation);
     p.stack = index_of(stacks, row.stack);
     pairs.insert({p.stack, p.generation});
@@ -67,7 +70,7 @@ class ServingRows {
     if (std::find(list.begin(), list.end(), wanted) == list.end()) list.push_back(wanted);
     return static_cast<int>(std::find(list.begin(), list.end(), wanted) - list.begin());
   }
-  std::map<std::string, std::pair<System, std::unique_ptr<ServingMachine>>> machines_;
+  std::map<std::pair<std::string, std::string>, std::pair<System, std::unique_ptr<ServingMachine>>> machines_;  ///< by system and stack
 };
 
 class ServingModel {
@@ -75,18 +78,18 @@ class ServingModel {
   ServingModel(ServingRows& rows, const ServingTable& table) : rows_(rows) {
     for (const std::string& name : rows.stacks)
       described_.push_back(*std::find_if(table.stacks.begin(), table.stacks.end(), [&](const ServingStack& s) { return s.name == name; }));
+    // what GPUs have in common is learnt from all of them, so that one seen little, or never, leans on the others
     for (const auto& p : serving_gpu_parameters) {
       if (p.fit == GpuFit::held) continue;
-      if (p.fit == GpuFit::shared) unknowns.push_back({.gpu = &p});
+      unknowns.push_back({.gpu = &p});
       for (int g = 0; p.fit == GpuFit::own && g < static_cast<int>(rows.generations.size()); ++g)
-        unknowns.push_back({.gpu = &p, .generation = g});
+        unknowns.push_back({.gpu = &p, .generation = g, .share = own_share});
     }
     for (const auto& p : serving_stack_parameters) {
       if (p.fit == StackFit::held) continue;
-      if (p.fit == StackFit::shared)
-        for (int s = 0; s < static_cast<int>(rows.stacks.size()); ++s) unknowns.push_back({.framework = &p, .stack = s});
-      else
-        for (const auto& [s, g] : rows.pairs) unknowns.push_back({.framework = &p, .generation = g, .stack = s});
+      for (int s = 0; s < static_cast<int>(rows.stacks.size()); ++s) unknowns.push_back({.framework = &p, .stack = s});
+      if (p.fit != StackFit::own) continue;
+      for (const auto& [s, g] : rows.pairs) unknowns.push_back({.framework = &p, .generation = g, .stack = s, .share = own_share});
     }
   }
 

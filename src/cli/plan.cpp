@@ -108,11 +108,12 @@ void choose_routing(const std::string& text, Stack& out) {
                                      {"--vp", &o.vp}, {"--cp", &o.cp}, {"--expert-tp", &o.expert_tp}, {"--zero", &o.zero}, {"--shard", &o.shard},
                                      {"--microbatch", &o.microbatch}, {"--schedule", &o.schedule}, {"--recompute", &o.recompute},
                                      {"--sequence-parallel", &o.sequence_parallel}, {"--placing", &o.placing}, {"--headroom", &o.headroom},
-                                     {"--stack-scale", &o.stack_scale}})
+                                     {"--stack-scale", &o.stack_scale}, {"--capacity", &o.capacity}})
       if (!text->empty()) throw RequestError(fmt::format("{} is of --train; leave it out of --serve", name));
     if (o.sensitivity) throw RequestError("--sensitivity is of --train; leave it out of --serve");
     ServeOptions s = o.serving;
     s.model = o.model, s.system = o.system, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack, s.calibration = o.calibration;
+    s.routing = o.routing;
     s.top = o.top, s.tp = o.tp, s.pp = o.pp, s.ep = o.ep, s.dp = o.dp, s.overrides = o.overrides, s.json = o.json, s.pareto = o.pareto;
     return plan_serve(s, terminal);
   }
@@ -163,7 +164,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--schedule", o->schedule, "Of the pipeline: 1f1b, ..., dualpipe; default those of the stack", "NAME");
   option("--recompute", o->recompute, "none, selective or full", "KIND");
   option("--sequence-parallel", o->sequence_parallel, "yes or no; default yes where tensor ranks divide the sequence", "YES");
-  option("--routing", o->routing, "How tokens choose experts: balanced (default), uniform, zipf:1.0", "HOW");
+  option("--routing", o->routing, "balanced (default), uniform, zipf:1.0; histogram:FILE with --serve", "HOW");
   option("--capacity", o->capacity, "Rows kept for an expert over the mean; default as many as come", "X");
   option("--placing", o->placing, "data_inside or stages_inside: what is nearest; default the faster", "HOW");
   option("--headroom", o->headroom, "Share of the memory to leave free; default 0", "X");

@@ -8,11 +8,13 @@
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
+#include "serve_words.hpp"
 
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/plan/terms.hpp>
+#include <fabricost/workload/serving_offload.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -62,6 +64,7 @@ constexpr auto right = TextTable::Align::right;
            {"memory_GiB", p.memory / gibi},
            {"kv_GiB", p.cache / gibi},
            {"weights_GiB", (p.memory - p.cache) / gibi},
+           {"host_GiB", p.on_host / gibi},
            {"concurrency", p.batch * p.replicas},
            {"interval_ttft_s", {p.time.ttft / wide_ttft, p.time.ttft * wide_ttft}},
            {"interval_tpot_s", {p.time.tpot / wide_tpot, p.time.tpot * wide_tpot}}};
@@ -136,6 +139,9 @@ constexpr auto right = TextTable::Align::right;
       rows.row({std::string{t.name}, fmt::format("{:.4g}", 1e3 * t.seconds), fmt::format("{:.1f} %", 100 * t.seconds / best.time.tpot)});
   rows.row({"TPOT", fmt::format("{:.4g}", 1e3 * best.time.tpot), ""});
   out += rows.text(2);
+  if (best.on_host > 0)
+    out += fmt::format("\n  {:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s\n",
+                       best.on_host / gibi, q.host.rate / 1e9);
   const ServingTime& t = best.time;
   out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
                      io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
@@ -198,6 +204,19 @@ constexpr auto right = TextTable::Align::right;
       engine_text(*plan.nearest_fit, q.model.mixture()), needed / gibi, capacity / gibi, remedy.empty() ? "" : "; ", remedy);
 }
 
+/// How kernels are launched, what lies in the host's memory, how tokens choose experts.
+void set_engine(ServingQuestion& q, const ServeOptions& o, const System& system) {
+  if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
+  if (o.graph) q.stack.prefill_launch = Launch::graph;
+  if (o.eager) q.stack.decode_launch = Launch::eager;
+  q.host = {.weights = gibi_of(o.offload_weights, "--offload-weights"), .cache = gibi_of(o.offload_kv, "--offload-kv")};
+  if (q.host.weights + q.host.cache > 0) q.host.rate = host_rate(system);
+  if (o.routing.empty()) return;
+  if (!q.model.mixture()) throw RequestError(fmt::format("--routing: {} has no experts to choose from", q.model.name));
+  q.stack.kernels.routing = routing_of(o.routing);
+  (void)popularity_of(gate_of(q.model), q.stack.kernels.routing, 1);  // a histogram of another length is refused here
+}
+
 }  // namespace
 
 void add_serve_options(CLI::App& sub, ServeOptions& o) {
@@ -211,7 +230,11 @@ void add_serve_options(CLI::App& sub, ServeOptions& o) {
   option("--batch", o.batch, "Sequences of one engine; default the most that keep the limits", "N");
   option("--concurrency", o.concurrency, "Requests in flight at all engines together", "N");
   option("--kv-precision", o.kv_precision, "Of the cache: bf16 or fp8; default fp8 beside narrow weights", "P");
+  option("--offload-weights", o.offload_weights, "GiB of each GPU's weights in the host's memory (PCIe or C2C)", "GIB");
+  option("--offload-kv", o.offload_kv, "GiB of cache a GPU may have there once it is full", "GIB");
   sub.add_flag("--disaggregated", o.disaggregated, "Prefill and decode on GPUs of their own")->group("Serving");
+  sub.add_flag("--graph", o.graph, "Prefill in CUDA graphs too; default decode alone")->group("Serving");
+  sub.add_flag("--eager", o.eager, "No CUDA graphs: the host launches every kernel")->group("Serving");
 }
 
 std::string_view given_option(const ServeOptions& o) {
@@ -221,9 +244,11 @@ std::string_view given_option(const ServeOptions& o) {
                                    {"--tpot", &o.tpot},
                                    {"--batch", &o.batch},
                                    {"--concurrency", &o.concurrency},
-                                   {"--kv-precision", &o.kv_precision}})
+                                   {"--kv-precision", &o.kv_precision},
+                                   {"--offload-weights", &o.offload_weights},
+                                   {"--offload-kv", &o.offload_kv}})
     if (!text->empty()) return name;
-  return o.disaggregated ? "--disaggregated" : "";
+  return o.disaggregated ? "--disaggregated" : o.graph ? "--graph" : o.eager ? "--eager" : "";
 }
 
 ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
@@ -257,6 +282,7 @@ ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
   const ServingTable table = load_serving_table();
   q.stack = table.stack(o.stack.empty() ? std::string{ServingStack{}.name} : o.stack, system.gpu.generation);
   q.constants = table.constants(system.gpu.generation);
+  set_engine(q, o, system);
   const auto start = std::chrono::steady_clock::now();
   ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -18,15 +18,16 @@ namespace fabricost::cli {
 
 /// As typed; empty where nothing was. The first ones are plan's own.
 struct ServeOptions {
-  std::string model, system, gpus, precision, stack, calibration, top, tp, pp, ep, dp;
+  std::string model, system, gpus, precision, stack, calibration, top, tp, pp, ep, dp, routing;
   std::vector<std::string> overrides;
   bool json = false, pareto = false;
 
-  std::string isl, osl, ttft, tpot, batch, concurrency, kv_precision;
-  bool disaggregated = false;
+  std::string isl, osl, ttft, tpot, batch, concurrency, kv_precision, offload_weights, offload_kv;
+  bool disaggregated = false, graph = false, eager = false;
 };
 
-/// Adds --isl, --osl, --ttft, --tpot, --batch, --concurrency, --kv-precision and --disaggregated.
+/// Adds --isl, --osl, --ttft, --tpot, --batch, --concurrency, --kv-precision, --disaggregated, --offload-weights, --offload-kv,
+/// --graph and --eager.
 void add_serve_options(CLI::App& subcommand, ServeOptions& options);
 
 /// The name of an option of serving alone that was given; empty: none.

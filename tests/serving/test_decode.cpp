@@ -96,17 +96,6 @@ TEST_CASE("weights and cache fit as counted: 405B in fp8 on 8 GPUs of 80 GB, not
   CHECK(four.capacity(4608, 0.9) == 0);
 }
 
-TEST_CASE("all-reduces of inference are never dearer than NCCL's, and leave the domain where the ranks do") {
-  Rig rig("dgx-h100");
-  GroupCosts nccl{rig.system};
-  for (const double bytes : {1e3, 1e4, 1e5, 1e6, 1e7, 1e8})
-    for (const int ranks : {2, 4, 8})
-      CHECK(rig.machine.all_reduce_seconds(ranks, bytes) <= nccl.seconds(Collective::all_reduce, {ranks, 1}, bytes));
-  CHECK(rig.machine.all_reduce_seconds(8, 16384) < 0.6 * nccl.seconds(Collective::all_reduce, {8, 1}, 16384));
-  CHECK(rig.machine.all_reduce_seconds(16, 16384) == nccl.seconds(Collective::all_reduce, {8, 2}, 16384));
-  CHECK(rig.machine.all_reduce_seconds(1, 16384) == 0);
-}
-
 TEST_CASE("impossible engines say what is wrong") {
   Rig rig("dgx-h100");
   const Model dense = load_model("llama3-8b"), mixture = load_model("mixtral-8x7b");

@@ -73,6 +73,54 @@ assert all(len(line) <= 100 for line in Command(TOOL, "plan").works("--help").sp
 refused(*SMALL[2:], saying=["--model"])
 refused(*SMALL, "--kv-precision", "fp4", saying=["bf16 or fp8"])
 
+# no CUDA graphs: a step is never quicker; graphs for prompts: never slower
+ONE = [*SMALL, "--tp", 8, "--pp", 1, "--batch", 1, "--json"]
+usual, eager, graph = (json.loads(works(*ONE, *more))["layouts"][0] for more in ([], ["--eager"], ["--graph"]))
+assert eager["tpot_s"] > 1.5 * usual["tpot_s"], (eager["tpot_s"], usual["tpot_s"])
+assert graph["ttft_s"] < usual["ttft_s"] and graph["tpot_s"] == usual["tpot_s"]
+refused(*SMALL, "--graph", "--eager", saying=["give one"])
+
+# a model larger than its GPUs, with weights in the host's memory; PCIe against a chip-to-chip link
+BIG = ["--model", "llama3-405b", "--gpus", 2, "--precision", "fp8", "--tp", 2, "--pp", 1, "--batch", 1, "--isl", 512, "--osl", 64]
+refused(*BIG, "--system", "dgx-h100", saying=["does not fit"])
+pcie, c2c = (json.loads(works(*BIG, "--system", system, "--offload-weights", 160, "--json"))["layouts"][0]
+             for system in ["dgx-h100", "gb200-nvl72"])
+for layout in (pcie, c2c):
+    assert 150 < layout["host_GiB"] < 161, layout
+    terms = {term["name"]: term["time_s"] for term in layout["terms"]}
+    assert terms["host_memory"] > 0.5 * layout["tpot_s"] and abs(sum(terms.values()) - layout["tpot_s"]) < 1e-9
+assert pcie["tpot_s"] > 2.5 * c2c["tpot_s"]
+FULL = [*SMALL, "--tp", 4, "--pp", 1, "--batch", 700]
+refused(*FULL, saying=["does not fit"])
+assert json.loads(works(*FULL, "--offload-kv", 40, "--json"))["layouts"][0]["host_GiB"] > 1
+assert "host's memory" in works(*FULL, "--offload-kv", 40)
+for option in ["--offload-weights", "--offload-kv"]:
+    for wrong in ["-3", "0", "much", "1e9"]:
+        refused(*SMALL, option, wrong, saying=[option, wrong, "GiB"])
+LINKLESS = ["--model", "llama3-8b", "--gpus", 1, "--offload-weights", 1]
+refused(*LINKLESS, "--system", "cloudmatrix384", saying=["no link to the host"])
+assert json.loads(works(*LINKLESS, "--system", "l40s-pcie", "--json"))["layouts"]
+
+# expert loads
+MIXTURE = ["--model", "deepseek-v3", "--system", "dgx-h200", "--gpus", 8, "--tp", 1, "--dp", 8, "--ep", 8, "--pp", 1, "--batch", 256]
+step = {routing: json.loads(works(*MIXTURE, "--routing", routing, "--json"))["layouts"][0]["tpot_s"]
+        for routing in ["balanced", "uniform", "zipf:0.8"]}
+assert step["balanced"] <= step["uniform"] < step["zipf:0.8"], step
+assert step["balanced"] == json.loads(works(*MIXTURE, "--json"))["layouts"][0]["tpot_s"]
+with tempfile.TemporaryDirectory() as folder:
+    counts = written(folder, "loads.txt", "# tokens of each expert\n" + "\n".join(["5"] * 256) + "\n")
+    same = json.loads(works(*MIXTURE, "--routing", f"histogram:{counts}", "--json"))["layouts"][0]["tpot_s"]
+    assert abs(same / step["uniform"] - 1) < 0.02, (same, step)
+    refused(*MIXTURE, "--routing", "histogram:" + written(folder, "short.txt", "1 2 3\n"), saying=["3 counts for 256 experts"])
+    refused(*MIXTURE, "--routing", "histogram:" + written(folder, "word.txt", "1 2\n3, x4\n"),
+            saying=["word.txt:2:4:", "\"x4\"", "how many tokens"])
+    refused(*MIXTURE, "--routing", "histogram:" + written(folder, "none.txt", "# nothing\n"), saying=["none.txt", "no counts"])
+    refused(*MIXTURE, "--routing", f"histogram:{folder}/missing.txt", saying=["missing.txt"])
+for wrong in ["zipf", "zipf:", "zipf:-1", "zipf:many", "zopf"]:
+    refused(*MIXTURE, "--routing", wrong, saying=[wrong])
+refused(*SMALL, "--routing", "uniform", saying=["no experts"])
+refused(*SMALL, "--capacity", 1.25, saying=["--capacity is of --train"])
+
 # validate and calibrate know the table
 validate = Command(TOOL, "validate")
 calibrate = Command(TOOL, "calibrate")

@@ -173,6 +173,81 @@ TEST_CASE("a batch that starts together is its prompts and its steps") {
   CHECK(static_batch_seconds(engine, stack, 1, 512, 1) == Approx(prefill_prompt(engine, stack, 512).alone));
 }
 
+TEST_CASE("without CUDA graphs a small step takes as long as the host needs to launch it, a large one as long as its work") {
+  Rig rig("dgx-h100");
+  const Model model = load_model("llama3-8b");
+  const Engine engine{model, {}, {WeightFormat::bf16, 2}, rig.machine};
+  ServingStack stack = bare();
+  stack.host_launch = 80e-6;
+  const double replayed = decode_step(engine, stack, 1, 1000).seconds;
+  stack.decode_launch = Launch::eager;
+  CHECK(decode_step(engine, stack, 1, 1000).seconds == Approx((32 * 7 + 1) * 80e-6).epsilon(0.03));
+  CHECK(decode_step(engine, stack, 1, 1000).seconds > 2 * replayed);
+  stack.host_launch = 1e-6;
+  CHECK(decode_step(engine, stack, 1, 1000).seconds == Approx(replayed).epsilon(0.01));
+  // and prompts in graphs take none of the host's time
+  stack.host_launch = 100e-6;
+  stack.prefill_launch = Launch::graph;
+  CHECK(prefill_prompt(engine, stack, 16).alone == Approx(engine.prefill(16, 1, 0, Launch::graph).seconds()));
+}
+
+TEST_CASE("prompts wait for the scheduler's next look as arrivals of a simulated clock do") {
+  ServingStack stack = bare();
+  stack.poll = 30;
+  const double step = 0.011;
+  // arrivals anywhere in an interval, seen at the step boundary at its end; a step's own end is seen at once with an interval of one
+  double waited = 0;
+  const int arrivals = 30000;
+  for (int i = 0; i < arrivals; ++i) {
+    const double at = (i + 0.5) / arrivals * stack.poll * step, boundary = std::ceil(at / step) * step;
+    waited += stack.poll * step - boundary;
+  }
+  CHECK(held_seconds(stack, 1000, step, 5) == Approx(waited / arrivals).epsilon(0.01));
+  stack.poll = 1;
+  CHECK(held_seconds(stack, 1000, step, 5) == 0);
+}
+
+TEST_CASE("prompts held for company wait at most so many steps, and less the sooner company comes") {
+  ServingStack stack = bare();
+  stack.hold_steps = 20;
+  stack.hold_tokens = 14746;
+  const double step = 0.01;
+  CHECK(held_seconds(stack, 921, step, 1e-6) == Approx(0.2));  // nobody comes
+  double before = 1;
+  for (const double rate : {1.0, 10.0, 100.0, 1000.0, 1e5}) {
+    const double now = held_seconds(stack, 921, step, rate);
+    CHECK(now < before);
+    before = now;
+  }
+  CHECK(before < 0.001);
+  stack.hold_tokens = 900;  // one prompt is enough
+  CHECK(held_seconds(stack, 921, step, 1) == 0);
+}
+
+TEST_CASE("weights and cache in the host's memory make room, and no step is shorter than their way") {
+  Rig rig("dgx-h100");
+  const Model model = load_model("llama3-70b");
+  const ServingStack stack;
+  const double gib = 1073741824.0, rate = host_rate(rig.system);
+  const EngineFormat format{WeightFormat::fp8, 1};
+  const Engine plain{model, {.tp = 4}, format, rig.machine}, weights{model, {.tp = 4}, format, rig.machine, {8 * gib, 0, rate}},
+      cache{model, {.tp = 4}, format, rig.machine, {0, 30 * gib, rate}}, all{model, {.tp = 4}, format, rig.machine, {1e15, 0, rate}};
+  const double each = plain.kv(2304);
+  CHECK(weights.capacity(2304, 0.93) - plain.capacity(2304, 0.93) == Approx(8 * gib / each));
+  CHECK(cache.capacity(2304, 0.93) - plain.capacity(2304, 0.93) == Approx(30 * gib / each));
+  CHECK(decode_step(weights, stack, 1, 2304).seconds == Approx(8 * gib / rate));
+  CHECK(decode_step(weights, stack, 1, 2304).host > 0);
+  CHECK(decode_step(all, stack, 1, 2304).seconds == Approx(plain.weights() / rate));  // no more than there are
+  // cache goes there once the GPU is full, not before
+  const double fits = std::floor(plain.capacity(2304, stack.memory_share));
+  CHECK(decode_step(cache, stack, fits, 2304).seconds == decode_step(plain, stack, fits, 2304).seconds);
+  CHECK(decode_step(cache, stack, fits + 200, 2304).seconds == Approx(200 * each / rate).epsilon(0.01));
+  CHECK(prefill_prompt(weights, stack, 16).alone == Approx(8 * gib / rate));
+  // with prompts of a chunk each block shares one load: FlexGen's own way of many sequences a load is cheaper still
+  CHECK(prefill_prompt(weights, stack, 16).shared <
+        0.01 * prefill_prompt(weights, stack, 16).alone + prefill_prompt(plain, stack, 16).shared);
+}
+
 TEST_CASE("what does not fit says so") {
   Rig rig("dgx-h100");
   const Model model = load_model("llama3-405b");

@@ -9,11 +9,29 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fabricost {
+
+/// How the server of a published run was set where that differs from its stack, as its scripts say; what is not said stays.
+struct ServerSettings {
+  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{};
+  /// What `later` says wins.
+  void take(const ServerSettings& later);
+  [[nodiscard]] ServingStack on(ServingStack stack) const;
+};
+/// Which runs of a stack were set so: those of one engine that match in everything stated.
+struct PublishedSettings {
+  std::string system, model;     ///< a machine of data/systems; the beginning of a model's name
+  int tp_most = 0;               ///< tensor ranks; 0: any
+  double isl = 0, osl = 0;       ///< nominal lengths; 0: any
+  double from = 0, until = 0;    ///< requests at once, until not included; 0: any
+  bool chunk_is_prompt = false;  ///< as many tokens a step as one nominal prompt has
+  ServerSettings settings;
+};
 
 /// Fitted constants of GPU generations and stacks (data/workloads/serving.yaml).
 struct ServingTable {
@@ -24,6 +42,7 @@ struct ServingTable {
   std::vector<ServingStack> stacks;                                   ///< as data/workloads/serving-stacks.yaml describes them
   std::map<Generation, ServingConstants> gpus;                        ///< those fitted
   std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
+  std::map<std::string, std::vector<PublishedSettings>> settings;     ///< by stack; later ones win
 
   /// Of a generation nobody fitted: the geometric mean of those that were, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
@@ -67,6 +86,7 @@ struct InferenceRow {
   Workers workers;
   bool apart = false;
   ServingLoad load;
+  ServerSettings settings;
   double batch = 0;  ///< of a static batch, or sequences per GPU
   int per_gpus = 1;  ///< GPUs a rate is counted per
 };

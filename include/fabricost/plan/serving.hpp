@@ -29,6 +29,7 @@ struct ServingQuestion {
   double ttft = 0, tpot = 0;   ///< s, limits; 0: none
   double concurrency = 0;      ///< requests in flight at all engines together; 0: as many as the limits allow
   bool disaggregated = false;  ///< prefill and decode on GPUs of their own
+  HostMemory host{};           ///< weights and cache of each GPU that may lie in the host's memory
   int top = 10;
   std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};
 };
@@ -42,7 +43,8 @@ struct PricedServing {
   double batch = 1;  ///< sequences of one engine
   ServingTime time;
   double tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
-  double memory = 0, cache = 0;  ///< bytes on a GPU: all of it, and the cache in it
+  double memory = 0, cache = 0;  ///< bytes of a GPU's share: all of it, and the cache in it
+  double on_host = 0;            ///< of them, those in the host's memory
   [[nodiscard]] int used() const { return replicas * engine.gpus() + prefill_workers * prefill.gpus(); }
 };
 
@@ -72,7 +74,7 @@ namespace detail {
 
 class ServingSearch {
  public:
-  ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants) {}
+  ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants, q.stack.kernels) {}
 
   [[nodiscard]] ServingPlan run() {
     const std::vector<Engine> engines = all_engines();
@@ -131,8 +133,9 @@ class ServingSearch {
               continue;
             }
             try {
-              Engine engine{q_.model, l, q_.format, machine_};
-              const double lacks = engine.weights() + engine.kv(q_.isl + q_.osl) - q_.stack.memory_share * machine_.memory();
+              Engine engine{q_.model, l, q_.format, machine_, q_.host};
+              const double left = engine.room(q_.stack.memory_share), one = engine.kv(q_.isl + q_.osl);
+              const double lacks = std::max(one - left - q_.host.cache, -left);
               if (lacks > 0) {
                 ++plan_.pruned;
                 if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = l, plan_.lacking = lacks;
@@ -167,6 +170,7 @@ class ServingSearch {
     out.tokens_per_s_per_user = 1 / out.time.tpot;
     out.cache = std::ceil(out.time.running / decode.layout().attention_dp) * decode.kv(q_.isl + q_.osl);
     out.memory = decode.weights() + out.cache;
+    out.on_host = decode.host().weights + decode.cache_on_host(out.time.running, q_.isl + q_.osl, q_.stack.memory_share);
     return out;
   }
   /// By what factor the worst limit is missed; at most 1: none is.
@@ -204,8 +208,7 @@ class ServingSearch {
       const double batch = q_.batch ? static_cast<double>(*q_.batch) : std::max(1.0, std::ceil(q_.concurrency / replicas));
       if (q_.batch && batch > room) {
         ++plan_.pruned;
-        const double lacks =
-            (batch / e.layout().attention_dp) * e.kv(q_.isl + q_.osl) + e.weights() - q_.stack.memory_share * machine_.memory();
+        const double lacks = (batch / e.layout().attention_dp) * e.kv(q_.isl + q_.osl) - e.room(q_.stack.memory_share) - q_.host.cache;
         if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = e.layout(), plan_.lacking = lacks;
         return;
       }

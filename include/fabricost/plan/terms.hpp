@@ -36,6 +36,7 @@ struct TimeTerm {
                             {"tensor", f.tensor * scale},
                             {"exchange", f.exchange * scale},
                             {"stages", f.stages * scale}};
+  if (p.time.host > 0) out.push_back({"host_memory", p.time.host});
   double known = p.time.interference;
   for (const TimeTerm& t : out) known += t.seconds;
   if (q.stack.overlaps) {  // the smaller of the two halves' turns hides

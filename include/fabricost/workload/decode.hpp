@@ -6,34 +6,21 @@
 ///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and a lower e: few rows each, padded tiles, uneven loads
 ///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
 ///   kernels        count x start: what a kernel costs in a CUDA graph however little it does
-///   tensor ranks   two all-reduces of T h 16-bit numbers a layer: the fastest of one-shot, two-shot and NCCL's own choice
-///   expert ranks   of attention data parallelism: dispatch and combine, or gather and scatter of all tokens, whichever is cheaper
+///   tensor ranks   two all-reduces of T h 16-bit numbers a layer: the engine's own kernel, or NCCL's where it hands over
+///   expert ranks   of attention data parallelism: the engine's dispatch and combine, or a gather and a scatter (serving_machine.hpp)
 ///   stages         one hand-over of T h numbers each
 ///   head           rows x V, on the last stage
 ///
 /// P peak, BW memory rate; shares of serving_constants.hpp. Everything in SI units. An `Engine` counts its layers once; a pass then takes
 /// about a microsecond and allocates nothing once the curves it needs are compiled.
 
-#include <fabricost/workload/compute.hpp>
-#include <fabricost/workload/experts.hpp>
-#include <fabricost/workload/groups.hpp>
 #include <fabricost/workload/kv_cache.hpp>
-#include <fabricost/workload/serving_constants.hpp>
+#include <fabricost/workload/serving_machine.hpp>
 
-#include <array>
 #include <limits>
-#include <memory>
 #include <string>
-#include <string_view>
 
 namespace fabricost {
-
-/// What weights are stored and multiplied in; `int4`: stored in 4 bits, multiplied in 16.
-enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
-inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp8", "fp4", "int4"};
-[[nodiscard]] constexpr std::string_view name(WeightFormat f) { return weight_format_names[static_cast<std::size_t>(f)]; }
-/// Bytes of a weight, block scales included: fp4 and int4 one byte for 16 numbers.
-[[nodiscard]] constexpr double weight_bytes(WeightFormat f) { return f == WeightFormat::bf16 ? 2 : f == WeightFormat::fp8 ? 1 : 0.5625; }
 
 /// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp, each cut over the rest.
 struct EngineLayout {
@@ -51,6 +38,13 @@ struct EngineFormat {
   double kv_width = 2;  ///< bytes of a cached value
 };
 
+/// What lies in the host's memory rather than a GPU's, and the way from there.
+struct HostMemory {
+  double weights = 0;  ///< bytes of each GPU's weights that every pass fetches (at most all of them)
+  double cache = 0;    ///< bytes of each GPU's cache that may lie there once its own memory is full
+  double rate = 0;     ///< bytes/s one way to one GPU
+};
+
 /// Why a layout cannot hold a model, or empty.
 [[nodiscard]] inline std::string why_impossible(const Model& m, const EngineLayout& l) {
   const auto no = [&](const std::string& what) { return m.name + ": " + what; };
@@ -64,77 +58,6 @@ struct EngineFormat {
   if (l.ep > m.experts && l.ep > 1) return no("more expert ranks than its " + std::to_string(m.experts) + " experts");
   return {};
 }
-
-/// A machine as an engine sees it. The system must outlive it. Keeps compiled curves; not for two threads at once.
-class ServingMachine {
- public:
-  /// \throws RequestError when its GPU states no 16-bit rate
-  ServingMachine(const System& system, const ServingConstants& reached)
-      : constants(reached),
-        gpu_(Processor::of(system)),
-        nccl_(system),
-        one_shot_(system, {.algorithm = Algorithm::one_shot}),
-        two_shot_(system, {.algorithm = Algorithm::two_shot}),
-        has_fp4_(system.gpu.fp4.value.value() > 0) {}
-
-  ServingConstants constants;
-  KernelCounts kernels;
-
-  [[nodiscard]] const System& system() const { return nccl_.system(); }
-  [[nodiscard]] double memory() const { return gpu_.memory; }
-  [[nodiscard]] GroupCosts& costs() { return nccl_; }
-  /// FLOP/s large products reach.
-  [[nodiscard]] double product_rate(WeightFormat f) const {
-    const ServingConstants& c = constants;
-    if (f == WeightFormat::fp8) return c.gemm * c.gemm_fp8 * gpu_.peak8;
-    if (f == WeightFormat::fp4 && has_fp4_) return c.gemm * c.gemm_fp4 * gpu_.peak4;
-    return c.gemm * gpu_.peak16;
-  }
-  [[nodiscard]] double attention_rate() const { return constants.attention * gpu_.peak16; }
-  [[nodiscard]] double weight_rate() const { return constants.memory * gpu_.memory_rate; }
-  [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
-  [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
-
-  /// All-reduce of `bytes` over `ranks` GPUs next to each other: the kernels of inference inside a domain are one-shot or two-shot, handed
-  /// over to NCCL above a size; the cheapest of the three is what runs. \throws RequestError when the machine cannot join the ranks
-  [[nodiscard]] double all_reduce_seconds(int ranks, double bytes) {
-    if (ranks < 2 || bytes <= 0) return 0;
-    const Placement at = place(ranks, 1, system().domain);
-    double best = nccl_.seconds(Collective::all_reduce, at, bytes);
-    if (direct_ && at.domains == 1) {
-      try {
-        best = std::min(best, one_shot_.seconds(Collective::all_reduce, at, bytes));
-        best = std::min(best, two_shot_.seconds(Collective::all_reduce, at, bytes));
-      } catch (const RequestError&) {
-        direct_ = false;  // GPUs that do not all reach each other directly
-      }
-    }
-    return best;
-  }
-
-  /// One layer's way to the experts and back, `tokens` of each rank. \throws as ExpertCurve
-  [[nodiscard]] double exchange_seconds(const Model& m, int ranks, int ep, double tokens, bool narrow) {
-    if (ranks < 2 || tokens <= 0) return 0;
-    const Placement at = place(ranks, 1, system().domain);
-    const double all = tokens * ranks * m.hidden * 2;
-    const double gathered =
-        nccl_.seconds(Collective::all_gather, at, narrow ? all / 2 : all) + nccl_.seconds(Collective::reduce_scatter, at, all);
-    if (ep < 2) return gathered;
-    const ExpertPlacement placed{ep, std::min(ep, at.local)};
-    if (ep % placed.per_domain != 0) return gathered;
-    Gate gate = gate_of(m);
-    if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};
-    const Copies copies = placed.domains() > 1 ? Copies::per_domain : Copies::per_rank;
-    const double wide = token_bytes(m.hidden, Precision::bf16);
-    const ExpertCurve& curve = nccl_.experts(gate, placed, copies, wide, Routing{.kind = RoutingKind::balanced});
-    return std::min(gathered, curve(tokens, narrow ? token_bytes(m.hidden, Precision::fp8) / wide : 1) + curve(tokens));
-  }
-
- private:
-  Processor gpu_;
-  GroupCosts nccl_, one_shot_, two_shot_;
-  bool has_fp4_ = false, direct_ = true;
-};
 
 /// One pass, taken apart; seconds of all layers.
 struct ForwardTime {
@@ -157,8 +80,8 @@ struct ForwardTime {
 class Engine {
  public:
   /// \throws RequestError for a layout the model does not allow, or that the machine cannot join
-  Engine(const Model& model, const EngineLayout& layout, const EngineFormat& format, ServingMachine& machine)
-      : model_(&model), layout_(layout), format_(format), machine_(&machine) {
+  Engine(const Model& model, const EngineLayout& layout, const EngineFormat& format, ServingMachine& machine, const HostMemory& host = {})
+      : model_(&model), layout_(layout), format_(format), machine_(&machine), host_(host) {
     check(model);
     if (const std::string why = why_impossible(model, layout); !why.empty()) throw RequestError(why);
     if (layout.gpus() > machine.system().domain && machine.system().tier(TierRole::nic) == nullptr)
@@ -186,6 +109,7 @@ class Engine {
     const double experts = held_experts_ * expert_.total() / layout.ranks();
     const double table = h * model.vocab / t;
     weight_bytes_ = w * (blocks + experts) / layout.pp + 2 * (layout.pp > 1 || model.tied ? table : 2 * table);
+    host_.weights = std::min(host_.weights, weight_bytes_);
   }
 
   [[nodiscard]] const Model& model() const { return *model_; }
@@ -196,26 +120,44 @@ class Engine {
   [[nodiscard]] double weights() const { return weight_bytes_; }
   /// Bytes of a sequence's cache on each GPU of its tensor ranks.
   [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
-  /// Sequences of `context` tokens the engine holds within `share` of its memory; below 1 when not even one fits.
+  [[nodiscard]] const HostMemory& host() const { return host_; }
+  /// Bytes that are left for cache on a GPU.
+  [[nodiscard]] double room(double share) const { return share * machine_->memory() - (weight_bytes_ - host_.weights); }
+  /// Bytes of the cache of `sequences` sequences that lie in the host's memory, for each GPU.
+  [[nodiscard]] double cache_on_host(double sequences, double context, double share) const {
+    if (host_.cache <= 0) return 0;
+    return std::clamp(sequences / layout_.attention_dp * kv(context) - std::max(0.0, room(share)), 0.0, host_.cache);
+  }
+  /// Seconds the host's link needs for what a pass fetches, besides `cache` bytes of it.
+  [[nodiscard]] double host_seconds(double cache) const {
+    const double bytes = host_.weights + cache;
+    return bytes > 0 ? bytes / host_.rate : 0;
+  }
+  /// Sequences of `context` tokens the engine holds within `share` of its memory, and the host's; below 1 when not even one fits.
   [[nodiscard]] double capacity(double context, double share) const {
-    const double each = kv(context), room = share * machine_->memory() - weight_bytes_;
+    if (room(share) <= 0) return 0;
+    const double each = kv(context), room = this->room(share) + host_.cache;
     if (room <= 0) return 0;
     return each > 0 ? room / each * layout_.attention_dp : std::numeric_limits<double>::infinity();
   }
 
   /// One more token for each of `sequences` sequences (of the whole engine) with `context` tokens behind them. \param rows tokens of each
   /// sequence that go through together: 1, or with drafts those to be verified as well
-  [[nodiscard]] ForwardTime decode(double sequences, double context, double rows = 1) const {
+  [[nodiscard]] ForwardTime decode(double sequences, double context, double rows = 1, Launch launch = Launch::graph) const {
     const double each = std::max(1.0, sequences / layout_.attention_dp / layout_.pp);
-    return pass(each * rows, each, context, context, rows * each, false);
+    return pass(each * rows, each, context, context, rows * each, {ServingPhase::decode, launch});
   }
   /// `prompts` prompts of `tokens` tokens each, after `past` cached ones, in one pass on one of the engine's attention replicas; the others
   /// do the same.
-  [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0) const {
-    return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, true);
+  [[nodiscard]] ForwardTime prefill(double tokens, double prompts = 1, double past = 0, Launch launch = Launch::eager) const {
+    return pass(prompts * tokens, prompts, past + tokens / 2, past + tokens, prompts, {ServingPhase::prefill, launch});
   }
 
  private:
+  struct Pass {
+    ServingPhase phase;
+    Launch launch;
+  };
   struct Kind {
     int layers = 0;
     double weights = 0;  ///< parameters of one layer on a rank
@@ -230,8 +172,9 @@ class Engine {
   }
 
   /// \param T tokens of a rank's replica \param mean what a query sees on average \param read tokens of cache read per sequence
-  [[nodiscard]] ForwardTime pass(double T, double sequences, double mean, double read, double head_rows, bool unfolded) const {
+  [[nodiscard]] ForwardTime pass(double T, double sequences, double mean, double read, double head_rows, Pass as) const {
     const Model& m = *model_;
+    const bool unfolded = as.phase == ServingPhase::prefill;
     const ServingConstants& c = machine_->constants;
     const KernelCounts& k = machine_->kernels;
     const double t = layout_.tp, h = m.hidden, rate = machine_->product_rate(format_.weights);
@@ -243,18 +186,17 @@ class Engine {
                    dense_.layers * k.dense + expert_layers_ * k.experts + 1;
     if (expert_layers_ > 0) {
       const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
-      const double touched = touched_experts({m.experts, m.top_k}, everywhere) / m.experts * held_experts_ / ranks;
-      const double rows = everywhere * m.top_k / ranks;
+      const double touched = machine_->touched_share(m, everywhere) * held_experts_ / ranks;
+      const double rows = everywhere * m.top_k / ranks * machine_->fullest(m, layout_.ep, everywhere / layout_.ep);
       const double x = 2 * rows * expert_.weights / (c.experts * rate);
       const double y = (weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved) / machine_->weight_rate();
       out.experts = expert_layers_ * (std::sqrt(x * x + y * y) + (shared_.weights > 0 ? product(T, shared_, rate) : 0));
     }
     out.elementwise = m.layers * c.elementwise * 16 * T * h / machine_->memory_rate();
     out.kernels = out.launches * c.kernel;
-    if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h);
+    if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h, as.launch);
     if (layout_.attention_dp > 1 && expert_layers_ > 0)
-      out.exchange =
-          expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights != WeightFormat::bf16);
+      out.exchange = expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights, as.phase);
     if (layout_.pp > 1) out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);
     const double x = 2 * head_rows * h * m.vocab / t / machine_->product_rate(WeightFormat::bf16),
                  y = 2 * h * m.vocab / t / machine_->weight_rate();
@@ -293,6 +235,7 @@ class Engine {
   EngineLayout layout_;
   EngineFormat format_;
   ServingMachine* machine_;
+  HostMemory host_;
   Kind full_, window_, mixer_, dense_, expert_, shared_;  ///< `expert_`: one of them, whole
   int expert_layers_ = 0, held_experts_ = 0;
   double weight_bytes_ = 0;

@@ -4,12 +4,15 @@
 /// prefill on the same GPUs or on others.
 ///
 ///   b        running sequences: the concurrency, at most what the cache holds
-///   step     (stretch x decode(b) + step + sequence b) / tokens per step
+///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
 ///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
 ///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once
-///   TTFT     first + prompt + first_steps x step + bunching (c - 1) prompt, and where c > b the wait for a place:
+///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
-///   apart    TPOT = step; TTFT + transfer; and never less than what c requests need of the prefill workers: c prompt / workers - osl TPOT
+///   apart    TPOT = step; TTFT + handover + transfer; never less than c requests need of the prefill workers:
+///            c prompt / workers - osl TPOT
+///
+/// Weights or cache in the host's memory (HostMemory): no step is shorter than what its link needs for them.
 ///
 /// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
 
@@ -35,6 +38,7 @@ struct ServingTime {
   double interference = 0;  ///< s of TPOT that are others' prompts
   double queue = 0;         ///< s of TTFT that are waiting for others
   double transfer = 0;      ///< s of TTFT that move the cache
+  double host = 0;          ///< s of TPOT that wait for the host's memory
   ForwardTime decode, prefill;
   /// Requests a second of everything asked about: c / (TTFT + osl TPOT).
   double rate = 0;
@@ -60,13 +64,19 @@ struct DecodeStep {
   ForwardTime forward;
   double seconds = 0;    ///< of the step
   double per_token = 0;  ///< of a token of each sequence
+  double host = 0;       ///< of the step, waiting for the host's memory
 };
 
 [[nodiscard]] inline DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context) {
   DecodeStep out;
-  out.forward = engine.decode(sequences, context, 1 + stack.drafts);
+  out.forward = engine.decode(sequences, context, 1 + stack.drafts, stack.decode_launch);
   const double each = std::max(1.0, sequences / engine.layout().attention_dp);
-  out.seconds = stack.stretch * pass_seconds(out.forward, stack) + stack.step + stack.sequence * each;
+  const double kernels = stack.stretch * pass_seconds(out.forward, stack);
+  const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
+  out.seconds = detail::norm4(kernels, host) + stack.step + stack.sequence * each;
+  // the next layer's part comes while this one runs
+  out.host = std::max(0.0, engine.host_seconds(engine.cache_on_host(sequences, context, stack.memory_share)) - out.seconds);
+  out.seconds += out.host;
   out.per_token = out.seconds / stack.tokens_per_step();
   return out;
 }
@@ -82,7 +92,7 @@ struct Prefill {
 /// grows evenly with what came before, so of many the first, the middle and the last are priced (Simpson).
 [[nodiscard]] inline double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks) {
   const double each = tokens / chunks;
-  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each), stack); };
+  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each, stack.prefill_launch), stack); };
   if (chunks == 2) return chunk(0) + chunk(1);
   return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
 }
@@ -90,11 +100,13 @@ struct Prefill {
 /// One prompt of `tokens`, which goes through in passes of at most a chunk.
 [[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
   Prefill out;
-  out.forward = engine.prefill(tokens);
-  const double passes = std::ceil(tokens / stack.chunk), host = stack.host_launch * out.forward.launches;
+  out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
+  const double passes = std::ceil(tokens / stack.chunk);
+  const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
-  out.alone = detail::norm4(work, host * passes);
-  out.shared = detail::norm4(work, host * tokens / stack.chunk);
+  const double fetched = engine.host_seconds(0);
+  out.alone = std::max(detail::norm4(work, host * passes), fetched * passes);
+  out.shared = std::max(detail::norm4(work, host * tokens / stack.chunk), fetched * tokens / stack.chunk);
   return out;
 }
 
@@ -103,6 +115,18 @@ struct Prefill {
 [[nodiscard]] inline double room_for(const Engine& engine, const ServingStack& stack, double context) {
   const double usual = engine.capacity(context, stack.memory_share);
   return usual >= 1 ? usual : engine.capacity(context, 1);
+}
+
+/// Mean time a prompt is held back before its turn: until the scheduler looks again, half its interval, and where prompts wait for company,
+/// until enough tokens are there or the time is up; who comes later waits less: W (1 + 1/(1 + n)) / 2 with n arrivals in it.
+/// \param rate requests a second that arrive
+[[nodiscard]] inline double held_seconds(const ServingStack& stack, double isl, double step, double rate) {
+  const double poll = (stack.poll - 1) / 2 * step;
+  double hold = stack.hold_steps * step;
+  if (hold <= 0) return poll;
+  const double needed = std::max(0.0, stack.hold_tokens / isl - 1);
+  hold = std::min(hold, needed / std::max(1e-12, rate));
+  return poll + hold * (1 + 1 / (1 + rate * hold)) / 2;
 }
 
 /// Prefill and decode on one engine.
@@ -121,10 +145,13 @@ struct Prefill {
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
+  out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
   out.interference = stack.interference * (each - 1) * prompt.shared / engine.layout().pp / load.osl;
   out.tpot = step.per_token + out.interference;
   out.queue = stack.bunching * std::max(0.0, out.running - 1) * prompt.shared;
+  const double early = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
+  out.queue += held_seconds(stack, load.isl, step.seconds, out.running / (early + load.osl * out.tpot));
   out.ttft = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
   const double wait = std::max(0.0, load.concurrency / out.running - 1) * (out.ttft + load.osl * out.tpot);
   out.queue += wait;
@@ -154,13 +181,14 @@ struct Workers {
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
+  out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
   out.tpot = step.per_token;
   out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width), hidden_layers);
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
-  const double alone = stack.first + prompt.alone + out.transfer + stack.first_steps * step.seconds;
+  const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;
-  const double bunched = stack.bunching * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
+  const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
   const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is what limits
   out.ttft = std::max(alone + bunched, bound);
   if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);

@@ -5,6 +5,9 @@
 /// Values live in data/workloads/serving.yaml, fitted by `fabricost calibrate` on published serving runs; which published versions a stack
 /// speaks for stands in data/workloads/serving-stacks.yaml. The defaults are the middle of what was fitted on Hopper and Blackwell.
 
+#include <fabricost/choice/inference.hpp>
+#include <fabricost/workload/moe_kernels.hpp>
+
 #include <string>
 #include <vector>
 
@@ -33,6 +36,18 @@ struct KernelCounts {
   double experts = 7;    ///< router, top-k, sort, two grouped products, activation, weighted sum
 };
 
+enum class ServingPhase : unsigned char { prefill, decode };
+/// How kernels reach the GPU: replayed from a CUDA graph, or each called by the host.
+enum class Launch : unsigned char { graph, eager };
+
+/// Whose kernels move data while serving, and how experts are chosen.
+struct ServingKernels {
+  Inference reduce{.library = InferenceLibrary::vllm};  ///< of all-reduces; its version is that of the runs the stack speaks for
+  std::vector<MoeKernel> experts_prefill{MoeKernel::deepep_normal}, experts_decode{MoeKernel::deepep_low_latency};
+  bool gathers = true;  ///< can gather all tokens and scatter their sums instead
+  Routing routing{};
+};
+
 /// Of a serving framework.
 struct ServingStack {
   std::string name = "vllm";
@@ -47,12 +62,19 @@ struct ServingStack {
   double first = 0.03;         ///< s from a request's arrival to its first token besides: HTTP, tokens to text
   double first_steps = 2;      ///< decode steps that pass before a new prompt's turn and until its token is out
   double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
-  double chunk = 8192;         ///< tokens of prompts a step takes at most
-  double memory_share = 0.93;  ///< of the GPU's memory that weights and cache may fill
-  int drafts = 0;              ///< tokens guessed per step (multi-token prediction)
-  double acceptance = 0.8;     ///< of the guesses, those kept
-  bool overlaps = false;       ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
-  double length = 1;           ///< mean length of its published runs' prompts and answers over the nominal one
+  double handover = 0.03;      ///< s a request takes from a prefill worker to a decode worker besides the cache's way, where they are apart
+  double bunching_apart = 0.15;  ///< the same of those at one prefill worker, where prefill is apart: nothing else spreads arrivals out
+  double chunk = 8192;           ///< tokens of prompts a step takes at most
+  double poll = 1;               ///< decode steps between two looks at what arrived
+  double hold_steps = 0;         ///< decode steps prompts are held back for company, at most
+  double hold_tokens = 0;        ///< and until so many of their tokens wait
+  double memory_share = 0.93;    ///< of the GPU's memory that weights and cache may fill
+  int drafts = 0;                ///< tokens guessed per step (multi-token prediction)
+  double acceptance = 0.8;       ///< of the guesses, those kept
+  bool overlaps = false;         ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
+  ServingKernels kernels{};
+  Launch decode_launch = Launch::graph, prefill_launch = Launch::eager;
+  double length = 1;  ///< mean length of its published runs' prompts and answers over the nominal one
 
   double spread_tpot = 0.15, spread_ttft = 0.3;  ///< standard deviation, in log, of what the form leaves
 

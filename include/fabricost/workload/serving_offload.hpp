@@ -28,12 +28,15 @@ struct Offload {
   return out;
 }
 
-/// One-way bytes per second from the host's memory to one GPU: a chip-to-chip link where there is one, else PCIe.
+/// One-way bytes per second from the host's memory to one GPU while all of them fetch: a chip-to-chip link where there is one, else PCIe,
+/// also where PCIe is what joins the GPUs.
 /// \throws RequestError when the machine states neither
 [[nodiscard]] inline double host_rate(const System& system) {
   for (const TierRole role : {TierRole::c2c, TierRole::host})
     if (const Tier* tier = system.tier(role); tier != nullptr && tier->bandwidth.value.value() > 0)
       return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
+  if (const Tier* tier = system.tier(TierRole::scale_up); tier != nullptr && tier->kind == TierKind::host)
+    return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
   throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
 }
 

@@ -10,7 +10,8 @@
 namespace fabricost {
 
 /// One constant of a T. `spread` is the standard deviation, in log, around its prior before anything was measured; `shared` ones have one
-/// value for all GPU generations, `held` ones are written and read but not fitted.
+/// value for all GPU generations, `own` ones a common factor of that spread and one of each generation of half of it, `held` ones are
+/// written and read but not fitted.
 template <class T>
 struct ServingParameter {
   enum class Fit : unsigned char { own, shared, held };
@@ -36,7 +37,7 @@ inline constexpr std::array<ServingParameter<ServingConstants>, 9> serving_gpu_p
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;
-inline constexpr std::array<ServingParameter<ServingStack>, 10> serving_stack_parameters{{
+inline constexpr std::array<ServingParameter<ServingStack>, 12> serving_stack_parameters{{
     {"stretch", false, &ServingStack::stretch, 0.2, 5, StackFit::shared, 0.1},
     {"step", true, &ServingStack::step, 0, 0.1, StackFit::shared},
     {"sequence", true, &ServingStack::sequence, 0, 1e-3, StackFit::held},
@@ -44,7 +45,9 @@ inline constexpr std::array<ServingParameter<ServingStack>, 10> serving_stack_pa
     {"host_launch", true, &ServingStack::host_launch, 0, 1e-2},
     {"first", true, &ServingStack::first, 0, 10, StackFit::own, 0.7},
     {"first_steps", false, &ServingStack::first_steps, 0, 100, StackFit::held, 0.5},
-    {"bunching", false, &ServingStack::bunching, 0, 1, StackFit::own, 0.4},
+    {"handover", true, &ServingStack::handover, 0, 10, StackFit::shared, 0.7},
+    {"bunching", false, &ServingStack::bunching, 0, 1, StackFit::shared, 0.4},
+    {"bunching_apart", false, &ServingStack::bunching_apart, 0, 1, StackFit::own, 0.4},
     {"spread_tpot", false, &ServingStack::spread_tpot, 0.01, 3, StackFit::held},
     {"spread_ttft", false, &ServingStack::spread_ttft, 0.01, 3, StackFit::held},
 }};

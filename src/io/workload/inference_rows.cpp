@@ -131,6 +131,23 @@ EngineLayout engine_of(Cells& cells, const std::string& prefix) {
   return l;
 }
 
+/// What is known of the run's server.
+ServerSettings settings_of(const InferenceRow& r, Cells& cells, const ServingTable& table) {
+  ServerSettings out;
+  const auto known = table.settings.find(r.stack);
+  if (r.apart || known == table.settings.end()) return out;
+  const double isl = cells.count("isl"), osl = cells.count("osl"), c = r.load.concurrency;
+  for (const PublishedSettings& p : known->second) {
+    const bool fits = (p.system.empty() || p.system == r.system) && r.model->name.starts_with(p.model) &&
+                      (p.tp_most == 0 || r.engine.tp <= p.tp_most) && (p.isl == 0 || p.isl == isl) && (p.osl == 0 || p.osl == osl) &&
+                      c >= p.from && (p.until == 0 || c < p.until);
+    if (!fits) continue;
+    out.take(p.settings);
+    if (p.chunk_is_prompt) out.chunk = isl;
+  }
+  return out;
+}
+
 void silicon(InferenceRow& out, Cells& cells) {
   out.apart = cells.text("mode") == "disagg";
   const int concurrency = cells.count("concurrency");
@@ -226,9 +243,10 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
       r.row.skipped = fmt::format("no model known as \"{}\"", r.row.model);
     else if (r.system.empty())
       r.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu"));
-    else if (served)
+    else if (served) {
       silicon(r, cells);
-    else
+      r.settings = settings_of(r, cells, table);
+    } else
       other(r, cells);
     r.unit = unit_of(cells.text("unit"));
     const auto value = cells.figure("value");
@@ -262,8 +280,9 @@ InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
   }
 }
 
-double InferenceJob::operator()(const ServingStack& stack) const {
+double InferenceJob::operator()(const ServingStack& given) const {
   const InferenceRow& r = *row_;
+  const ServingStack stack = r.settings.on(given);
   using Q = InferenceQuantity;
   const auto served = [&] {
     return r.apart ? disaggregated(*prefill_, engine_, r.workers, stack, r.load, link_) : aggregated(engine_, stack, r.load);
@@ -313,21 +332,24 @@ double InferenceJob::operator()(const ServingStack& stack) const {
 }
 
 void predict_inference_rows(std::vector<InferenceRow>& rows, const ServingTable& table) {
-  std::map<std::string, std::pair<System, std::unique_ptr<ServingMachine>>> known;
-  std::map<std::pair<std::string, Generation>, ServingStack> stacks;
+  struct Known {
+    System system;
+    ServingStack stack;
+    std::unique_ptr<ServingMachine> machine;
+  };
+  std::map<std::pair<std::string, std::string>, Known> all;  // by system and stack
   for (InferenceRow& r : rows) {
     if (!r.row.skipped.empty()) continue;
     try {
-      auto& [system, machine] = known[r.system];
-      if (!machine) {
-        system = load_system(r.system);
-        machine = std::make_unique<ServingMachine>(system, table.constants(system.gpu.generation));
+      Known& known = all[{r.system, r.stack}];
+      if (!known.machine) {
+        known.system = load_system(r.system);
+        const Generation g = known.system.gpu.generation;
+        known.stack = table.stack(r.stack, g);
+        known.machine = std::make_unique<ServingMachine>(known.system, table.constants(g), known.stack.kernels);
       }
-      const Generation g = system.gpu.generation;
-      const auto [stack, fresh] = stacks.try_emplace({r.stack, g});
-      if (fresh) stack->second = table.stack(r.stack, g);
-      r.row.predicted = InferenceJob(r, *machine)(stack->second);
-      const double spread = r.quantity == InferenceQuantity::ttft ? stack->second.spread_ttft : stack->second.spread_tpot;
+      r.row.predicted = InferenceJob(r, *known.machine)(known.stack);
+      const double spread = r.quantity == InferenceQuantity::ttft ? known.stack.spread_ttft : known.stack.spread_tpot;
       r.row.low = r.row.predicted / std::exp(1.645 * spread);
       r.row.high = r.row.predicted * std::exp(1.645 * spread);
       if (!(r.row.predicted > 0 && std::isfinite(r.row.predicted))) r.row.skipped = "no positive figure came out";

@@ -36,7 +36,56 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
   }
 }
 
-ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults) {
+/// Kernels of dispatch and combine by name.
+void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& into) {
+  if (!in.has(key)) return;
+  into.clear();
+  for (const SpecNode* item : in.texts(key)) {
+    const auto kernel = parse_moe_kernel(item->text);
+    if (kernel)
+      into.push_back(*kernel);
+    else
+      in.fault(*item, key, fmt::format("\"{}\" is no kernel of dispatch and combine", item->text.substr(0, 40)),
+               fmt::format("one of {}", fmt::join(moe_kernel_names, ", ")));
+  }
+}
+
+/// How published runs of a stack were set, where that is known and differs.
+std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& path, Faults& faults) {
+  std::vector<PublishedSettings> out;
+  const SpecNode* list = of.take("settings");
+  if (list == nullptr) return out;
+  if (list->kind != SpecNode::Kind::list) {
+    of.fault(*list, "settings", "is no list", "write - {system: NAME, chunk: TOKENS}");
+    return out;
+  }
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    MapReader in(list->items[i], fmt::format("{}.settings[{}]", path, i), faults);
+    in.text("notes");
+    PublishedSettings s;
+    s.system = in.text("system");
+    s.model = in.text("model");
+    s.tp_most = in.count("tp_most", 0, 0, 1 << 16);
+    s.isl = in.number("isl", 0, 0, 1e7);
+    s.osl = in.number("osl", 0, 0, 1e7);
+    s.from = in.number("from", 0, 0, 1e7);
+    s.until = in.number("until", 0, 0, 1e7);
+    s.chunk_is_prompt = in.flag("chunk_is_prompt", false);
+    const auto set = [&](std::string_view key, std::optional<double>& into, double least, double most) {
+      if (in.has(key)) into = in.number(key, least, least, most);
+    };
+    set("chunk", s.settings.chunk, 1, 1e7);
+    set("poll", s.settings.poll, 1, 1e5);
+    set("hold_steps", s.settings.hold_steps, 0, 1e5);
+    set("hold_tokens", s.settings.hold_tokens, 0, 1e7);
+    in.finish();
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults,
+                        std::vector<PublishedSettings>& settings) {
   MapReader in(tree, path, faults);
   in.text("notes");
   ServingStack s;
@@ -47,6 +96,15 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.chunk = in.number("chunk", s.chunk, 1, 1e7);
   s.memory_share = in.fraction("memory_share", s.memory_share);
   s.overlaps = in.flag("overlaps", s.overlaps);
+  s.poll = in.number("poll", s.poll, 1, 1e5);
+  s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
+  s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
+  settings = read_settings(in, path, faults);
+  s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
+  s.kernels.reduce.version = version_number(in.text("version"));
+  read_kernels(in, "experts_prefill", s.kernels.experts_prefill);
+  read_kernels(in, "experts_decode", s.kernels.experts_decode);
+  s.kernels.gathers = in.flag("gathers", s.kernels.gathers);
   s.drafts = in.count("drafts", s.drafts, 0, 16);
   s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
   read_constants(in, s, serving_stack_parameters);
@@ -98,7 +156,7 @@ ServingTable load_serving_table() {
   const SpecNode described = library.resolve("workloads", "serving-stacks");
   MapReader stacks = opened(described);
   each_entry(stacks, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader&) {
-    out.stacks.push_back(read_stack(value, name, path, faults));
+    out.stacks.push_back(read_stack(value, name, path, faults, out.settings[name]));
   });
   stacks.finish();
   const SpecNode fitted = library.resolve("workloads", "serving");
@@ -136,6 +194,24 @@ ServingTable load_serving_table() {
   return out;
 }
 
+void ServerSettings::take(const ServerSettings& later) {
+  const auto set = [](std::optional<double>& into, const std::optional<double>& from) {
+    if (from) into = from;
+  };
+  set(chunk, later.chunk);
+  set(poll, later.poll);
+  set(hold_steps, later.hold_steps);
+  set(hold_tokens, later.hold_tokens);
+}
+
+ServingStack ServerSettings::on(ServingStack stack) const {
+  stack.chunk = chunk.value_or(stack.chunk);
+  stack.poll = poll.value_or(stack.poll);
+  stack.hold_steps = hold_steps.value_or(stack.hold_steps);
+  stack.hold_tokens = hold_tokens.value_or(stack.hold_tokens);
+  return stack;
+}
+
 ServingConstants ServingTable::constants(Generation g) const {
   if (const auto at = gpus.find(g); at != gpus.end()) return at->second;
   ServingConstants out;
@@ -153,11 +229,23 @@ ServingStack ServingTable::stack(std::string_view name, Generation g) const {
     throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
   }
   const auto all = fitted.find(described->name);
-  if (all == fitted.end()) return *described;
-  if (const auto at = all->second.find(g); at != all->second.end()) return at->second.stack;
+  if (all != fitted.end())
+    if (const auto at = all->second.find(g); at != all->second.end()) return at->second.stack;
   ServingStack out = *described;
   std::vector<const ServingStack*> known;
-  for (const auto& [generation, set] : all->second) known.push_back(&set.stack);
+  const auto take = [&](const std::map<Generation, PerGeneration>& generations) {
+    for (const auto& [generation, set] : generations)
+      if (known.empty() || generation == g || generations.count(g) == 0) known.push_back(&set.stack);
+  };
+  if (all != fitted.end())
+    take(all->second);
+  else  // never measured: as other versions of the same engine
+    for (const auto& [other, generations] : fitted)
+      if (std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) {
+            return s.name == other && s.kernels.reduce.library == described->kernels.reduce.library && s.overlaps == described->overlaps;
+          }) != stacks.end())
+        take(generations);
+  if (known.empty()) return out;
   mean_of(out, known, serving_stack_parameters);
   out.spread_tpot *= 1.3;
   out.spread_ttft *= 1.3;
