@@ -115,6 +115,8 @@ void add_system(py::module_& module) {
 }  // namespace
 
 void add_hardware(py::module_& module) {
+  // a wheel holds the data beside this module
+  use_data_directory(std::filesystem::path{module.attr("__file__").cast<std::string>()}.parent_path() / "data");
   add_tier(module);
   add_tiers(module);
   add_system(module);
