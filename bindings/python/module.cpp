@@ -16,4 +16,10 @@ PYBIND11_MODULE(_core, module) {
   add_prediction(module);
   add_predictions(module);
   add_predict(module);
+  add_samples(module);
+  add_validation(module);
+  add_fitting(module);
+  add_diagnosis(module);
+  add_tuning(module);
+  add_topology(module);
 }
