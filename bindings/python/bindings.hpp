@@ -1,12 +1,11 @@
 #pragma once
 /// \file bindings.hpp
 /// What each file of the Python module adds to it. Classes come before the functions that take them.
+/// arguments.hpp reads what callers write, plain.hpp gives classes of values ==, hash(), pickling and copies.
 
-#include <cli/names.hpp>
+#include "arguments.hpp"
 
 #include <pybind11/pybind11.h>
-
-#include <string_view>
 
 namespace fabricost::python {
 
@@ -16,15 +15,45 @@ void add_errors(pybind11::module_& module);
 void add_hardware(pybind11::module_& module);
 /// Operation and AllReduce ... SendRecv.
 void add_operations(pybind11::module_& module);
-/// Prediction, Term, predict, sweep, explain.
+/// Prediction, Term, explain.
+void add_prediction(pybind11::module_& module);
+/// Predictions: arrays of them.
+void add_predictions(pybind11::module_& module);
+/// predict.
 void add_predict(pybind11::module_& module);
-
-/// The enum value of a name. \throws RequestError naming those near it; `what` with its article
-template <class Parse, class Names>
-[[nodiscard]] auto named(std::string_view text, std::string_view what, Parse parse, const Names& names) {
-  const auto found = parse(text);
-  if (!found) cli::throw_unknown(text, what, cli::listed(names));
-  return *found;
-}
+/// read_log, read_nccl_log.
+void add_samples(pybind11::module_& module);
+/// Validation, Errors, validate.
+void add_validation(pybind11::module_& module);
+/// Fit, Constant, calibrate.
+void add_fitting(pybind11::module_& module);
+/// Diagnosis, Finding, diagnose.
+void add_diagnosis(pybind11::module_& module);
+/// Tuning, SlowRange, tune.
+void add_tuning(pybind11::module_& module);
+/// Topology, topo.
+void add_topology(pybind11::module_& module);
+/// Model, ParameterCount, Mixer, Stack, load_model, model_names, load_stack, stack_names.
+void add_models(pybind11::module_& module);
+/// StepTerm, TrainingPlan, Sensitivity, Plans, plan.
+void add_plan(pybind11::module_& module);
+/// ServePlan, ServePlans, plan_serve.
+void add_serving(pybind11::module_& module);
+/// MoeDispatch, MoeCombine, MoePrepare, MoePrediction, predict_moe.
+void add_moe(pybind11::module_& module);
+/// predict_inference.
+void add_inference(pybind11::module_& module);
+/// PipelineRun, pipeline.
+void add_pipeline(pybind11::module_& module);
+/// Money, Cost, cost.
+void add_cost(pybind11::module_& module);
+/// Goodput, goodput; Stragglers, stragglers.
+void add_failures(pybind11::module_& module);
+/// Grouped, SharedCollective, SharedRun, share.
+void add_sharing(pybind11::module_& module);
+/// Storage into GPUs, loads and stores against RDMA, incast.
+void add_transfer(pybind11::module_& module);
+/// Compared, Comparison, compare.
+void add_compare(pybind11::module_& module);
 
 }  // namespace fabricost::python

@@ -11,19 +11,68 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 >>> fc.predict(system, fc.AllReduce(bytes=256 * fc.MiB, ranks=64)).bottleneck.tier
 'nic'
 """
+import os as _os
+
 from . import _core
-from ._core import (AllGather, AllReduce, AllToAll, Broadcast, Error, Issue, Operation, Prediction, Reduce, ReduceScatter, RequestError,
-                    SendRecv, SpecError, System, Term, Tier, Tiers, __version__, explain, load_system, predict, sweep, system_names)
+from ._core import __version__
+from ._core import Error, Issue, RequestError, SpecError
+from ._core import System, Tier, Tiers, load_system, system_names
+from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
+from ._core import Prediction, Predictions, Term, explain, predict
+from ._core import read_log, read_nccl_log
+from ._core import Errors, Validation, validate
+from ._core import Constant, Fit, calibrate
+from ._core import Diagnosis, Finding, diagnose
+from ._core import SlowRange, Tuning, tune
+from ._core import Topology, topo
+from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
+from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
+from ._core import ServePlan, ServePlans, plan_serve
+from ._core import MoeCombine, MoeDispatch, MoePrediction, MoePrepare, predict_inference, predict_moe
+from ._core import PipelineRun, pipeline
+from ._core import Cost, Money, cost
+from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRank, Stragglers, StragglersAtRanks, goodput, stragglers
+from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
+from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
+from ._core import Compared, Comparison, compare
+from .names import Algorithm, DataType, Protocol
+from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
-B = 1
-kB, MB, GB = 10**3, 10**6, 10**9
-KiB, MiB, GiB = 2**10, 2**20, 2**30
+__all__ = [
+    "__version__",
+    # errors
+    "Error", "Issue", "RequestError", "SpecError",
+    # machines
+    "System", "Tier", "Tiers", "load_system", "system_names",
+    # questions
+    "AllGather", "AllReduce", "AllToAll", "Broadcast", "Operation", "Reduce", "ReduceScatter", "SendRecv",
+    # names and units
+    "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
+    # answers
+    "Prediction", "Predictions", "Term", "explain", "predict",
+    # measurements
+    "read_log", "read_nccl_log",
+    "Errors", "Validation", "validate",
+    "Constant", "Fit", "calibrate",
+    "Diagnosis", "Finding", "diagnose",
+    # machines of one's own
+    "SlowRange", "Tuning", "tune",
+    "Topology", "topo",
+    # workloads
+    "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
+    "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
+    "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "predict_inference", "predict_moe", "PipelineRun", "pipeline",
+    # money, failures, sharing
+    "Cost", "Money", "cost", "Compared", "Comparison", "compare",
+    "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
+    "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
+    "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
+]
 
-__all__ = ["AllGather", "AllReduce", "AllToAll", "B", "Broadcast", "Error", "GB", "GiB", "Issue", "KiB", "MB", "MiB", "Operation",
-           "Prediction", "Reduce", "ReduceScatter", "RequestError", "SendRecv", "SpecError", "System", "Term", "Tier", "Tiers",
-           "__version__", "explain", "kB", "load_system", "predict", "sweep", "system_names"]
+_core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first
 
 for _name in __all__:  # users know one module
-    if callable(getattr(_core, _name, None)):
-        getattr(_core, _name).__module__ = __name__
-del _name
+    _thing = getattr(_core, _name, None)
+    if callable(_thing):
+        _thing.__module__ = __name__
+del _name, _thing
