@@ -28,6 +28,7 @@ namespace fabricost::io {
       {"exchange", "exchange of experts"},
       {"stages", "hand-over between stages"},
       {"hidden", "hidden behind others"},
+      {"host_memory", "host memory"},
       {"prompts_of_others", "prompts of others"},
   }};
   for (const auto& [known, said] : words)
