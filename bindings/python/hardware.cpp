@@ -171,6 +171,13 @@ void add_system(py::module_& module) {
 }  // namespace
 
 Machine loaded(SavedSystem origin) {
+  for (int depth = 0; depth < 8; ++depth) {  // a saved machine is what it says, not a file that may go away
+    const auto saved = read_saved_system(origin.extends);
+    if (!saved) break;
+    origin.extends = saved->extends;
+    origin.set.insert(origin.set.begin(), saved->set.begin(), saved->set.end());
+    if (origin.calibration.empty()) origin.calibration = saved->calibration;
+  }
   origin.extends = anchored(origin.extends);
   origin.calibration = anchored(origin.calibration);
   return {load_system(origin.extends, origin.set, origin.calibration), std::move(origin)};

@@ -23,7 +23,7 @@ namespace {
   TuneOptions options{.ranks = count_of(ranks, "ranks"), .dtype = enum_of(dtype, "dtype", "a data type", parse_data_type, data_type_names)};
   if (PyLong_Check(nodes.ptr())) {
     if (const int one = count_of(nodes, "nodes"); one > 0) options.nodes.push_back(one);
-  } else if (py::isinstance<py::iterable>(nodes) && !PyUnicode_Check(nodes.ptr())) {
+  } else if (py::isinstance<py::iterable>(nodes) && !PyUnicode_Check(nodes.ptr()) && !PyBytes_Check(nodes.ptr())) {
     for (const py::handle one : nodes) options.nodes.push_back(count_of(one, "nodes", 1));
   } else {
     throw_type("nodes", "a whole number or a list of them", nodes);

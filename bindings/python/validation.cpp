@@ -38,8 +38,8 @@ namespace {
   const PointSource otherwise{.system = origin.extends, .nodes = count_of(nodes, "nodes"), .ranks = count_of(ranks, "ranks")};
   const bool keep = raw.cast<bool>();
   Points points = read_samples(samples, otherwise, !keep);
-  if (!system.is_none() && (!origin.set.empty() || !origin.calibration.empty()))
-    for (Point& p : points.points) p.system = origin.extends;  // that machine as it was asked for
+  if (py::isinstance<Machine>(system))
+    for (Point& p : points.points) p.system = origin.extends;
   return compare(points, origin, rule_of(rule), keep);
 }
 
@@ -157,7 +157,7 @@ Predicts every measured point and says how far off: |predicted / measured - 1|, 
 
 samples: what read_log returns, any structured array, mapping or DataFrame with columns bytes and seconds (and operation, ranks, nodes,
     dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
-system: the machine, where the samples do not say it; a System that was overridden or calibrated prices all of them.
+system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.
 
 Raises RequestError and SpecError as load_system and read_log.
 )");
