@@ -37,7 +37,8 @@ template <class T>
 template <class T>
 [[nodiscard]] std::string_view unstamped(std::string_view state) {
   const std::string stamp = stamp_of<T>();
-  if (!state.starts_with(stamp)) throw std::invalid_argument("pickled by another version of fabricost than " FABRICOST_VERSION "; make it anew");
+  if (!state.starts_with(stamp))
+    throw std::invalid_argument("pickled by another version of fabricost than " FABRICOST_VERSION "; make it anew");
   state.remove_prefix(stamp.size());
   const std::string_view bytes = state.substr(std::min(state.find('\n'), state.size() - 1) + 1);
   if (state.substr(0, state.size() - bytes.size()) != checksum_of(bytes)) throw std::invalid_argument("the pickled bytes are damaged");
@@ -51,13 +52,19 @@ template <class T>
 template <class T, class... Options>
 void add_value_semantics(pybind11::class_<T, Options...>& type) {
   namespace py = pybind11;
-  type.def("__eq__", [](const T& a, const py::object& b) -> py::object {
-    if (!py::isinstance<T>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-    return py::bool_(bytes_of(a) == bytes_of(b.cast<const T&>()));
-  }, py::arg("other"), "Equal in every field.");
-  type.def("__hash__", [](const T& a) { return static_cast<py::ssize_t>(std::hash<std::string>{}(bytes_of(a))); }, "Of every field.");
-  type.def("__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
-  type.def("__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
+  type.def(
+      "__eq__",
+      [](const T& a, const py::object& b) -> py::object {
+        if (!py::isinstance<T>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        return py::bool_(bytes_of(a) == bytes_of(b.cast<const T&>()));
+      },
+      py::arg("other"), "Equal in every field.");
+  type.def(
+      "__hash__", [](const T& a) { return static_cast<py::ssize_t>(std::hash<std::string>{}(bytes_of(a))); }, "Of every field.");
+  type.def(
+      "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
+  type.def(
+      "__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
   type.def(py::pickle([](const T& a) { return py::bytes(detail::stamped<T>(bytes_of(a))); },
                       [](const py::bytes& state) { return value_of<T>(detail::unstamped<T>(static_cast<std::string_view>(state))); }));
 }
