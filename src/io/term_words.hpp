@@ -10,7 +10,7 @@ namespace fabricost::io {
 
 /// "idle in the pipeline" of "bubble"; a name without words of its own stays as it is.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> words{{
       {"compute", "computing"},
       {"layer_floor", "launches of kernels"},
       {"tensor", "exchange of tensor ranks"},
