@@ -2,6 +2,7 @@
 /// C++ exceptions as Python ones, which keep what the C++ ones know.
 
 #include "bindings.hpp"
+#include "plain.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -27,6 +28,10 @@ PyObject* spec_error_type = nullptr;
 void raise(const SpecError& error) {
   const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(error.what());
   instance.attr("issues") = py::cast(error.issues());
+  const Issue first = error.issues().empty() ? Issue{} : error.issues().front();
+  instance.attr("file") = first.file;
+  instance.attr("line") = first.line;
+  instance.attr("column") = first.column;
   PyErr_SetObject(spec_error_type, instance.ptr());
 }
 
@@ -45,8 +50,8 @@ void translate(std::exception_ptr thrown) {
 }  // namespace
 
 void add_errors(py::module_& module) {
-  py::class_<Issue>(module, "Issue", "One fault of an input file.")
-      .def_readonly("file", &Issue::file, "Path of the file.")
+  py::class_<Issue> type(module, "Issue", "One fault of an input file.");
+  type.def_readonly("file", &Issue::file, "Path of the file.")
       .def_readonly("line", &Issue::line, "Line, counted from 1; 0 when the whole file is meant.")
       .def_readonly("column", &Issue::column, "Column, counted from 1.")
       .def_readonly("path", &Issue::path, "Where the value is inside the document, as in `tiers[0].bandwidth`; may be empty.")
@@ -56,13 +61,14 @@ void add_errors(py::module_& module) {
       .def("__repr__", [](const Issue& issue) {
         return "Issue(" + issue.file + ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column) + ": " + issue.message + ")";
       });
+  add_value_semantics(type);
   error_type =
       new_type(module, "Error", "Anything the caller can mend: a wrong file, a wrong number, an impossible question.", PyExc_ValueError);
   request_error_type = new_type(module, "RequestError",
                                 "A question the machine or the model cannot answer: an unknown name, ranks that do not fit, an algorithm\n"
                                 "that does not exist for the operation.",
                                 error_type);
-  spec_error_type = new_type(module, "SpecError", "Faults of input files, all at once: `issues` is a list of Issue.", error_type);
+  spec_error_type = new_type(module, "SpecError", "Faults of input files, all at once: `issues` is a list of Issue; `file`, `line` and `column` are those of the first.", error_type);
   py::register_exception_translator(&translate);
 }
 

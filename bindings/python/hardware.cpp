@@ -2,6 +2,7 @@
 /// Machines: System, its tiers, and how to load one.
 
 #include "bindings.hpp"
+#include "plain.hpp"
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/io/load.hpp>
@@ -44,8 +45,8 @@ struct Tiers {
 };
 
 void add_tier(py::module_& module) {
-  py::class_<Tier>(module, "Tier", "One level of a machine: what it joins, in which shape, how fast per endpoint and direction.")
-      .def_property_readonly(
+  py::class_<Tier> type(module, "Tier", "One level of a machine: what it joins, in which shape, how fast per endpoint and direction.");
+  type.def_property_readonly(
           "name", [](const Tier& t) { return t.name.view(); }, "Name within its system, as in `nvlink`.")
       .def_property_readonly(
           "kind", [](const Tier& t) { return name(t.kind); },
@@ -65,14 +66,15 @@ void add_tier(py::module_& module) {
         return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way, {:.4g} us", t.name.view(), name(t.kind), t.endpoints,
                            t.bandwidth.value.value() / 1e9, t.latency.value.value() * 1e6);
       });
+  add_value_semantics(type);
 }
 
 void add_tiers(py::module_& module) {
   constexpr auto inside = py::return_value_policy::reference_internal;
-  py::class_<Tiers>(module, "Tiers",
+  py::class_<Tiers> type(module, "Tiers",
                     "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
-                    "`\"nvlink\" in tiers`, `for tier in tiers`.")
-      .def("__len__", [](const Tiers& tiers) { return tiers.all.size(); })
+                    "`\"nvlink\" in tiers`, `for tier in tiers`.");
+  type.def("__len__", [](const Tiers& tiers) { return tiers.all.size(); })
       .def("__getitem__", &Tiers::by_place, inside, "place"_a)
       .def("__getitem__", &Tiers::by_name, inside, "name"_a)
       .def("__contains__", [](const Tiers& tiers, const std::string& name) { return tiers.find(name) != nullptr; })
@@ -80,11 +82,12 @@ void add_tiers(py::module_& module) {
       .def(
           "__iter__", [](const Tiers& tiers) { return py::make_iterator(tiers.all.begin(), tiers.all.end()); }, py::keep_alive<0, 1>())
       .def("__repr__", [](const Tiers& tiers) { return "tiers " + cli::joined(tiers.names(), " "); });
+  add_value_semantics(type);
 }
 
 void add_system(py::module_& module) {
-  py::class_<System>(module, "System", "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.")
-      .def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
+  py::class_<System> type(module, "System", "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
+  type.def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
       .def_readonly("title", &System::title, "What a person calls it.")
       .def_property_readonly("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
       .def_readonly("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
@@ -95,6 +98,7 @@ void add_system(py::module_& module) {
       .def("__repr__", [](const System& s) {
         return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
       });
+  add_value_semantics(type);
 }
 
 [[nodiscard]] System load(const std::filesystem::path& name_or_path, const std::vector<std::string>& overrides,
@@ -111,6 +115,8 @@ void add_system(py::module_& module) {
 }  // namespace
 
 void add_hardware(py::module_& module) {
+  // a wheel holds the data beside this module
+  use_data_directory(std::filesystem::path{module.attr("__file__").cast<std::string>()}.parent_path() / "data");
   add_tier(module);
   add_tiers(module);
   add_system(module);

@@ -9,8 +9,11 @@ PYBIND11_MODULE(_core, module) {
   options.disable_function_signatures();
   module.doc() = "Compiled part of fabricost.";
   module.attr("__version__") = FABRICOST_VERSION;
-  fabricost::python::add_errors(module);
-  fabricost::python::add_hardware(module);
-  fabricost::python::add_operations(module);
-  fabricost::python::add_predict(module);
+  using namespace fabricost::python;
+  add_errors(module);
+  add_hardware(module);
+  add_operations(module);
+  add_prediction(module);
+  add_predictions(module);
+  add_predict(module);
 }

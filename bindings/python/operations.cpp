@@ -1,16 +1,17 @@
 /// \file operations.cpp
-/// The questions: one small class per collective, in the conventions of nccl-tests.
+/// The questions: one small class per collective, in the conventions of nccl-tests. Every number may be an array.
+
+#include "operations.hpp"
 
 #include "bindings.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/operation.hpp>
 
 #include <fmt/format.h>
-#include <pybind11/stl.h>
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
-#include <optional>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -18,44 +19,113 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-/// A type of its own per collective, so that Python has a class of its own.
+/// NumPy's array of what was given, of float64 or int64; the given one where it already is that. \throws TypeError, RequestError
+[[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
+  if (PyUnicode_Check(given.ptr()) || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
+  const py::array array = py::array::ensure(given);
+  if (!array) throw_type(field, "a number or an array of numbers", given);
+  const char kind = array.dtype().kind();
+  if (kind == 'O' && array.ndim() == 0) throw_type(field, "a number or an array of numbers", given);
+  if (kind != 'i' && kind != 'u' && kind != 'f')
+    throw py::type_error(fmt::format("{}: numbers are wanted, not an array of {}{}", field,
+                                     py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>(),
+                                     kind == 'O' ? " (texts, None, or integers beyond 2^63)" : ""));
+  if (!whole) return py::isinstance<py::array_t<double>>(array) ? array : py::array(array.attr("astype")("float64"));
+  if (py::isinstance<py::array_t<std::int64_t>>(array)) return array;
+  const py::array_t<double, py::array::c_style | py::array::forcecast> real(array);
+  for (py::ssize_t i = 0; i < real.size(); ++i)
+    if (const double v = real.data()[i]; !(v == std::floor(v) && v >= 0 && v <= std::numeric_limits<int>::max()))
+      throw RequestError(fmt::format("{}: {} is not a whole number from 0 to {}", field, v, std::numeric_limits<int>::max()));
+  return py::array(array.attr("astype")("int64"));
+}
+
+/// One number into `scalar`, or an array into `array`. \param read turns an object into one number
+template <class Read, class Number>
+void take(const py::object& given, std::string_view field, bool whole, Number& scalar, py::object& array, Read read) {
+  PyObject* const object = given.ptr();
+  if (PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || object == Py_None) {
+    scalar = read(given);
+    return;
+  }
+  py::array many = array_of(given, field, whole);
+  if (many.ndim() == 0) {
+    scalar = read(many.attr("item")());
+    return;
+  }
+  array = std::move(many);
+}
+
+[[nodiscard]] double size_of(const py::object& given) {
+  if (given.is_none()) return std::numeric_limits<double>::quiet_NaN();
+  const double bytes = number_of(given, "bytes");
+  if (!(bytes >= 0 && bytes < most_bytes)) throw RequestError(fmt::format("bytes: {} is not between 0 and 10^18 bytes", bytes));
+  return bytes;
+}
+
+void take_bytes(AskedOperation& out, const py::object& bytes) {
+  double one = std::numeric_limits<double>::quiet_NaN();
+  take(bytes, "bytes", false, one, out.bytes, size_of);
+  out.scalar.bytes = Bytes::from_value(one);
+}
+
 template <Collective C>
-struct Asked : Operation {};
-
-constexpr std::array<const char*, 7> class_names{"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AllToAll", "SendRecv"};
-
-/// No size (a sweep brings its own) is kept as not-a-number, which nothing else is.
-[[nodiscard]] Bytes size_of(std::optional<double> bytes) {
-  if (!bytes) return Bytes::from_value(std::numeric_limits<double>::quiet_NaN());
-  if (!(*bytes >= 0 && *bytes < 1e18)) throw RequestError(fmt::format("bytes: {} is not between 0 and 10^18 bytes", *bytes));
-  return Bytes::from_value(*bytes);
+[[nodiscard]] Asked<C> ask(const py::object& bytes, const py::object& ranks, const py::object& nodes, const py::object& dtype) {
+  Asked<C> out;
+  out.scalar.collective = C;
+  take_bytes(out, bytes);
+  take(ranks, "ranks", true, out.scalar.ranks, out.ranks, [](const py::object& o) { return count_of(o, "ranks"); });
+  take(nodes, "nodes", true, out.scalar.nodes, out.nodes, [](const py::object& o) { return count_of(o, "nodes"); });
+  out.scalar.dtype = enum_of(dtype, "dtype", "a data type", parse_data_type, data_type_names);
+  return out;
 }
 
-[[nodiscard]] int count(int value, std::string_view what) {
-  if (value < 0) throw RequestError(fmt::format("{}: {} is negative; 0 leaves it to the machine", what, value));
-  return value;
+[[nodiscard]] Asked<Collective::send_recv> ask_pair(const py::object& bytes, const py::object& path) {
+  Asked<Collective::send_recv> out;
+  static_cast<AskedOperation&>(out).scalar = SendRecv{.path = enum_of(path, "path", "a path", parse_path, path_names)};
+  take_bytes(out, bytes);
+  return out;
 }
 
-template <Collective C>
-[[nodiscard]] Asked<C> ask(std::optional<double> bytes, int ranks, int nodes, const std::string& dtype) {
-  return {{.collective = C,
-           .bytes = size_of(bytes),
-           .ranks = count(ranks, "ranks"),
-           .nodes = count(nodes, "nodes"),
-           .dtype = named(dtype, "a data type", parse_data_type, data_type_names)}};
+/// What an array reads like: "array of float64, shape (4, 1)".
+[[nodiscard]] std::string shown(const py::object& array) {
+  return fmt::format("<array of {}, shape {}>", py::str(array.attr("dtype")).cast<std::string>(),
+                     py::str(array.attr("shape")).cast<std::string>());
 }
 
-[[nodiscard]] Asked<Collective::send_recv> ask_pair(std::optional<double> bytes, const std::string& path) {
-  return {SendRecv{.bytes = size_of(bytes), .path = named(path, "a path", parse_path, path_names)}};
+/// A size as short as it can be written: 268435456, 1e+15, 0.5.
+[[nodiscard]] std::string shown(const AskedOperation& op) {
+  std::string out = class_names[static_cast<std::size_t>(op.scalar.collective)];
+  const double bytes = op.scalar.bytes.value();
+  out += op.bytes ? "(bytes=" + shown(op.bytes) : bytes >= 0 ? fmt::format("(bytes={}", bytes) : "(bytes=None";
+  if (op.scalar.collective == Collective::send_recv) return out + fmt::format(", path='{}')", name(op.scalar.path));
+  if (op.ranks || op.scalar.ranks > 0) out += ", ranks=" + (op.ranks ? shown(op.ranks) : std::to_string(op.scalar.ranks));
+  if (op.nodes || op.scalar.nodes > 0) out += ", nodes=" + (op.nodes ? shown(op.nodes) : std::to_string(op.scalar.nodes));
+  return out + fmt::format(", dtype='{}')", name(op.scalar.dtype));
 }
 
-[[nodiscard]] std::string shown(const Operation& op) {
-  std::string out = class_names[static_cast<std::size_t>(op.collective)];
-  out += op.bytes.value() >= 0 ? fmt::format("(bytes={}", op.bytes.value()) : "(bytes=None";
-  if (op.collective == Collective::send_recv) return out + fmt::format(", path='{}')", name(op.path));
-  if (op.ranks > 0) out += fmt::format(", ranks={}", op.ranks);
-  if (op.nodes > 0) out += fmt::format(", nodes={}", op.nodes);
-  return out + fmt::format(", dtype='{}')", name(op.dtype));
+[[nodiscard]] py::object bytes_field(const AskedOperation& op) {
+  if (op.bytes) return op.bytes;
+  const double bytes = op.scalar.bytes.value();
+  return bytes >= 0 ? py::object(py::float_(bytes)) : py::none();
+}
+[[nodiscard]] py::object ranks_field(const AskedOperation& op) { return op.ranks ? op.ranks : py::int_(op.scalar.ranks); }
+[[nodiscard]] py::object nodes_field(const AskedOperation& op) { return op.nodes ? op.nodes : py::int_(op.scalar.nodes); }
+
+[[nodiscard]] bool same(const py::object& a, const py::object& b) {
+  if (!a || !b) return !a && !b;
+  return py::module_::import("numpy").attr("array_equal")(a, b).cast<bool>();
+}
+[[nodiscard]] bool same(const AskedOperation& a, const AskedOperation& b) {
+  const double x = a.scalar.bytes.value(), y = b.scalar.bytes.value();
+  return a.scalar.collective == b.scalar.collective && (x == y || (x != x && y != y)) && a.scalar.ranks == b.scalar.ranks &&
+         a.scalar.nodes == b.scalar.nodes && a.scalar.dtype == b.scalar.dtype && a.scalar.path == b.scalar.path && same(a.bytes, b.bytes) &&
+         same(a.ranks, b.ranks) && same(a.nodes, b.nodes);
+}
+
+/// What makes the same object again: pickles hold it.
+[[nodiscard]] py::tuple state_of(const AskedOperation& op) {
+  if (op.scalar.collective == Collective::send_recv) return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}));
+  return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}));
 }
 
 /// \param bytes what `bytes` counts; \param factor busbw / algbw over n ranks
@@ -64,34 +134,72 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
   const char* const title = class_names[static_cast<std::size_t>(C)];
   const std::string doc = fmt::format(
       "{0}\n\n"
-      "bytes: {1}; a number of bytes, left out for sweep.\n"
+      "bytes: {1}; may be fractional, and is left out where a function brings sizes of its own.\n"
       "ranks: GPUs that take part; 0 for all of `nodes`.\n"
       "nodes: nodes they sit on; 0 for as few as hold the ranks.\n"
       "dtype: int8, half, bfloat16, fp8, float or double, or NumPy's and nccl-tests' names of them.\n\n"
-      "algbw = bytes / seconds; busbw = algbw x {2}.",
+      "Each number may be an array; arrays broadcast as NumPy's do and predict answers with Predictions.\n\n"
+      "algbw = bytes / seconds; busbw = algbw x {2} (NVIDIA/nccl-tests, doc/PERFORMANCE.md).\n\n"
+      "Raises TypeError and RequestError, naming the field, for what is no such number.",
       what, bytes, factor);
-  py::class_<Asked<C>, Operation>(module, title, doc.c_str())
+  py::class_<Asked<C>, AskedOperation>(module, title, doc.c_str())
       .def(py::init(&ask<C>), "bytes"_a = py::none(), py::kw_only(), "ranks"_a = 0, "nodes"_a = 0, "dtype"_a = "half",
-           "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.");
+           "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
+      .def(py::pickle([](const Asked<C>& op) { return state_of(op); },
+                      [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }));
 }
 
 void add_operation(py::module_& module) {
-  py::class_<Operation>(module, "Operation", "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
+  py::class_<AskedOperation>(module, "Operation", "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
       .def_property_readonly(
-          "collective", [](const Operation& op) { return name(op.collective); }, "all_reduce, all_gather, ..., send_recv")
+          "collective", [](const AskedOperation& op) { return name(op.scalar.collective); }, "What the command calls it, as in `all_reduce`.")
+      .def_property_readonly("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.")
+      .def_property_readonly("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.")
+      .def_property_readonly("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.")
       .def_property_readonly(
-          "bytes", [](const Operation& op) { return op.bytes.value() >= 0 ? std::optional<double>{op.bytes.value()} : std::nullopt; },
-          "Size in bytes as nccl-tests counts it; None where it was left out.")
-      .def_readonly("ranks", &Operation::ranks, "GPUs asked for; 0: all of the nodes.")
-      .def_readonly("nodes", &Operation::nodes, "Nodes asked for; 0: as few as hold the ranks.")
+          "dtype", [](const AskedOperation& op) { return name(op.scalar.dtype); }, "Element type.")
       .def_property_readonly(
-          "dtype", [](const Operation& op) { return name(op.dtype); }, "Element type: int8, half, bfloat16, fp8, float or double.")
-      .def_property_readonly(
-          "path", [](const Operation& op) { return name(op.path); }, "Wires of a SendRecv: gpu-gpu, gpu-host or nic.")
-      .def("__repr__", &shown);
+          "path", [](const AskedOperation& op) { return name(op.scalar.path); }, "Which wires a send_recv uses; gpu-gpu for the rest.")
+      .def(
+          "__eq__",
+          [](const AskedOperation& a, const py::object& b) -> py::object {
+            if (!py::isinstance<AskedOperation>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            return py::bool_(same(a, b.cast<const AskedOperation&>()));
+          },
+          "other"_a, "Equal in every field; arrays as numpy.array_equal has it.")
+      .def(
+          "__hash__",
+          [](const AskedOperation& op) {
+            if (op.has_arrays()) throw py::type_error("an operation with arrays has no hash");
+            return py::hash(py::make_tuple(py::str(std::string{name(op.scalar.collective)}), state_of(op)));
+          },
+          "Of every field. TypeError when one is an array.")
+      .def("__copy__", [](const py::object& self) { return self; }, "Itself: its fields cannot be changed.")
+      .def("__repr__", [](const AskedOperation& op) { return shown(op); });
 }
 
 }  // namespace
+
+const Operation& AskedOperation::one() const {
+  if (has_arrays()) throw RequestError("one question is wanted here, but bytes, ranks or nodes of the operation is an array");
+  if (scalar.bytes.value() != scalar.bytes.value())
+    throw RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)");
+  return scalar;
+}
+
+py::object operation_object(const AskedOperation& asked) {
+  const auto as = [&]<Collective C>() { return py::cast(Asked<C>{asked}); };
+  switch (asked.scalar.collective) {
+    case Collective::all_reduce: return as.operator()<Collective::all_reduce>();
+    case Collective::all_gather: return as.operator()<Collective::all_gather>();
+    case Collective::reduce_scatter: return as.operator()<Collective::reduce_scatter>();
+    case Collective::broadcast: return as.operator()<Collective::broadcast>();
+    case Collective::reduce: return as.operator()<Collective::reduce>();
+    case Collective::all_to_all: return as.operator()<Collective::all_to_all>();
+    case Collective::send_recv: break;
+  }
+  return as.operator()<Collective::send_recv>();
+}
 
 void add_operations(py::module_& module) {
   add_operation(module);
@@ -104,15 +212,17 @@ void add_operations(py::module_& module) {
   add_collective<Collective::broadcast>(module, "One rank's buffer to all.", own, "1");
   add_collective<Collective::reduce>(module, "The sum of all ranks' buffers to one rank.", own, "1");
   add_collective<Collective::all_to_all>(module, "Every rank sends a part of its own to every other.", held, "(n-1)/n");
-  py::class_<Asked<Collective::send_recv>, Operation>(module, "SendRecv",
-                                                      R"(From one rank to another.
+  py::class_<Asked<Collective::send_recv>, AskedOperation>(module, "SendRecv",
+                                                           R"(From one rank to another.
 
-bytes: the buffer of one rank, a number of bytes; left out for sweep.
+bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
 
 algbw = busbw = bytes / seconds.)")
       .def(py::init(&ask_pair), "bytes"_a = py::none(), "path"_a = "gpu-gpu",
-           "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.");
+           "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
+      .def(py::pickle([](const Asked<Collective::send_recv>& op) { return state_of(op); },
+                      [](const py::tuple& s) { return ask_pair(s[0], s[1]); }));
 }
 
 }  // namespace fabricost::python

@@ -35,7 +35,15 @@ std::vector<std::string> yaml_names(const fs::path& folder) {
   return names;
 }
 
+/// What use_data_directory named; empty: nothing.
+fs::path& named_directory() {
+  static fs::path directory;
+  return directory;
+}
+
 }  // namespace
+
+void use_data_directory(fs::path directory) { named_directory() = std::move(directory); }
 
 fs::path data_directory() {
   if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
@@ -43,11 +51,13 @@ fs::path data_directory() {
       throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
     return given;
   }
+  if (has_data(named_directory())) return named_directory();
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
-    fs::path beside = self.parent_path().parent_path() / "share" / "fabricost" / "data";
-    if (has_data(beside)) return beside;
+    const fs::path prefix = self.parent_path().parent_path();
+    for (fs::path beside : {prefix / "share" / "fabricost" / "data", prefix / "data"})
+      if (has_data(beside)) return beside;
   }
   for (const char* place : {FABRICOST_SOURCE_DATA, FABRICOST_INSTALLED_DATA})
     if (has_data(place)) return place;

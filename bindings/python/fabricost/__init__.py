@@ -12,18 +12,30 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 'nic'
 """
 from . import _core
-from ._core import (AllGather, AllReduce, AllToAll, Broadcast, Error, Issue, Operation, Prediction, Reduce, ReduceScatter, RequestError,
-                    SendRecv, SpecError, System, Term, Tier, Tiers, __version__, explain, load_system, predict, sweep, system_names)
+from ._core import __version__
+from ._core import Error, Issue, RequestError, SpecError
+from ._core import System, Tier, Tiers, load_system, system_names
+from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
+from ._core import Prediction, Predictions, Term, explain, predict
+from .names import Algorithm, DataType, Protocol
+from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
-B = 1
-kB, MB, GB = 10**3, 10**6, 10**9
-KiB, MiB, GiB = 2**10, 2**20, 2**30
-
-__all__ = ["AllGather", "AllReduce", "AllToAll", "B", "Broadcast", "Error", "GB", "GiB", "Issue", "KiB", "MB", "MiB", "Operation",
-           "Prediction", "Reduce", "ReduceScatter", "RequestError", "SendRecv", "SpecError", "System", "Term", "Tier", "Tiers",
-           "__version__", "explain", "kB", "load_system", "predict", "sweep", "system_names"]
+__all__ = [
+    "__version__",
+    # errors
+    "Error", "Issue", "RequestError", "SpecError",
+    # machines
+    "System", "Tier", "Tiers", "load_system", "system_names",
+    # questions
+    "AllGather", "AllReduce", "AllToAll", "Broadcast", "Operation", "Reduce", "ReduceScatter", "SendRecv",
+    # names and units
+    "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
+    # answers
+    "Prediction", "Predictions", "Term", "explain", "predict",
+]
 
 for _name in __all__:  # users know one module
-    if callable(getattr(_core, _name, None)):
-        getattr(_core, _name).__module__ = __name__
-del _name
+    _thing = getattr(_core, _name, None)
+    if callable(_thing):
+        _thing.__module__ = __name__
+del _name, _thing

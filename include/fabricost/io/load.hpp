@@ -16,9 +16,13 @@
 
 namespace fabricost {
 
-/// Where data/ is: $FABRICOST_DATA, else beside the installed command, else where this library was configured.
-/// \throws RequestError when it is nowhere
+/// Where data/ is: $FABRICOST_DATA, else what use_data_directory named, else beside the installed command (../share/fabricost/data or ../data
+/// of the program that runs), else where this library was configured. \throws RequestError when it is nowhere
 [[nodiscard]] std::filesystem::path data_directory();
+
+/// For libraries that bring data/ along, such as the Python package: take it from there. A folder without systems/ is passed over. Called
+/// before anything is loaded, not while other threads load.
+void use_data_directory(std::filesystem::path directory);
 
 /// A named system or cluster of data/, or a YAML file (a name with a '/' or ending in .yaml).
 /// \param overrides `PATH=VALUE` each, as in `tiers.nvlink.bandwidth=900 GB/s per direction` or `nic.gdr=false`

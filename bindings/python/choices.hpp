@@ -1,0 +1,30 @@
+#pragma once
+/// \file choices.hpp
+/// What runs, as callers of Python say it: algorithm=, protocol=, choice=.
+
+#include "arguments.hpp"
+
+#include <fabricost/choice/choice.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace fabricost::python {
+
+inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
+
+[[nodiscard]] inline Choice::Rule rule_of(pybind11::handle given) {
+  return enum_of(given, "choice", "a choice", [](std::string_view text) { return fabricost::detail::parse_enum<Choice::Rule>(text, rule_names); },
+                 rule_names);
+}
+
+/// None leaves the algorithm or the protocol to the rule. \throws TypeError, RequestError
+[[nodiscard]] inline Choice choice_of(pybind11::handle algorithm, pybind11::handle protocol, pybind11::handle rule) {
+  Choice out;
+  out.rule = rule_of(rule);
+  if (!algorithm.is_none()) out.algorithm = enum_of(algorithm, "algorithm", "an algorithm", parse_algorithm, algorithm_names);
+  if (!protocol.is_none()) out.protocol = enum_of(protocol, "protocol", "a protocol", parse_protocol, protocol_names);
+  return out;
+}
+
+}  // namespace fabricost::python

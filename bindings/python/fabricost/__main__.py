@@ -1,0 +1,4 @@
+"""`python -m fabricost` is the command."""
+from ._command import main
+
+main()

@@ -1,0 +1,16 @@
+"""The `fabricost` command of a wheel: the compiled program, which finds the data beside itself."""
+import os
+import pathlib
+import sys
+
+
+def main() -> None:
+    """Becomes the compiled command; its arguments and exit status are kept."""
+    tool = pathlib.Path(__file__).parent / "bin" / "fabricost"
+    if not tool.exists():
+        sys.exit("fabricost: this copy of the package was built without the command; pip install . brings both")
+    os.execv(tool, ["fabricost", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

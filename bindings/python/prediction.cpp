@@ -1,0 +1,120 @@
+/// \file prediction.cpp
+/// The answer to one question: how long, what ran, the terms that sum to the time, what binds, how sure; and the whole story as text.
+
+#include "bindings.hpp"
+#include "choices.hpp"
+#include "operations.hpp"
+#include "plain.hpp"
+
+#include <fabricost/io/explain.hpp>
+#include <fabricost/io/picture.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace fabricost {
+
+// found by fields.hpp
+static void write_fields(python::FieldWriter& out, const Terms& terms) {
+  out.size(static_cast<std::size_t>(terms.size()));
+  for (const Term& term : terms) out(term);
+}
+static void read_fields(python::FieldReader& in, Terms& terms) {
+  terms = {};
+  const std::size_t count = in.size();
+  if (count > Terms::capacity) throw std::invalid_argument("the pickled bytes hold too many terms");
+  for (std::size_t i = 0; i < count; ++i) {
+    Term term;
+    in(term);
+    terms.add(term);
+  }
+}
+
+}  // namespace fabricost
+
+namespace fabricost::python {
+namespace {
+
+void add_term(py::module_& module) {
+  py::class_<Term> type(module, "Term", "One contribution to a predicted time.");
+  type.def_property_readonly(
+          "name", [](const Term& t) { return t.name.view(); }, "launch, serial steps, protocol floor, latency growth, wire or local copies.")
+      .def_property_readonly(
+          "tier", [](const Term& t) { return t.tier.view(); }, "Name of the tier it is spent in; `gpu` for the launch.")
+      .def_property_readonly(
+          "seconds", [](const Term& t) { return t.time.value(); }, "Its share of the time, s.")
+      .def("__repr__", [](const Term& t) { return fmt::format("{} ({}): {:.4g} us", t.name.view(), t.tier.view(), t.time.value() * 1e6); });
+  add_value_semantics(type);
+}
+
+[[nodiscard]] std::vector<std::string> extrapolated(const Prediction& p) {
+  std::vector<std::string> out;
+  if (p.extrapolated.sizes) out.emplace_back("sizes");
+  if (p.extrapolated.ranks) out.emplace_back("ranks");
+  if (p.extrapolated.nodes) out.emplace_back("nodes");
+  return out;
+}
+
+[[nodiscard]] std::string explain_one(const System& system, const AskedOperation& op, const py::object& algorithm,
+                                      const py::object& protocol, const py::object& rule) {
+  return explain(system, op.one(), choice_of(algorithm, protocol, rule));
+}
+
+}  // namespace
+
+void add_prediction(py::module_& module) {
+  add_term(module);
+  py::class_<Prediction> type(module, "Prediction",
+                              "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.");
+  type.def_readonly("seconds", &Prediction::seconds, "The time, s: the sum of terms[i].seconds.")
+      .def_property_readonly(
+          "operation", [](const Prediction& p) { return operation_object({.scalar = p.operation, .bytes = {}, .ranks = {}, .nodes = {}}); },
+          "The question, an Operation.")
+      .def_readonly("ranks", &Prediction::ranks, "GPUs that took part.")
+      .def_readonly("nodes", &Prediction::nodes, "Nodes they sit on.")
+      .def_property_readonly(
+          "algorithm", [](const Prediction& p) { return p.algorithm.view(); }, "What ran, as in `ring`, `tree`, `nvls`.")
+      .def_property_readonly(
+          "protocol", [](const Prediction& p) { return p.protocol.view(); }, "What it ran under: ll, ll128 or simple.")
+      .def_property_readonly(
+          "algorithm_bytes_per_second", [](const Prediction& p) { return p.algorithm_bandwidth().value(); },
+          "algbw = bytes / seconds, byte/s.")
+      .def_property_readonly(
+          "bus_bytes_per_second", [](const Prediction& p) { return p.bus_bandwidth().value(); },
+          "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.")
+      .def_property_readonly(
+          "terms", [](const Prediction& p) { return std::vector<Term>(p.terms.begin(), p.terms.end()); }, "List of Term.")
+      .def_property_readonly(
+          "bottleneck", [](const Prediction& p) { return p.bottleneck(); }, "The largest Term.")
+      .def_property_readonly(
+          "basis", [](const Prediction& p) { return name(p.basis); },
+          "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
+      .def_property_readonly("extrapolated", &extrapolated, "Which of sizes, ranks, nodes lie outside what was measured.")
+      .def_readonly("low_seconds", &Prediction::low, "Lower end of the interval, s.")
+      .def_readonly("high_seconds", &Prediction::high, "Upper end of the interval, s.")
+      .def_property_readonly(
+          "interval_seconds", [](const Prediction& p) { return py::make_tuple(p.low, p.high); },
+          "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.")
+      .def("__str__", [](const Prediction& p) { return explain(p); })
+      .def("__repr__", [](const Prediction& p) {
+        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
+                           p.ranks, p.nodes, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view());
+      });
+  add_value_semantics(type);
+  module.def("explain", &explain_one, "system"_a, "operation"_a, py::kw_only(), "algorithm"_a = py::none(), "protocol"_a = py::none(),
+             "choice"_a = "nccl", R"(explain(system, operation, *, algorithm=None, protocol=None, choice='nccl')
+--
+
+The whole story of one prediction as text: the schedule, the arithmetic with numbers put in (s, byte, byte/s), where each
+constant comes from, which tier binds, and what would change the answer. Arguments as in predict, without arrays.
+
+>>> import fabricost as fc
+>>> "nvlink" in fc.explain(fc.load_system("dgx-h100"), fc.AllReduce(bytes=64 * fc.MiB))
+True
+)");
+}
+
+}  // namespace fabricost::python
