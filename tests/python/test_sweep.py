@@ -31,10 +31,10 @@ def test_rows_come_in_the_order_of_nested_loops_with_bytes_fastest(tmp_path):
 
 
 def test_what_cannot_run_says_why_in_its_row_alone(tmp_path):
-    rows = fc.sweep({"system": ["dgx-h100", "no-such-box"], "ranks": [8, 12], "bytes": [1e6]}, tmp_path / "s", progress=False).to_pandas()
+    rows = fc.sweep({"system": ["dgx-h100", "no-such-box"], "ranks": [8, 11], "bytes": [1e6]}, tmp_path / "s", progress=False).to_pandas()
     assert rows.seconds.notna().tolist() == [True, False, False, False]
-    assert rows.error[0] is None or rows.error.isna()[0]
-    assert "12" in rows.error[1] and "no-such-box" in rows.error[2]
+    assert rows.error.isna()[0]
+    assert "11" in rows.error[1] and "no-such-box" in rows.error[2]
 
 
 def test_a_stopped_run_is_taken_up_and_nothing_is_written_twice(tmp_path):
@@ -56,7 +56,7 @@ def test_a_stopped_run_is_taken_up_and_nothing_is_written_twice(tmp_path):
     assert done.resumed == 30
     assert {path.name: path.stat().st_mtime_ns for path in out.glob("part-*") if path.name in before} == before
     assert done.to_table()["twice"].to_pylist() == list(range(0, 200, 2))
-    assert sorted(asked) == sorted([*range(0, 100, 10), asked[3]])
+    assert all(asked.count(first) == 1 for first in (0, 10, 20))  # what was written is not worked out again
 
 
 def test_a_folder_with_another_sweep_is_refused_unless_overwritten(tmp_path):

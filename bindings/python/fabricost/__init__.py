@@ -17,6 +17,7 @@ from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
 from ._core import Prediction, Predictions, Term, explain, predict
+from ._sweep import Sweep, sweep
 from .names import Algorithm, DataType, Protocol
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
@@ -32,6 +33,8 @@ __all__ = [
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
     "Prediction", "Predictions", "Term", "explain", "predict",
+    # many answers
+    "Sweep", "sweep",
 ]
 
 for _name in __all__:  # users know one module

@@ -31,8 +31,8 @@ _operations = {"all_reduce": _core.AllReduce, "all_gather": _core.AllGather, "re
                "broadcast": _core.Broadcast, "reduce": _core.Reduce, "all_to_all": _core.AllToAll, "send_recv": _core.SendRecv}
 _fields = ("bytes", "ranks", "nodes", "dtype", "path")  # of an operation
 _forced = ("algorithm", "protocol", "choice")           # of predict
-_results = {"seconds": "double", "low_seconds": "double", "high_seconds": "double", "bus_bytes_per_second": "double",
-            "ran_algorithm": "name", "ran_protocol": "name", "bottleneck": "name", "error": "name"}
+_numbers = ("seconds", "low_seconds", "high_seconds", "bus_bytes_per_second")
+_words = {"ran_algorithm": "algorithm", "ran_protocol": "protocol", "bottleneck": "bottleneck"}  # column: of Predictions
 
 
 class Sweep:
@@ -126,11 +126,19 @@ class _Grid:
     def rows_of(self, number: int) -> int:
         return min(self.part, self.rows - number * self.part)
 
+    def places(self, number: int) -> dict[str, np.ndarray]:
+        """Where on each axis the rows of a part lie."""
+        start = number * self.part
+        rows = np.arange(start, start + self.rows_of(number))
+        return dict(zip(self.axes, np.unravel_index(rows, self.shape)))
+
     def columns(self, number: int) -> Columns:
         """The axes' values in each row of a part: arrays of numbers, lists of anything else."""
-        start = number * self.part
-        places = np.unravel_index(np.arange(start, start + self.rows_of(number)), self.shape)
-        return {name: _take(values, at) for (name, values), at in zip(self.axes.items(), places)}
+        out: Columns = {}
+        for name, at in self.places(number).items():
+            values = self.axes[name]
+            out[name] = np.asarray(values)[at] if _numeric(values) else [values[i] for i in at]
+        return out
 
     def runs(self, number: int) -> Iterator[tuple[dict[str, Any], slice]]:
         """Rows of a part that differ in bytes only: (the other axes' values, slice of the bytes axis)."""
@@ -164,50 +172,61 @@ def _sizes(values: Any) -> np.ndarray:
     return sizes
 
 
-def _take(values: Any, at: np.ndarray) -> Any:
-    if isinstance(values, np.ndarray):
-        return values[at]
-    if all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in values):
-        return np.asarray(values)[at]
-    return [values[i] for i in at]
+def _numeric(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype != object or \
+        all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in values)
 
 
 # --- one part
 
+class _Names:
+    """A column of words that repeat for long: each kept once, a row its number, -1 where there is none."""
+
+    def __init__(self, rows: int) -> None:
+        self.numbers = np.full(rows, -1, dtype=np.int32)
+        self.known: dict[str, int] = {}
+
+    def put(self, at: slice, word: str) -> None:
+        self.numbers[at] = self.known.setdefault(word, len(self.known))
+
+    def put_all(self, start: int, words: np.ndarray) -> None:
+        edges = [0, *(np.flatnonzero(words[1:] != words[:-1]) + 1).tolist(), len(words)]
+        for begin, end in zip(edges, edges[1:]):
+            self.put(slice(start + begin, start + end), str(words[begin]))
+
+    def column(self) -> pyarrow.Array:
+        return _dictionary(self.numbers, list(self.known))
+
+
 def _predicted(grid: _Grid, number: int) -> Columns:
     """Predictions of a part, run by run of rows that differ in bytes only. What cannot run says why, in that row alone."""
+    import pyarrow as pa
+
     rows = grid.rows_of(number)
-    out: Columns = {name: np.full(rows, np.nan) if kind == "double" else np.full(rows, None, dtype=object)
-                    for name, kind in _results.items()}
+    numbers = {name: np.full(rows, np.nan) for name in _numbers}
+    names = {name: _Names(rows) for name in (*_words, "error")}
     systems: dict[int, Any] = {}
-    place = 0
+    start = 0
     sizes = grid.axes["bytes"]
     for values, span in grid.runs(number):
-        length = span.stop - span.start
-        here = slice(place, place + length)
-        place += length
+        here = slice(start, start + span.stop - span.start)
+        start = here.stop
         given = values["system"]
-        if id(given) not in systems:
-            try:
-                systems[id(given)] = given if isinstance(given, _core.System) else _core.load_system(given)
-            except _core.Error as error:
-                systems[id(given)] = error
-        system = systems[id(given)]
-        if isinstance(system, Exception):
-            out["error"][here] = str(system)
-            continue
         fields = {name: values[name] for name in _fields[1:] if values.get(name) is not None}
         forced = {name: values[name] for name in _forced if values.get(name) is not None}
         try:
-            answers = _core.predict(system, _operations[values["operation"]](bytes=sizes[span], **fields), **forced)
+            if id(given) not in systems:
+                systems[id(given)] = given if isinstance(given, _core.System) else _core.load_system(given)
+            answers = _core.predict(systems[id(given)], _operations[values["operation"]](bytes=sizes[span], **fields), **forced)
         except (_core.Error, TypeError) as error:
-            out["error"][here] = str(error)
+            names["error"].put(here, str(error))
             continue
-        for name in ("seconds", "low_seconds", "high_seconds", "bus_bytes_per_second", "bottleneck"):
-            out[name][here] = getattr(answers, name)
-        out["ran_algorithm"][here] = answers.algorithm
-        out["ran_protocol"][here] = answers.protocol
-    return out
+        for name, column in numbers.items():
+            column[here] = getattr(answers, name)
+        for name, of in _words.items():
+            names[name].put_all(here.start, getattr(answers, of))
+    return {**{name: pa.array(column, from_pandas=True) for name, column in numbers.items()},
+            **{name: column.column() for name, column in names.items()}}
 
 
 def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number: int) -> bytes:
@@ -215,29 +234,31 @@ def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number
     import pyarrow as pa
     import pyarrow.parquet
 
-    columns = grid.columns(number)
-    arrays = {name: _arrow(values, name) for name, values in columns.items()}
-    results = _predicted(grid, number) if of is None else of(columns)
+    arrays = {}
+    for name, at in grid.places(number).items():
+        values = grid.axes[name]
+        arrays[name] = pa.array(np.asarray(values)[at]) if _numeric(values) else _dictionary(at, [_word(v) for v in values])
+    results = _predicted(grid, number) if of is None else of(grid.columns(number))
     for name, values in results.items():
         if name in arrays:
             raise _core.RequestError(f"of: its result {name!r} is the name of an axis")
         if len(values) != grid.rows_of(number):
             raise _core.RequestError(f"of: {len(values)} values of {name!r} for {grid.rows_of(number)} rows")
-        arrays[name] = _arrow(values, name, missing=_results.get(name) == "double" and of is None)
+        arrays[name] = values if isinstance(values, pa.Array) else pa.array(values)
     sink = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(pa.table(arrays), sink, compression="zstd")
+    words = [name for name, values in arrays.items() if pa.types.is_dictionary(values.type)]
+    pyarrow.parquet.write_table(pa.table(arrays), sink, use_dictionary=words, compression="zstd", compression_level=1)
     return sink.getvalue().to_pybytes()
 
 
-def _arrow(values: Any, name: str, missing: bool = False) -> Any:
-    """A column; words are kept once each. missing: not-a-number stands for no answer."""
+def _word(value: Any) -> str | None:
+    return None if value is None else str(getattr(value, "name", value))
+
+
+def _dictionary(numbers: np.ndarray, words: list[str | None]) -> pyarrow.Array:
     import pyarrow as pa
 
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        return pa.array(values, from_pandas=missing)
-    words = [None if v is None else v if isinstance(v, str) else str(getattr(v, "name", v)) for v in values]
-    del name
-    return pa.array(words, type=pa.string()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32), mask=numbers < 0), pa.array(words, type=pa.string()))
 
 
 # --- where parts are worked out
@@ -329,10 +350,10 @@ def _begin(path: pathlib.Path, grid: _Grid, of: Any, overwrite: bool) -> set[int
         raise _core.RequestError(f"out: {str(path)!r} holds files that are no sweep; name an empty or a new folder")
     path.mkdir(parents=True, exist_ok=True)
     _put(kept, json.dumps(record, indent=1).encode())
-    for unfinished in path.glob(".part-*"):
-        unfinished.unlink(missing_ok=True)
-    return {n for n in range(grid.parts) if (path / _file(n)).exists()} if grid.parts < 10**6 else \
-        {int(p.name[5:13]) for p in path.glob("part-*.parquet")}
+    for unfinished in path.glob(".part-*"):  # left by a run that was killed while writing
+        if not pathlib.Path("/proc", unfinished.suffix[1:]).exists():
+            unfinished.unlink(missing_ok=True)
+    return {int(part.name[5:13]) for part in path.glob("part-*.parquet")}
 
 
 class _bar:
