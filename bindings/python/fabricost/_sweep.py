@@ -194,7 +194,7 @@ class _Names:
         for begin, end in zip(edges, edges[1:]):
             self.put(slice(start + begin, start + end), str(words[begin]))
 
-    def column(self) -> pyarrow.Array:
+    def column(self) -> pyarrow.Array[Any]:
         return _dictionary(self.numbers, list(self.known))
 
 
@@ -255,7 +255,7 @@ def _word(value: Any) -> str | None:
     return None if value is None else str(getattr(value, "name", value))
 
 
-def _dictionary(numbers: np.ndarray, words: list[str | None]) -> pyarrow.Array:
+def _dictionary(numbers: np.ndarray, words: list[str | None]) -> pyarrow.Array[Any]:
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32), mask=numbers < 0), pa.array(words, type=pa.string()))
@@ -287,7 +287,8 @@ class _runners:
                 begun[self.pool.submit(_work, grid, of, number)] = number
             if not begun:
                 return
-            for ended in futures.wait(begun, return_when=futures.FIRST_COMPLETED).done:
+            done = futures.wait(begun, return_when=futures.FIRST_COMPLETED).done
+            for ended in sorted(done, key=lambda one: one.exception() is not None):  # what is worked out is kept
                 yield begun.pop(ended), ended.result()
 
     def cluster(self, grid: _Grid, of: Any, numbers: list[int]) -> Iterator[tuple[int, bytes]]:
