@@ -35,6 +35,7 @@ from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRa
 from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
 from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
 from ._core import Compared, Comparison, compare
+from ._sweep import Sweep, sweep
 from .names import Algorithm, DataType, Protocol
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
@@ -67,6 +68,8 @@ __all__ = [
     "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
     "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
     "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
+    # many answers
+    "Sweep", "sweep",
 ]
 
 _core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first

@@ -1,0 +1,379 @@
+"""Sweeps: the product of some axes, predicted part by part into a folder of Parquet files.
+
+A sweep is numbered like nested loops over its axes and cut into parts of equal length. A part is worked out by itself, from its number
+alone, and becomes one file under its final name in one step; so whatever is there when a run is stopped is whole, the next run leaves it
+alone, and it does not matter which thread, process or machine works out which part, or whether one has to be worked out twice.
+"""
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from concurrent import futures
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    import pyarrow.dataset
+
+Columns = dict[str, Any]
+
+_operations = {"all_reduce": _core.AllReduce, "all_gather": _core.AllGather, "reduce_scatter": _core.ReduceScatter,
+               "broadcast": _core.Broadcast, "reduce": _core.Reduce, "all_to_all": _core.AllToAll, "send_recv": _core.SendRecv}
+_fields = ("bytes", "ranks", "nodes", "dtype", "path")  # of an operation
+_forced = ("algorithm", "protocol", "choice")           # of predict
+_numbers = ("seconds", "low_seconds", "high_seconds", "bus_bytes_per_second")
+_words = {"ran_algorithm": "algorithm", "ran_protocol": "protocol", "bottleneck": "bottleneck"}  # column: of Predictions
+
+
+class Sweep:
+    """What a sweep wrote: `path` (a folder of Parquet files), `rows`, `parts`, and `resumed`, the rows an earlier run had already done."""
+
+    def __init__(self, path: pathlib.Path, rows: int, parts: int, resumed: int) -> None:
+        self.path, self.rows, self.parts, self.resumed = path, rows, parts, resumed
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """The rows as a pyarrow dataset: to filter and read a few columns of what does not fit into memory."""
+        import pyarrow.dataset
+
+        return pyarrow.dataset.dataset(sorted(str(part) for part in self.path.glob("part-*.parquet")), format="parquet")
+
+    def to_table(self) -> pyarrow.Table:
+        """All rows in order, a pyarrow.Table."""
+        return self.dataset().to_table()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows in order, a pandas.DataFrame."""
+        return self.to_table().to_pandas()
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"Sweep: {self.rows:,} rows in {self.parts:,} parts in {str(self.path)!r}"
+
+
+def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[[Columns], Mapping[str, Any]] | None = None,
+          client: Any = None, workers: int | None = None, part: int = 1 << 19, progress: bool = True, overwrite: bool = False) -> Sweep:
+    """Predicts every combination of the axes and writes them to `out`, a folder of Parquet files, as it goes.
+
+    axes: name to values, as in {"system": ["dgx-h100", "dgx-b200"], "operation": ["all_reduce"], "bytes": 2.0 ** np.arange(10, 34),
+        "ranks": [8, 16, 64]}. Names: system (names, files or System), operation (all_reduce, ...), bytes, ranks, nodes, dtype, path,
+        algorithm, protocol, choice. A single value counts as an axis of one. Rows come in the order of nested loops, the last axis
+        fastest; bytes is always put last, where it costs least.
+    of: what to work out instead of predictions: a function of the columns of a part (a dict of arrays) to columns of results. It has to be
+        importable by name where a client sends it to other processes.
+    client: a dask.distributed Client; the parts are then worked out on its workers and written here. None: on `workers` threads.
+    part: rows of a file. progress: a bar on the terminal (tqdm). overwrite: throw away what another sweep left in `out`.
+
+    Columns: the axes, then seconds, low_seconds and high_seconds (nine measurements in ten fall between), bus_bytes_per_second,
+    ran_algorithm, ran_protocol, bottleneck (the tier), and error: why there is no answer, as where the ranks do not fit. A run that was
+    stopped is taken up where it stopped by the same call. Raises RequestError for axes that make no sense and for a folder that holds
+    something else. Needs the extra: pip install 'fabricost[sweep]'.
+    """
+    import pyarrow  # noqa: F401  (said here, before anything is written)
+
+    grid = _Grid(axes, part, predicts=of is None)
+    path = pathlib.Path(out)
+    done = _begin(path, grid, of, overwrite)
+    waiting = [n for n in range(grid.parts) if n not in done]
+    result = Sweep(path, grid.rows, grid.parts, sum(grid.rows_of(n) for n in done))
+    with _bar(result, progress) as bar, _runners(client, workers) as run:
+        for number, written in run(grid, of, waiting):
+            _put(path / _file(number), written)
+            bar.update(grid.rows_of(number))
+    return result
+
+
+class _Grid:
+    """The product of the axes, and which rows a part holds."""
+
+    def __init__(self, axes: Mapping[str, Any], part: int, predicts: bool) -> None:
+        if part < 1:
+            raise _core.RequestError(f"part: {part} rows; a part holds at least one")
+        self.part = int(part)
+        self.axes: dict[str, list[Any] | np.ndarray] = {}
+        for name, values in axes.items():
+            if predicts and name not in ("system", "operation", *_fields, *_forced):
+                raise _core.RequestError(f"axes: there is no {name!r}; there are system operation {' '.join(_fields + _forced)}")
+            one = isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or isinstance(values, os.PathLike)
+            self.axes[name] = [values] if one else np.asarray(values) if isinstance(values, np.ndarray) else list(values)
+            if len(self.axes[name]) == 0:
+                raise _core.RequestError(f"axes: {name} has no values")
+        if predicts:
+            if "system" not in self.axes or "bytes" not in self.axes:
+                raise _core.RequestError("axes: a prediction needs system and bytes")
+            self.axes.setdefault("operation", ["all_reduce"])
+            for name in self.axes["operation"]:
+                if name not in _operations:
+                    raise _core.RequestError(f"axes: operation {name!r}; there are {' '.join(_operations)}")
+            self.axes["bytes"] = _sizes(self.axes.pop("bytes"))
+        self.shape = tuple(len(values) for values in self.axes.values())
+        self.rows = int(np.prod([float(n) for n in self.shape]))
+        if self.rows > 10**12:
+            raise _core.RequestError(f"axes: {self.rows:.3g} combinations; at most 10^12 can be numbered")
+        self.parts = -(-self.rows // self.part)
+
+    def rows_of(self, number: int) -> int:
+        return min(self.part, self.rows - number * self.part)
+
+    def places(self, number: int) -> dict[str, np.ndarray]:
+        """Where on each axis the rows of a part lie."""
+        start = number * self.part
+        rows = np.arange(start, start + self.rows_of(number))
+        return dict(zip(self.axes, np.unravel_index(rows, self.shape)))
+
+    def columns(self, number: int) -> Columns:
+        """The axes' values in each row of a part: arrays of numbers, lists of anything else."""
+        out: Columns = {}
+        for name, at in self.places(number).items():
+            values = self.axes[name]
+            out[name] = np.asarray(values)[at] if _numeric(values) else [values[i] for i in at]
+        return out
+
+    def runs(self, number: int) -> Iterator[tuple[dict[str, Any], slice]]:
+        """Rows of a part that differ in bytes only: (the other axes' values, slice of the bytes axis)."""
+        inner = self.shape[-1]
+        at, end = number * self.part, number * self.part + self.rows_of(number)
+        outer, names = list(self.axes.values())[:-1], list(self.axes)[:-1]
+        while at < end:
+            first, length = at % inner, min(inner - at % inner, end - at)
+            places = np.unravel_index(at // inner, self.shape[:-1])
+            yield {n: values[int(i)] for n, values, i in zip(names, outer, places)}, slice(first, first + length)
+            at += length
+
+    def described(self) -> dict[str, Any]:
+        """What makes it this sweep, for the folder's own record."""
+        shown = {}
+        for name, values in self.axes.items():
+            plain = all(isinstance(v, (str, int, float, np.number, type(None))) for v in values)
+            digest = hashlib.sha256(json.dumps([str(v) for v in values]).encode() if plain else pickle.dumps(list(values))).hexdigest()
+            some = list(values[:3]) + list(values[-1:] if len(values) > 3 else [])
+            shown[name] = {"values": len(values), "among": [str(v) for v in some], "sha256": digest}
+        return {"axes": shown, "part": self.part, "rows": self.rows}
+
+
+def _sizes(values: Any) -> np.ndarray:
+    try:
+        sizes = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _core.RequestError("axes: bytes are not all numbers") from None
+    if sizes.ndim != 1 or not bool(np.all((sizes >= 0) & (sizes < 1e18))):
+        raise _core.RequestError("axes: bytes has to be a row of numbers between 0 and 10^18")
+    return sizes
+
+
+def _numeric(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype != object or \
+        all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in values)
+
+
+# --- one part
+
+class _Names:
+    """A column of words that repeat for long: each kept once, a row its number, -1 where there is none."""
+
+    def __init__(self, rows: int) -> None:
+        self.numbers = np.full(rows, -1, dtype=np.int32)
+        self.known: dict[str, int] = {}
+
+    def put(self, at: slice, word: str) -> None:
+        self.numbers[at] = self.known.setdefault(word, len(self.known))
+
+    def put_all(self, start: int, words: np.ndarray) -> None:
+        edges = [0, *(np.flatnonzero(words[1:] != words[:-1]) + 1).tolist(), len(words)]
+        for begin, end in zip(edges, edges[1:]):
+            self.put(slice(start + begin, start + end), str(words[begin]))
+
+    def column(self) -> pyarrow.Array[Any]:
+        return _dictionary(self.numbers, list(self.known))
+
+
+def _predicted(grid: _Grid, number: int) -> Columns:
+    """Predictions of a part, run by run of rows that differ in bytes only. What cannot run says why, in that row alone."""
+    import pyarrow as pa
+
+    rows = grid.rows_of(number)
+    numbers = {name: np.full(rows, np.nan) for name in _numbers}
+    names = {name: _Names(rows) for name in (*_words, "error")}
+    systems: dict[int, Any] = {}
+    start = 0
+    sizes = grid.axes["bytes"]
+    for values, span in grid.runs(number):
+        here = slice(start, start + span.stop - span.start)
+        start = here.stop
+        given = values["system"]
+        fields = {name: values[name] for name in _fields[1:] if values.get(name) is not None}
+        forced = {name: values[name] for name in _forced if values.get(name) is not None}
+        try:
+            if id(given) not in systems:
+                systems[id(given)] = given if isinstance(given, _core.System) else _core.load_system(given)
+            answers = _core.predict(systems[id(given)], _operations[values["operation"]](bytes=sizes[span], **fields), **forced)
+        except (_core.Error, TypeError) as error:
+            names["error"].put(here, str(error))
+            continue
+        for name, column in numbers.items():
+            column[here] = getattr(answers, name)
+        for name, of in _words.items():
+            names[name].put_all(here.start, getattr(answers, of))
+    return {**{name: pa.array(column, from_pandas=True) for name, column in numbers.items()},
+            **{name: column.column() for name, column in names.items()}}
+
+
+def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number: int) -> bytes:
+    """One part as the bytes of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    arrays = {}
+    for name, at in grid.places(number).items():
+        values = grid.axes[name]
+        arrays[name] = pa.array(np.asarray(values)[at]) if _numeric(values) else _dictionary(at, [_word(v) for v in values])
+    results = _predicted(grid, number) if of is None else of(grid.columns(number))
+    for name, values in results.items():
+        if name in arrays:
+            raise _core.RequestError(f"of: its result {name!r} is the name of an axis")
+        if len(values) != grid.rows_of(number):
+            raise _core.RequestError(f"of: {len(values)} values of {name!r} for {grid.rows_of(number)} rows")
+        arrays[name] = values if isinstance(values, pa.Array) else pa.array(values)
+    sink = pa.BufferOutputStream()
+    words = [name for name, values in arrays.items() if pa.types.is_dictionary(values.type)]
+    pyarrow.parquet.write_table(pa.table(arrays), sink, use_dictionary=words, compression="zstd", compression_level=1)
+    return sink.getvalue().to_pybytes()
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else str(getattr(value, "name", value))
+
+
+def _dictionary(numbers: np.ndarray, words: list[str | None]) -> pyarrow.Array[Any]:
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32), mask=numbers < 0), pa.array(words, type=pa.string()))
+
+
+# --- where parts are worked out
+
+class _runners:
+    """Hands parts out, a few at a time, and yields (number, bytes) as they come back. Leaving it gives up what was not begun."""
+
+    def __init__(self, client: Any, workers: int | None) -> None:
+        self.client, self.workers = client, workers
+        if client is None:
+            self.pool = futures.ThreadPoolExecutor(workers or os.cpu_count() or 1)
+
+    def __enter__(self) -> Callable[..., Iterator[tuple[int, bytes]]]:
+        return self.threads if self.client is None else self.cluster
+
+    def __exit__(self, *_: object) -> None:
+        if self.client is None:
+            self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def threads(self, grid: _Grid, of: Any, numbers: list[int]) -> Iterator[tuple[int, bytes]]:
+        left = iter(numbers)
+        begun: dict[Any, int] = {}
+        ahead = 2 * self.pool._max_workers
+        while True:
+            for number in itertools.islice(left, ahead - len(begun)):
+                begun[self.pool.submit(_work, grid, of, number)] = number
+            if not begun:
+                return
+            done = futures.wait(begun, return_when=futures.FIRST_COMPLETED).done
+            for ended in sorted(done, key=lambda one: one.exception() is not None):  # what is worked out is kept
+                yield begun.pop(ended), ended.result()
+
+    def cluster(self, grid: _Grid, of: Any, numbers: list[int]) -> Iterator[tuple[int, bytes]]:
+        """A worker that dies takes its parts along; the scheduler hands them to others. A part killed with its worker again and again is
+        an error of dask's (KilledWorker)."""
+        from distributed import as_completed
+
+        left = iter(numbers)
+        shared = self.client.scatter(grid, broadcast=True)
+        ahead = 2 * max(1, sum(self.client.nthreads().values()))
+
+        def submit(number: int) -> Any:
+            future = self.client.submit(_work, shared, of, number, pure=False, key=f"fabricost-{id(grid)}-{number}")
+            begun[future.key] = number
+            return future
+
+        begun: dict[str, int] = {}
+        waiting = as_completed([submit(number) for number in itertools.islice(left, ahead)])
+        for ended in waiting:
+            yield begun.pop(ended.key), ended.result()
+            ended.release()
+            for number in itertools.islice(left, 1):
+                waiting.add(submit(number))
+
+
+# --- the folder
+
+def _file(number: int) -> str:
+    return f"part-{number:08d}.parquet"
+
+
+def _put(path: pathlib.Path, content: bytes) -> None:
+    """Under its name only when whole."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_bytes(content)
+    os.replace(unfinished, path)
+
+
+def _begin(path: pathlib.Path, grid: _Grid, of: Any, overwrite: bool) -> set[int]:
+    """Makes the folder or recognises it; the parts already there."""
+    record = {**grid.described(), "fabricost": _core.__version__,
+              "of": "fabricost.predict" if of is None else f"{of.__module__}.{of.__qualname__}"}
+    kept = path / "sweep.json"
+    if path.exists() and not path.is_dir():
+        raise _core.RequestError(f"out: {str(path)!r} is a file; a sweep writes a folder")
+    if kept.exists():
+        if not overwrite:
+            try:
+                before = json.loads(kept.read_text())
+            except ValueError:
+                before = None
+            if before != record:
+                differs = [key for key in record if before is None or before.get(key) != record[key]]
+                raise _core.RequestError(f"out: {str(path)!r} holds another sweep (differing in {', '.join(differs)}); name another folder, "
+                                         "or give overwrite=True")
+        else:
+            for old in path.glob("part-*.parquet"):
+                old.unlink()
+    elif path.is_dir() and any(path.iterdir()):
+        raise _core.RequestError(f"out: {str(path)!r} holds files that are no sweep; name an empty or a new folder")
+    path.mkdir(parents=True, exist_ok=True)
+    _put(kept, json.dumps(record, indent=1).encode())
+    for unfinished in path.glob(".part-*"):  # left by a run that was killed while writing
+        if not pathlib.Path("/proc", unfinished.suffix[1:]).exists():
+            unfinished.unlink(missing_ok=True)
+    return {int(part.name[5:13]) for part in path.glob("part-*.parquet")}
+
+
+class _bar:
+    """A bar on the terminal, or nothing."""
+
+    def __init__(self, result: Sweep, wanted: bool) -> None:
+        self.bar: Any = None
+        if wanted:
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=result.rows, initial=result.resumed, unit="row", unit_scale=True)
+
+    def __enter__(self) -> _bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def update(self, rows: int) -> None:
+        if self.bar is not None:
+            self.bar.update(rows)
