@@ -5,11 +5,13 @@
 # PYTHON and BUILD name others. Needs the command and the package (./quickstart) and docs/requirements.txt in that Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-BUILD=${BUILD:-build}
+[ -d "${BUILD:=build}" ] || { echo "docs/build.sh: $BUILD is missing; run ./quickstart first" >&2; exit 2; }
+BUILD=$(cd "$BUILD" && pwd)
 PYTHON=${PYTHON:-.venv/bin/python}
 [ -x "$BUILD/fabricost" ] || { echo "docs/build.sh: $BUILD/fabricost is missing; run ./quickstart first" >&2; exit 2; }
-export PYTHONPATH="$PWD/$BUILD/python${PYTHONPATH:+:$PYTHONPATH}"
-"$PYTHON" -c 'import sphinx, myst_parser, furo, fabricost' || { echo "docs/build.sh: run $PYTHON -m pip install -r docs/requirements.txt" >&2; exit 2; }
+export PYTHONPATH="$BUILD/python${PYTHONPATH:+:$PYTHONPATH}"
+"$PYTHON" -c 'import fabricost' || { echo "docs/build.sh: the Python package is not in $BUILD/python; build fabricost_python for $PYTHON" >&2; exit 2; }
+"$PYTHON" -c 'import sphinx, myst_parser, furo' || { echo "docs/build.sh: run $PYTHON -m pip install -r docs/requirements.txt" >&2; exit 2; }
 "$PYTHON" docs/site/stage.py "$BUILD/fabricost" "$BUILD/docs/source"
 "$PYTHON" -m sphinx -q -W --keep-going -n -b html -c docs -d "$BUILD/docs/doctrees" "$BUILD/docs/source" "$BUILD/docs/html"
 "$PYTHON" tests/docs/check_site.py "$BUILD/docs/html" "$BUILD/fabricost"

@@ -26,6 +26,13 @@ def inline(text):
     return "".join(out) + _words(text[end:])
 
 
+def _text(text):
+    """One line of prose that nothing at its beginning or end turns into a list, a title or a block."""
+    text = re.sub(r"::$", r":\\:", inline(text))
+    text = re.sub(r"^(\(?\w+)([.)])(?=\s)", r"\1\\\2", text)
+    return "\\" + text if re.match(r"[^\w\s\\`(]", text) else text
+
+
 def _paragraph(lines):
     first = lines[0]
     if first.startswith(">>>"):
@@ -38,22 +45,23 @@ def _paragraph(lines):
             bullet = re.match(r"[-*] (.*)", line)
             out.append("* " + inline(bullet[1]) if bullet else "  " + inline(line.strip()))
         return [*out, ""]
-    out, in_fields = [], False
-    for line in lines:
+    out, in_fields, prose = [], False, []
+    for line in [*lines, ""]:
         field = _FIELD.match(line)
+        if prose and (field or not line):
+            out += [_text(" ".join(prose)), ""]
+            prose = []
         if field:
-            if not in_fields and out:
-                out.append("")
-            in_fields = True
             names = ", ".join(f"``{name}``" for name in field[1].split(", "))
             out.append(f"* {names}: {inline(field[2])}")
+            in_fields = True
         elif in_fields and line.startswith(" "):
             out.append("  " + inline(line.strip()))
-        elif in_fields:
-            out += ["", inline(line.strip())]
-            in_fields = False
-        else:
-            out.append(inline(line.strip()))
+        elif line:
+            if in_fields:
+                out.append("")
+                in_fields = False
+            prose.append(line.strip())
     return [*out, ""]
 
 

@@ -56,7 +56,7 @@ def declarations(text):
         for line in comment:
             if not line.strip() or line.startswith((" ", "\\")):
                 break
-            first.append(line)
+            first.append(line.split(" \\param")[0])
         signature = re.sub(r"\s+", " ", match[2]).strip().replace("[[nodiscard]] ", "").removeprefix("inline ").removeprefix("constexpr ")
         signature = re.sub(r"\) : .*$", ")", signature)
         if first and len(signature) < 400:

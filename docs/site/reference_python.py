@@ -75,7 +75,7 @@ def _directive(package, name):
     thing = getattr(package, name)
     full = f"{package.__name__}.{name}"
     if inspect.ismodule(thing):
-        return f".. automodule:: {thing.__name__}\n   :members:\n   :imported-members: False\n"
+        return f".. automodule:: {thing.__name__}\n   :members:\n"
     if inspect.isclass(thing):
         undocumented = "" if issubclass(thing, BaseException) else "   :members:\n"
         return f".. autoclass:: {full}\n{undocumented}"

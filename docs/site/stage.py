@@ -35,6 +35,8 @@ def relinked(text, page, shown_from):
             site = AT_ROOT[at]
         elif re.fullmatch(r"examples/\w+\.cpp", at):
             site, anchor = "reference/examples.md", posixpath.basename(at).replace(".", "")
+        elif header := re.fullmatch(r"include/fabricost/(?:(\w+)/)?(\w+\.hpp)", at):
+            site, anchor = f"reference/cpp/{header[1] or 'words'}.md", header[2].replace(".", "")
         elif (ROOT / at).exists():
             return words
         else:
