@@ -38,12 +38,15 @@ GROUPS = [
      ["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "us", "ms", "__version__"]),
 ]
 
+# Submodules with names of their own that users import; others only serve __init__.py.
+MODULES = ["plot", "report", "sweep", "notebook"]
+
 
 def public_names(package):
-    """What the package offers: __all__, and public submodules that __all__ leaves out."""
+    """What the package offers: __all__, and the submodules of MODULES that there are and __all__ leaves out."""
     names = list(package.__all__)
-    modules = [m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_") and m.name not in names]
-    return names, modules
+    there = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    return names, [name for name in MODULES if name in there and name not in names]
 
 
 def grouped(names):
