@@ -34,8 +34,8 @@ def prose(lines):
 
 
 def escaped(text):
-    pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(p if p.startswith("`") and p.endswith("`") and len(p) > 1 else re.sub(r"([\\*_<>\[\]|$#~`{}])", r"\\\1", p) for p in pieces)
+    pieces = re.split(r"(`[^`]+`)", text)  # every second one is code
+    return "".join(p if i % 2 else re.sub(r"([\\*_<>\[\]|$#~`{}])", r"\\\1", p) for i, p in enumerate(pieces))
 
 
 def file_comment(text):
@@ -69,8 +69,8 @@ def pages(root):
     base = pathlib.Path(root) / "include/fabricost"
     folders = dict(LAYERS)
     for header in sorted(base.rglob("*.hpp")):
-        folders.setdefault(str(header.parent.relative_to(base)).replace(".", "", 1) if header.parent == base else
-                           str(header.parent.relative_to(base)), header.parent.name)
+        if header.parent != base:
+            folders.setdefault(header.parent.relative_to(base).as_posix(), header.parent.name.capitalize())
     out = {}
     for folder, title in folders.items():
         headers = sorted((base / folder).glob("*.hpp"))

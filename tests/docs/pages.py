@@ -24,6 +24,7 @@ import page as cli_page  # noqa: E402
 
 CAT = re.compile(cli_page.BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))
 NOT_OURS = {"share-and-transfer.md", "training.md"}  # held by cli.pages_are_fresh
+HELD = re.compile(r"(?m)^    \$ fabricost |^ *>>> ")
 SEARCHED = re.compile(r"; \d+\.\d+ s$", re.M)  # how long a search took is another time each time
 
 
@@ -73,7 +74,7 @@ def main(arguments):
     tool, *pages = [a for a in arguments if a != "--write"]
     tool = str(pathlib.Path(tool).resolve())
     paths = [pathlib.Path(p).resolve() for p in pages] or [
-        p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name not in NOT_OURS and re.search(r"(?m)^    \$ fabricost |^ *>>> ", p.read_text(encoding="utf-8"))]
+        p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name not in NOT_OURS and HELD.search(p.read_text(encoding="utf-8"))]
     faults = commands = 0
     for path in paths:
         with tempfile.TemporaryDirectory() as made:
@@ -86,8 +87,9 @@ def main(arguments):
                 path.write_text(now, encoding="utf-8")
             elif SEARCHED.sub("", now) != SEARCHED.sub("", text):
                 faults += 1
-                print(f"{path.relative_to(ROOT)} differs from what its commands print; write it again: "
-                      f"python3 tests/docs/pages.py FABRICOST {path.relative_to(ROOT)} --write\n{first_difference(text, now)}", file=sys.stderr)
+                name = path.relative_to(ROOT)
+                print(f"{name} differs from what its commands print; write it again: "
+                      f"python3 tests/docs/pages.py FABRICOST {name} --write\n{first_difference(text, now)}", file=sys.stderr)
             failed = python_faults(path, folder)
             if failed is None:
                 print(f"{path.relative_to(ROOT)}: Python examples not run, the package is not built here")
