@@ -23,6 +23,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures stand in the docstrings
 add_module_names = False
 nitpicky = True
+smartquotes = False  # "nccl" is typed as it stands
 
 html_theme = "furo"
 html_title = f"fabricost {version}"

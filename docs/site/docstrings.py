@@ -5,7 +5,7 @@ fields; `>>>` examples and indented lines stay as they are. So no docstring can 
 """
 import re
 
-_FIELD = re.compile(r"^(\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}[A-Za-z_]\w*)*): (\S.*)$")
+_FIELD = re.compile(r"^(\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*): (\S.*)$")  # "Columns: a, b" is prose
 _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
 
 

@@ -6,9 +6,11 @@
 
 A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. A block
 `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
-status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported.
+status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
+page says in a line `<!-- needs fabricost.NAME -->`.
 """
 import doctest
+import importlib
 import importlib.util
 import os
 import pathlib
@@ -56,11 +58,15 @@ def first_difference(page, now):
 
 
 def python_faults(path, folder):
-    """How many examples of a page failed, or None when the package is not there."""
-    if ">>>" not in path.read_text(encoding="utf-8"):
+    """How many examples of a page failed, or None when the package, or what the page needs of it, is not there."""
+    text = path.read_text(encoding="utf-8")
+    if ">>>" not in text:
         return 0
     if importlib.util.find_spec("fabricost") is None:
         return None
+    for name in re.findall(r"(?m)^<!-- needs fabricost\.(\w+) -->$", text):
+        if not hasattr(importlib.import_module("fabricost"), name):
+            return None
     here = os.getcwd()
     os.chdir(folder)
     try:
@@ -92,7 +98,7 @@ def main(arguments):
                       f"python3 tests/docs/pages.py FABRICOST {name} --write\n{first_difference(text, now)}", file=sys.stderr)
             failed = python_faults(path, folder)
             if failed is None:
-                print(f"{path.relative_to(ROOT)}: Python examples not run, the package is not built here")
+                print(f"{path.relative_to(ROOT)}: Python examples not run: the package, or what they need of it, is not built here")
             else:
                 faults += failed
     if not write and commands < 20 and not pages:

@@ -36,6 +36,9 @@ class Docstrings(unittest.TestCase):
         self.assertIn("* ``ranks``: GPUs;\n  all of them", made)
         self.assertIn("* ``nodes``, ``domain``: more", made)
 
+    def test_a_sentence_with_a_colon_is_no_argument(self):
+        self.assertEqual(self.converted("Columns: seconds,\nand error"), "Columns: seconds, and error\n\n")
+
     def test_prose_before_arguments_is_parted_from_them(self):
         self.assertIn("Two things.\n\n* ``a``: one", self.converted("Two things.\na: one"))
 
@@ -147,6 +150,12 @@ class Checks(unittest.TestCase):
             now = pages.fresh(str(tool), text, folder)
             self.assertIn("    $ fabricost says\n    new\n\nWords.", now)
             self.assertIn("old", pages.first_difference(text, now))
+
+    def test_examples_for_a_newer_package_are_not_run(self):
+        with tempfile.TemporaryDirectory() as made:
+            page = pathlib.Path(made) / "p.md"
+            page.write_text("<!-- needs fabricost.nothing_of_this_name -->\n\n    >>> 1\n    2\n")
+            self.assertIsNone(pages.python_faults(page, made))
 
     def test_a_message_is_shown_where_a_command_cannot_answer(self):
         with tempfile.TemporaryDirectory() as made:
