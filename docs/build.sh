@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the site into BUILD/docs/html and checks its links.
+#   docs/build.sh                       with .venv/bin/python and build/
+#   docs/build.sh --links               external links too (needs a network)
+# PYTHON and BUILD name others. Needs the command and the package (./quickstart) and docs/requirements.txt in that Python.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -d "${BUILD:=build}" ] || { echo "docs/build.sh: $BUILD is missing; run ./quickstart first" >&2; exit 2; }
+BUILD=$(cd "$BUILD" && pwd)
+PYTHON=${PYTHON:-.venv/bin/python}
+[ -x "$BUILD/fabricost" ] || { echo "docs/build.sh: $BUILD/fabricost is missing; run ./quickstart first" >&2; exit 2; }
+export PYTHONPATH="$BUILD/python${PYTHONPATH:+:$PYTHONPATH}"
+fail() { echo "docs/build.sh: $1" >&2; exit 2; }
+"$PYTHON" -c 'import fabricost' || fail "the Python package is not in $BUILD/python; build fabricost_python for $PYTHON"
+"$PYTHON" -c 'import sphinx, myst_parser, furo' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
+"$PYTHON" docs/site/stage.py "$BUILD/fabricost" "$BUILD/docs/source"
+"$PYTHON" -m sphinx -q -W --keep-going -n -b html -c docs -d "$BUILD/docs/doctrees" "$BUILD/docs/source" "$BUILD/docs/html"
+"$PYTHON" tests/docs/check_site.py "$BUILD/docs/html" "$BUILD/fabricost"
+if [ "${1:-}" = --links ] && ! "$PYTHON" -c 'import socket; socket.getaddrinfo("github.com", 443)' 2>/dev/null; then
+  echo "external links not checked: github.com is not to be found from here"
+elif [ "${1:-}" = --links ]; then
+  "$PYTHON" -m sphinx -q -n -b linkcheck -c docs -d "$BUILD/docs/doctrees" "$BUILD/docs/source" "$BUILD/docs/links"
+fi
+echo "site: $BUILD/docs/html/index.html"

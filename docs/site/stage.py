@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Puts the pages of the site together: those of docs/, those at the root, and the generated references.
+
+    stage.py FABRICOST OUT
+
+Pages are Markdown that GitHub shows too. A page asks for what is generated with a line `<!-- generated: NAME -->`. Links out of
+docs/ lead to the page that shows the file on the site, or become plain text where the site has none.
+"""
+import importlib
+import pathlib
+import posixpath
+import re
+import sys
+
+import reference_command
+import reference_cpp
+import reference_python
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "LICENSE": None}  # file: page
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def relinked(text, page, shown_from):
+    """Links of a page as the site needs them. page: its place on the site; shown_from: its folder in the repository."""
+    def link(match):
+        words, target = match[1], match[2]
+        if re.match(r"[a-z]+:|#", target):
+            return match[0]
+        path, _, anchor = target.partition("#")
+        at = posixpath.normpath(posixpath.join(shown_from, path))  # from the root of the repository
+        if at.startswith("docs/") and at.endswith(".md"):
+            site = at.removeprefix("docs/")
+        elif at in AT_ROOT and AT_ROOT[at]:
+            site = AT_ROOT[at]
+        elif re.fullmatch(r"examples/\w+\.cpp", at):
+            site, anchor = "reference/examples.md", posixpath.basename(at).replace(".", "")
+        elif header := re.fullmatch(r"include/fabricost/(?:(\w+)/)?(\w+\.hpp)", at):
+            site, anchor = f"reference/cpp/{header[1] or 'words'}.md", header[2].replace(".", "")
+        elif (ROOT / at).exists():
+            return words
+        else:
+            sys.exit(f"{page}: the link to {target} leads nowhere")
+        return f"[{words}]({posixpath.relpath(site, posixpath.dirname(page) or '.')}{'#' + anchor if anchor else ''})"
+    # links inside code are none
+    pieces = re.split(r"(?ms)(^```.*?^```$|^ {4}[^\n]*$|`[^`\n]*`)", text)
+    return "".join(piece if i % 2 else LINK.sub(link, piece) for i, piece in enumerate(pieces))
+
+
+def examples():
+    out = []
+    for path in sorted((ROOT / "examples").glob("*.cpp")):
+        out.append(f"## {path.name}\n\n```cpp\n{path.read_text(encoding='utf-8').rstrip()}\n```\n")
+    return "\n".join(out)
+
+
+def contents(folder, files):
+    return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(f"{folder}/{file}" for file in files) + "\n```\n"
+
+
+def main(tool, out):
+    out = pathlib.Path(out)
+    package = importlib.import_module("fabricost")
+    python, cpp = reference_python.pages(package), reference_cpp.pages(ROOT)
+    generated = {"commands": lambda: reference_command.page(tool), "python": lambda: contents("python", python), "examples": examples,
+                 "headers": lambda: contents("cpp", cpp)}
+    staged = {f"reference/python/{file}.rst": text for file, text in python.items()}
+    staged |= {f"reference/cpp/{file}.md": text for file, text in cpp.items()}
+    for source in sorted((ROOT / "docs").rglob("*.md")):
+        page = source.relative_to(ROOT / "docs").as_posix()
+        text = relinked(source.read_text(encoding="utf-8"), page, posixpath.dirname("docs/" + page))
+        staged[page] = re.sub(r"(?m)^<!-- generated: (\w+) -->$", lambda match: generated[match[1]](), text)
+    for name, page in AT_ROOT.items():
+        if page:
+            staged[page] = relinked((ROOT / name).read_text(encoding="utf-8"), page, ".")
+    for page, text in staged.items():  # unchanged pages keep their time, so that Sphinx reads only what changed
+        path = out / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:
+        if path.relative_to(out).as_posix() not in staged:
+            path.unlink()
+    print(f"{len(staged)} pages in {out}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2])

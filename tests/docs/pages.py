@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Holds the pages of the site to what the commands in them print, and runs their Python examples.
+
+    pages.py FABRICOST [PAGE...]            compare; default: all pages below docs/ with a block that begins `    $ fabricost`
+    pages.py FABRICOST [PAGE...] --write    write the outputs again
+
+A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. A block
+`    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
+status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
+page says in a line `<!-- needs fabricost.NAME -->`.
+"""
+import doctest
+import importlib
+import importlib.util
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import page as cli_page  # noqa: E402
+
+CAT = re.compile(cli_page.BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))
+NOT_OURS = {"share-and-transfer.md", "training.md"}  # held by cli.pages_are_fresh
+HELD = re.compile(r"(?m)^    \$ fabricost |^ *>>> ")
+SEARCHED = re.compile(r"; \d+\.\d+ s$", re.M)  # how long a search took is another time each time
+
+
+def lay_out(text, folder):
+    """The files a page shows, in its folder."""
+    (folder / "data").symlink_to(ROOT / "data")
+    for match in CAT.finditer(text):
+        name = pathlib.PurePosixPath(match[1])
+        assert not name.is_absolute() and ".." not in name.parts, match[1]
+        lines = [line[4:] for line in match[2].rstrip("\n").split("\n")]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def fresh(tool, text, folder):
+    """The page with the outputs its commands print now."""
+    def block(match):
+        done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=120, cwd=folder,
+                              env={**os.environ, "FABRICOST_DATA": "data"})  # so that faults in it have the same path everywhere
+        assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
+        return f"    $ fabricost {match[1]}\n{cli_page.indented(done.stdout if done.returncode == 0 else done.stderr)}"
+    return cli_page.BLOCK.sub(block, text)
+
+
+def first_difference(page, now):
+    for old, new in zip(page.splitlines(), now.splitlines()):
+        if old != new:
+            return f"  page: {old}\n  now:  {new}"
+    return "  one is longer than the other"
+
+
+def python_faults(path, folder):
+    """How many examples of a page failed, or None when the package, or what the page needs of it, is not there."""
+    text = path.read_text(encoding="utf-8")
+    if ">>>" not in text:
+        return 0
+    if importlib.util.find_spec("fabricost") is None:
+        return None
+    for name in re.findall(r"(?m)^<!-- needs fabricost\.(\w+) -->$", text):
+        if not hasattr(importlib.import_module("fabricost"), name):
+            return None
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        return doctest.testfile(str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE).failed
+    finally:
+        os.chdir(here)
+
+
+def main(arguments):
+    write = "--write" in arguments
+    tool, *pages = [a for a in arguments if a != "--write"]
+    tool = str(pathlib.Path(tool).resolve())
+    paths = [pathlib.Path(p).resolve() for p in pages] or [
+        p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name not in NOT_OURS and HELD.search(p.read_text(encoding="utf-8"))]
+    faults = commands = 0
+    for path in paths:
+        with tempfile.TemporaryDirectory() as made:
+            folder = pathlib.Path(made)
+            text = path.read_text(encoding="utf-8")
+            lay_out(text, folder)
+            now = fresh(tool, text, folder)
+            commands += len(cli_page.BLOCK.findall(text))
+            if write:
+                path.write_text(now, encoding="utf-8")
+            elif SEARCHED.sub("", now) != SEARCHED.sub("", text):
+                faults += 1
+                name = path.relative_to(ROOT)
+                print(f"{name} differs from what its commands print; write it again: "
+                      f"python3 tests/docs/pages.py FABRICOST {name} --write\n{first_difference(text, now)}", file=sys.stderr)
+            failed = python_faults(path, folder)
+            if failed is None:
+                print(f"{path.relative_to(ROOT)}: Python examples not run: the package, or what they need of it, is not built here")
+            else:
+                faults += failed
+    if not write and commands < 20 and not pages:
+        print("fewer than 20 commands on all pages: were they found?", file=sys.stderr)
+        return 1
+    print(f"{len(paths)} pages, {commands} commands" + (", written" if write else "" if faults else ", fresh"))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1:]))
