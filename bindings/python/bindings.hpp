@@ -21,5 +21,27 @@ void add_prediction(pybind11::module_& module);
 void add_predictions(pybind11::module_& module);
 /// predict.
 void add_predict(pybind11::module_& module);
+/// Model, ParameterCount, Mixer, Stack, load_model, model_names, load_stack, stack_names.
+void add_models(pybind11::module_& module);
+/// StepTerm, TrainingPlan, Sensitivity, Plans, plan.
+void add_plan(pybind11::module_& module);
+/// ServePlan, ServePlans, plan_serve.
+void add_serving(pybind11::module_& module);
+/// MoeDispatch, MoeCombine, MoePrepare, MoePrediction, predict_moe.
+void add_moe(pybind11::module_& module);
+/// predict_inference.
+void add_inference(pybind11::module_& module);
+/// PipelineRun, pipeline.
+void add_pipeline(pybind11::module_& module);
+/// Money, Cost, cost.
+void add_cost(pybind11::module_& module);
+/// Goodput, goodput; Stragglers, stragglers.
+void add_failures(pybind11::module_& module);
+/// Grouped, SharedCollective, SharedRun, share.
+void add_sharing(pybind11::module_& module);
+/// Storage into GPUs, loads and stores against RDMA, incast.
+void add_transfer(pybind11::module_& module);
+/// Compared, Comparison, compare.
+void add_compare(pybind11::module_& module);
 
 }  // namespace fabricost::python

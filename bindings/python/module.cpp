@@ -16,4 +16,15 @@ PYBIND11_MODULE(_core, module) {
   add_prediction(module);
   add_predictions(module);
   add_predict(module);
+  add_models(module);
+  add_plan(module);
+  add_serving(module);
+  add_moe(module);
+  add_inference(module);
+  add_pipeline(module);
+  add_cost(module);
+  add_failures(module);
+  add_sharing(module);
+  add_transfer(module);
+  add_compare(module);
 }

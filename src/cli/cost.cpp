@@ -12,6 +12,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/io/reliability.hpp>
+#include <fabricost/plan/bill.hpp>
 #include <fabricost/workload/compute.hpp>
 #include <fabricost/workload/flops.hpp>
 
@@ -34,19 +35,6 @@ struct Options {
       price, server, pue, electricity, lifetime, upgrade;
   std::vector<std::string> overrides;
   bool json = false;
-};
-
-struct Bill {
-  System system;
-  double gpus = 0;
-  Prices prices;
-  double seconds = 0;  ///< of the run; 0: none asked for
-  double tokens = 0;
-  double tokens_per_second = 0;  ///< of all GPUs; 0: unknown
-  std::string rate_source;
-  double goodput = 1;
-  double share = 0.01;
-  double upgrade = 0;  ///< USD
 };
 
 /// What `fabricost plan --json` wrote: its fastest layout.
@@ -97,18 +85,16 @@ struct Planned {
   const Model model = o.model.empty() ? Model{} : load_model(o.model);  // a name that was typed must exist
   out.system = load_system(system, o.overrides);
   out.prices = load_prices(o.prices.empty() ? "default" : o.prices);
-  const Provenance given{"as given", Confidence::assumed};
-  if (!o.price.empty()) out.prices.gpu_hour = {units::USD_per_h(number_from(o.price, "--price-gpu-hour", 1e-6, 1e6)), given};
-  if (!o.server.empty()) {
-    const Sourced<DollarRate> rent = rent_of(out.system, out.prices);
-    out.prices.gpus.clear();
-    out.prices.gpus.push_back(
-        {out.system.gpu.name, rent, {units::USD(number_from(o.server, "--price-server", 1, 1e12) / machine_gpus(out.system)), given}});
-  }
-  if (!o.pue.empty()) out.prices.power.pue = {number_from(o.pue, "--pue", 1, 5), given};
-  if (!o.electricity.empty())
-    out.prices.electricity = {units::USD(number_from(o.electricity, "--price-kwh", 0, 10)) / units::kWh(1), given};
-  if (!o.lifetime.empty()) out.prices.lifetime = {units::h(8766 * number_from(o.lifetime, "--years", 0.1, 50)), given};
+  const auto own = [](const std::string& text, std::string_view option, double least, double most) {
+    return text.empty() ? std::nullopt : std::optional{number_from(text, option, least, most)};
+  };
+  override_prices(out.prices,
+                  {.gpu_hour = own(o.price, "--price-gpu-hour", 1e-6, 1e6),
+                   .server = own(o.server, "--price-server", 1, 1e12),
+                   .electricity = own(o.electricity, "--price-kwh", 0, 10),
+                   .pue = own(o.pue, "--pue", 1, 5),
+                   .years = own(o.lifetime, "--years", 0.1, 50)},
+                  out.system);
 
   const double sequence = o.sequence.empty() ? 4096 : count_of(o.sequence, "--sequence");
   if (!o.step_time.empty()) {
@@ -165,25 +151,8 @@ struct Planned {
   return out;
 }
 
-struct Figures {
-  Power power;
-  Money hourly;
-  Dollars server, network;  ///< to buy, all GPUs
-  NetworkSize net;
-};
-[[nodiscard]] Figures figures(const Bill& a) {
-  const bool known = rated_power_per_gpu(a.system, a.prices.power).value > Watts{};
-  return {known ? power_of(a.system, a.gpus, a.prices.power) : Power{}, money_of(a.system, a.gpus, units::h(1), a.prices),
-          server_price_of(a.system, a.prices).value * a.gpus, network_price_of(a.system, a.gpus, a.prices),
-          network_size(a.system, a.gpus, a.prices.power.switch_radix)};
-}
-/// USD a second that `share` of the GPUs cost: the rent, or owning them; 0 where neither is known.
-[[nodiscard]] DollarRate share_rate(const Bill& a, const Figures& f) {
-  return f.hourly.paid_known() ? a.share * f.hourly.paid() / units::h(1) : DollarRate{};
-}
-
 [[nodiscard]] Json to_json(const Bill& a) {
-  const Figures f = figures(a);
+  const BillFigures f = figures_of(a);
   const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
   Json out{{"system", a.system.name}, {"gpus", a.gpus}};
   out["prices"] = {{"file", a.prices.name},
@@ -239,7 +208,7 @@ void money_rows(TextTable& table, const Money& m) {
 }
 
 [[nodiscard]] std::string text_of(const Bill& a, const Terminal& terminal) {
-  const Figures f = figures(a);
+  const BillFigures f = figures_of(a);
   const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
   std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}", a.gpus, a.system.name)) + "\n";
   TextTable machine{{{""}, {"", right}, {""}}};

@@ -61,41 +61,20 @@ void take_group(GroupedCollective& out, const std::string& text, const std::vect
 std::vector<Axis> parse_layout(const std::string& text, int gpus) {
   std::vector<Axis> out;
   if (text.empty()) return out;
-  int open = -1;
-  long long product = 1;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string one = text.substr(at, end - at);
     const std::size_t equals = one.find('=');
-    Axis axis{.name = one.substr(0, equals)};
+    Axis axis{.name = one.substr(0, equals), .size = 0};
     if (axis.name.empty()) throw RequestError(fmt::format("--layout: \"{}\" misses a name; write it as in tp=8,pp=4,dp", text));
-    for (const Axis& other : out)
-      if (other.name == axis.name) throw RequestError(fmt::format("--layout: {} is there twice", axis.name));
-    if (equals == std::string::npos) {
-      if (open >= 0)
-        throw RequestError(fmt::format("--layout: {} and {} have no size; only one axis can take what is left",
-                                       out[static_cast<std::size_t>(open)].name, axis.name));
-      open = static_cast<int>(out.size());
-    } else {
+    if (equals != std::string::npos) {
       if (equals + 1 == one.size()) throw RequestError(fmt::format("--layout: {} misses its size; write {}=8", axis.name, axis.name));
       axis.size = count_of(one.substr(equals + 1), fmt::format("--layout {}", axis.name));
-      product *= axis.size;
-      if (product > gpus) break;
     }
     out.push_back(axis);
     at = end + 1;
   }
-  if (product > gpus || gpus % product != 0 || (open < 0 && product != gpus))
-    throw RequestError(
-        fmt::format("--layout {}: its sizes multiply to {}{}, there are {} GPUs; leave one axis without a size to take what is left", text,
-                    product > gpus ? "more than " : "", product > gpus ? gpus : product, gpus));
-  if (open >= 0) out[static_cast<std::size_t>(open)].size = static_cast<int>(gpus / product);
-  int stride = 1;
-  for (Axis& axis : out) {
-    axis.stride = stride;
-    stride *= axis.size;
-  }
-  return out;
+  return sized_axes(std::move(out), gpus, "--layout " + text);
 }
 
 GroupedCollective parse_grouped(const std::string& text, const std::vector<Axis>& layout) {

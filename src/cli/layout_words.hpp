@@ -3,19 +3,13 @@
 /// Words for collectives that run at once: a layout's axes, and "all_reduce 1GiB over dp by ring".
 
 #include <fabricost/network/at_once.hpp>
+#include <fabricost/network/axes.hpp>
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fabricost::cli {
-
-/// One way of dividing the model; axes are listed inside out, as ranks are numbered.
-struct Axis {
-  std::string name;
-  int size = 1;
-  int stride = 1;  ///< the sizes before it multiplied
-};
 
 /// "tp=8,pp=4,dp": sizes inside out; one axis without a size takes what is left.
 /// \throws RequestError when they do not multiply to `gpus`

@@ -11,14 +11,13 @@
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
-#include <fabricost/network/at_once.hpp>
+#include <fabricost/network/at_once_answer.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 
 namespace fabricost::cli {
@@ -39,8 +38,7 @@ struct Shared {
   std::vector<GroupedCollective> asked;
   ConcurrentOptions options;
   AtOnce result;
-  std::string sharp_switch;  ///< whose limits hold for in-network reduction here; empty: nothing runs by it, or no limits are known
-  int sharp_jobs = 0, sharp_turns = 1;
+  SharpTurns sharp;
 };
 
 template <class Enum, std::size_t N>
@@ -49,25 +47,6 @@ template <class Enum, std::size_t N>
   const auto found = detail::parse_enum<Enum>(text, names);
   if (!found) throw_unknown(text, what, listed(names));
   return *found;
-}
-
-/// In-network reductions of a fabric share its trees: how many turns they take (network/balance.hpp).
-void count_sharp_turns(Shared& s) {
-  std::map<int, int> jobs_of_nic;
-  const Topology t = topology_of(s.system, s.nodes);
-  TrafficCounter counter{t, s.options.routes};
-  int per_port = 0;
-  for (const ConcurrentCollective& one : s.result.flat) {
-    if (one.algorithm != Algorithm::collnet_chain && one.algorithm != Algorithm::collnet_direct) continue;
-    ++s.sharp_jobs;
-    for (const LinkLoad& l : counter.count(one.collective, one.algorithm, one.ranks).loads)
-      if (t.block_of(l.link).kind == LinkKind::nic_out) per_port = std::max(per_port, ++jobs_of_nic[l.link]);
-  }
-  if (s.sharp_jobs == 0) return;
-  for (const Tier& tier : s.system.tiers)
-    for (const SharpLimits& limits : sharp_limits)
-      if (tier.role == TierRole::network && tier.switch_name == limits.switches) s.sharp_switch = limits.switches;
-  if (!s.sharp_switch.empty()) s.sharp_turns = sharp_turns(s.sharp_switch, s.sharp_jobs, per_port);
 }
 
 [[nodiscard]] Shared work_out(const Options& typed) {
@@ -92,27 +71,15 @@ void count_sharp_turns(Shared& s) {
     out.asked.back().choice.rule = rule;
   }
   out.result = at_once(out.system, out.nodes, out.asked, out.options);
-  count_sharp_turns(out);
+  out.sharp = sharp_turns_of(out.system, out.nodes, out.result, out.options.routes);
   return out;
-}
-
-/// Groups of each collective that cross a link, in the order asked.
-[[nodiscard]] std::vector<int> groups_on(const Shared& s, const ContendedLink& link) {
-  std::vector<int> out(s.asked.size(), 0);
-  for (const int f : link.sharers) ++out[static_cast<std::size_t>(s.result.of[static_cast<std::size_t>(f)])];
-  return out;
-}
-
-[[nodiscard]] const ContendedLink* held_by(const Shared& s, const GroupedOutcome& one) {
-  const int at = s.result.contention.outcomes[static_cast<std::size_t>(one.worst)].bottleneck;
-  return at < 0 ? nullptr : &s.result.contention.links[static_cast<std::size_t>(at)];
 }
 
 /// "nic 0 of node 0 (out), 50 GB/s, shared by 8 groups of all_reduce 1 GiB over dp and ..."
 [[nodiscard]] std::string link_text(const Shared& s, const ContendedLink& link) {
   std::string out = fmt::format("{}, {}", link.name, rate_text(Bandwidth::from_value(link.capacity)));
   if (link.sharers.size() < 2) return out + ", shared with nobody";
-  const std::vector<int> groups = groups_on(s, link);
+  const std::vector<int> groups = groups_on(s.result, link);
   std::vector<std::string> who;
   for (std::size_t c = 0; c < groups.size(); ++c)
     if (groups[c] > 0)
@@ -139,12 +106,12 @@ void count_sharp_turns(Shared& s) {
       terminal.strong(fmt::format("At once on {} GPUs, {} node{} of {}", s.gpus, s.nodes, s.nodes == 1 ? "" : "s", s.system.name)) + "\n" +
       rows.text(2) + "\n";
   for (std::size_t c = 0; c < s.asked.size(); ++c)
-    if (const ContendedLink* link = held_by(s, s.result.outcomes[c]))
+    if (const ContendedLink* link = held_by(s.result, s.result.outcomes[c]))
       out += wrapped("  ", fmt::format("{}: held by {}.", s.asked[c].name, link_text(s, *link)), 98);
-  if (s.sharp_turns > 1)
+  if (s.sharp.turns > 1)
     out += wrapped("  ",
                    fmt::format("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.",
-                               s.sharp_jobs, s.sharp_turns, s.sharp_switch),
+                               s.sharp.jobs, s.sharp.turns, s.sharp.switches),
                    98);
   out += wrapped("  ", "Beside: while all of them run; what a collective spends on latency is not slowed down.", 98);
   return out;
@@ -156,7 +123,7 @@ void count_sharp_turns(Shared& s) {
   out["nodes"] = s.nodes;
   out["gpus"] = s.gpus;
   out["balancing"] = balancing_names[static_cast<std::size_t>(s.options.balancing)];
-  out["sharp_turns"] = s.sharp_switch.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(s.sharp_turns);
+  out["sharp_turns"] = s.sharp.switches.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(s.sharp.turns);
   out["collectives"] = nlohmann::ordered_json::array();
   for (std::size_t c = 0; c < s.asked.size(); ++c) {
     const GroupedOutcome& one = s.result.outcomes[c];
@@ -169,8 +136,8 @@ void count_sharp_turns(Shared& s) {
     row["time_us"] = one.seconds * 1e6;
     row["alone"] = to_json(s.system, one.alone);
     row["link"] = nullptr;
-    if (const ContendedLink* link = held_by(s, one)) {
-      const std::vector<int> groups = groups_on(s, *link);
+    if (const ContendedLink* link = held_by(s.result, one)) {
+      const std::vector<int> groups = groups_on(s.result, *link);
       nlohmann::ordered_json sharers = nlohmann::ordered_json::array();
       for (std::size_t other = 0; other < groups.size(); ++other)
         if (groups[other] > 0) sharers.push_back({{"name", s.asked[other].name}, {"groups", groups[other]}});

@@ -10,7 +10,7 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/reliability.hpp>
+#include <fabricost/io/waiting_ranks.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,22 +31,6 @@ struct Options {
   std::string file, ranks, mean, deviation, p50, p99, shape, barriers, rails, rails_lost, reroute, network;
   std::vector<std::string> slow;
   bool json = false;
-};
-
-struct WaitingRanks {
-  Jitter jitter;
-  std::optional<MeasuredTimes> measured;
-  IterationTimes times;
-  double ranks = 0;
-  int barriers = 1;
-  std::vector<SlowKind> slow;
-  int rails = 0, lost = 1;
-  LostRail reroute = LostRail::spread;
-  double network = 0;
-
-  /// Expected time of a step over so many ranks, all jitter and no slow hosts.
-  [[nodiscard]] double step(double n) const { return measured ? measured->expected_maximum(n) : expected_step(jitter, n, barriers); }
-  [[nodiscard]] double mean() const { return measured ? measured->mean() : jitter.mean; }
 };
 
 [[nodiscard]] SlowKind slow_kind(const std::string& text) {
@@ -99,27 +83,6 @@ struct WaitingRanks {
   return out;
 }
 
-/// Ranks whose mean lies more than 5 % above the middle one's: slow all the time, not now and then.
-constexpr double slow_from = 1.05;
-[[nodiscard]] std::vector<std::size_t> slow_ranks(const IterationTimes& t) {
-  std::vector<std::size_t> out;
-  if (t.ranks < 3) return out;
-  std::vector<double> sorted = t.rank_means;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
-  const double middle = sorted[sorted.size() / 2];
-  for (std::size_t i = 0; i < t.rank_means.size(); ++i)
-    if (t.rank_means[i] > slow_from * middle) out.push_back(i);
-  std::sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return t.rank_means[a] > t.rank_means[b]; });
-  return out;
-}
-
-[[nodiscard]] std::vector<double> scales(double ranks) {
-  std::vector<double> out{1, 8, 64, 512, 4096, 16384, 131072};
-  if (std::find(out.begin(), out.end(), ranks) == out.end()) out.push_back(ranks);
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 [[nodiscard]] double mean_of(const std::vector<double>& v) {
   double sum = 0;
   for (const double x : v) sum += x;
@@ -128,7 +91,7 @@ constexpr double slow_from = 1.05;
 
 [[nodiscard]] Json to_json(const WaitingRanks& a) {
   const double step = a.step(a.ranks), slow = slow_factor(a.slow, a.ranks);
-  Json out{{"ranks", a.ranks}, {"mean_s", a.mean()}, {"deviation_s", a.measured ? a.measured->deviation() : a.jitter.deviation}};
+  Json out{{"ranks", a.ranks}, {"mean_s", a.mean()}, {"deviation_s", a.deviation()}};
   if (a.measured) {
     out["measured"] = {{"times", a.measured->count()},
                        {"p50_s", a.measured->quantile(0.5)},
@@ -154,7 +117,7 @@ constexpr double slow_from = 1.05;
     out["rails"] = {{"rails", a.rails}, {"lost", a.lost}, {"network_factor", factor}, {"step_s", network_slowed(step, a.network, factor)}};
   }
   out["by_ranks"] = Json::array();
-  for (const double n : scales(a.ranks))
+  for (const double n : shown_ranks(a.ranks))
     out["by_ranks"].push_back(
         {{"ranks", n}, {"step_s", a.step(n)}, {"efficiency", a.mean() / a.step(n)}, {"slow_factor", slow_factor(a.slow, n)}});
   return out;
@@ -196,7 +159,7 @@ constexpr double slow_from = 1.05;
                        factor, duration_text(network_slowed(step, a.network, factor)), 100 * (network_slowed(1, a.network, factor) - 1));
   }
   TextTable table{{{"ranks", right}, {"step", right}, {"efficiency", right}, {a.slow.empty() ? "" : "slow factor", right}}};
-  for (const double n : scales(a.ranks)) {
+  for (const double n : shown_ranks(a.ranks)) {
     std::vector<std::string> cells{fmt::format("{:.0f}", n), duration_text(a.step(n)), fmt::format("{:.1f} %", 100 * a.mean() / a.step(n))};
     if (!a.slow.empty()) cells.push_back(fmt::format("{:.4g}", slow_factor(a.slow, n)));
     table.row(cells);

@@ -17,6 +17,16 @@ from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
 from ._core import Prediction, Predictions, Term, explain, predict
+from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
+from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
+from ._core import ServePlan, ServePlans, plan_serve
+from ._core import MoeCombine, MoeDispatch, MoePrediction, MoePrepare, predict_inference, predict_moe
+from ._core import PipelineRun, pipeline
+from ._core import Cost, Money, cost
+from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRank, Stragglers, StragglersAtRanks, goodput, stragglers
+from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
+from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
+from ._core import Compared, Comparison, compare
 from .names import Algorithm, DataType, Protocol
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
@@ -32,6 +42,15 @@ __all__ = [
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
     "Prediction", "Predictions", "Term", "explain", "predict",
+    # workloads
+    "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
+    "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
+    "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "predict_inference", "predict_moe", "PipelineRun", "pipeline",
+    # money, failures, sharing
+    "Cost", "Money", "cost", "Compared", "Comparison", "compare",
+    "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
+    "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
+    "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
 ]
 
 for _name in __all__:  # users know one module

@@ -1,0 +1,440 @@
+/// \file failures.cpp
+/// What failures, checkpoints and the slowest of many ranks leave of the time: fc.goodput and fc.stragglers.
+
+#include "asked.hpp"
+#include "bindings.hpp"
+#include "record.hpp"
+
+#include <fabricost/io/waiting_ranks.hpp>
+
+#include <pybind11/numpy.h>
+
+#include <cmath>
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace fabricost::python {
+namespace {
+
+constexpr double longest = 1e12;  ///< s
+using Known = std::optional<double>;
+
+struct AtScale {
+  double gpus = 0, mttf_seconds = 0, checkpoint_every_seconds = 0, goodput = 0;
+  Known waiting_efficiency{}, efficiency{};
+  bool operator==(const AtScale&) const = default;
+};
+struct OfFleet {
+  std::string fleet{};
+  double failures_per_1000_node_days = 0, goodput = 0;
+  bool operator==(const OfFleet&) const = default;
+};
+struct Cause {
+  std::string cause{}, part{};
+  double per_day = 0;
+  bool operator==(const Cause&) const = default;
+};
+struct Kept {
+  double gpus = 0, nodes = 0;
+  std::string failure_source{};
+  double failures_per_1000_node_days = 0, failures_per_day = 0, mttf_seconds = 0;
+  double checkpoint_every_seconds = 0, stall_seconds = 0, drain_seconds = 0, young_seconds = 0, daly_seconds = 0, best_seconds = 0;
+  Known checkpoint_bytes{};
+  double recovery_seconds = 0, goodput = 0, goodput_first_order = 0, ettr_meta = 0;
+  double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0;
+  int spares = 0, spares_to_wait_a_thousandth = 0;
+  double repair_seconds = 0, kept_per_node = 0;
+  Known lost_dollars_per_day{};
+  std::vector<Cause> causes{};
+  std::vector<AtScale> by_scale{};
+  std::vector<OfFleet> by_fleet{};
+};
+
+/// As they were written; None where nothing was.
+struct AskedGoodput {
+  const py::object &gpus, &gpus_per_node, &system, &fleet, &mttf_node, &per_node_day, &per_thousand, &checkpoint, &interval, &background, &drain,
+      &restart, &reload, &model, &storage, &spares, &repair, &replaced, &jitter, &gpu_hour, &prices;
+};
+
+/// A job and how it came about.
+struct Job {
+  FailureQuestion question;
+  double gpus = 0, gpus_per_node = 8, checkpoint_bytes = 0, rent = 0, jitter = 0;
+  std::string source = "as given";
+  const FailureFleet* fleet = nullptr;
+};
+
+void find_rate(Job& job, const AskedGoodput& a, const FailureFacts& facts) {
+  const auto given = [](const py::object& value) { return !value.is_none(); };
+  if (given(a.mttf_node) + given(a.per_node_day) + given(a.per_thousand) + given(a.fleet) > 1)
+    throw RequestError("one rate of failures is enough: mttf_node_seconds, failures_per_node_day, failures_per_1000_node_days or fleet");
+  FailureQuestion& q = job.question;
+  q.replaced = 1;
+  if (given(a.mttf_node)) {
+    q.rate = FailureRate::of_mttf(real(a.mttf_node, "mttf_node_seconds", 0, longest));
+  } else if (given(a.per_node_day)) {
+    q.rate = FailureRate::per_thousand_node_days(1000 * real(a.per_node_day, "failures_per_node_day", 1e-9, 1e6));
+  } else if (given(a.per_thousand)) {
+    q.rate = FailureRate::per_thousand_node_days(real(a.per_thousand, "failures_per_1000_node_days", 1e-6, 1e9));
+  } else {
+    job.fleet = &facts.fleet(text_or_none(a.fleet, "fleet").value_or("llama3"));
+    q.rate = job.fleet->rate;
+    q.rate.per_node *= job.gpus_per_node / job.fleet->gpus_per_node;  // in proportion to a node's GPUs
+    q.replaced = job.fleet->replaced();
+    job.source = fmt::format("{}: {}", job.fleet->name, job.fleet->title);
+  }
+  if (given(a.replaced)) q.replaced = real(a.replaced, "replaced", 0, 1);
+}
+
+void find_checkpoints(Job& job, const AskedGoodput& a, const FailureFacts& facts) {
+  const auto seconds = [](const py::object& value, const char* name) { return real_or_none(value, name, 0, longest); };
+  Checkpointing& c = job.question.checkpointing;
+  const bool background = flag(a.background, "background");
+  if (!a.model.is_none()) job.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(model_from(a.model)).total;
+  const double rate = real_or_none(a.storage, "storage_bytes_per_second", 1, 1e18).value_or(0);
+  if (rate > 0 && job.checkpoint_bytes <= 0) throw RequestError("storage_bytes_per_second writes the checkpoint of a model: add model");
+  const double written = rate > 0 ? job.checkpoint_bytes / rate : 0;
+  const auto drain = seconds(a.drain, "drain_seconds");
+  if (drain && !background) throw RequestError("drain_seconds is how long a checkpoint is written in the background: add background=True");
+  c.stall = seconds(a.checkpoint, "checkpoint_seconds").value_or(background ? facts.background_stall : written > 0 ? written : facts.stall);
+  if (background) c.drain = drain.value_or(written > 0 ? written : facts.background_drain);
+  c.interval = seconds(a.interval, "checkpoint_every_seconds").value_or(0);
+  if (!a.interval.is_none() && !(c.interval > 0)) throw RequestError("checkpoint_every_seconds: above 0 s; None is the best one");
+  c.recovery = seconds(a.restart, "restart_seconds").value_or(facts.recovery) + seconds(a.reload, "reload_seconds").value_or(written);
+  job.question.spares = whole_or_none(a.spares, "spares", 0, 1e6).value_or(0);
+  job.question.repair = seconds(a.repair, "repair_seconds").value_or(a.spares.is_none() ? 0 : facts.repair);
+}
+
+[[nodiscard]] Job job_of(const AskedGoodput& a, const FailureFacts& facts) {
+  needed(a.gpus, "gpus", "gpus=16384");
+  Job out;
+  out.gpus = whole(a.gpus, "gpus");
+  const auto rent = real_or_none(a.gpu_hour, "dollars_per_gpu_hour", 0, 1e6);
+  if (!a.system.is_none()) {
+    const System system = system_from(a.system);
+    out.gpus_per_node = system.gpus_per_node;
+    Prices prices = load_prices(text(a.prices, "prices"));
+    if (rent) prices.gpu_hour.value = units::USD_per_h(*rent);
+    out.rent = rent_of(system, prices).value.value();
+  } else if (rent) {
+    out.rent = *rent / 3600;
+  }
+  if (const auto each = whole_or_none(a.gpus_per_node, "gpus_per_node")) out.gpus_per_node = *each;
+  out.question.nodes = std::ceil(out.gpus / out.gpus_per_node);
+  find_rate(out, a, facts);
+  find_checkpoints(out, a, facts);
+  out.jitter = real_or_none(a.jitter, "jitter", 0, 1).value_or(0);
+  return out;
+}
+
+/// Round sizes, and the one asked about.
+[[nodiscard]] std::vector<AtScale> by_scale(const Job& job) {
+  std::vector<double> sizes;
+  for (double g = 1024; g <= 131072; g *= 2) sizes.push_back(g);
+  if (std::find(sizes.begin(), sizes.end(), job.gpus) == sizes.end()) sizes.push_back(job.gpus);
+  std::sort(sizes.begin(), sizes.end());
+  std::vector<AtScale> out;
+  for (const double g : sizes) {
+    FailureQuestion q = job.question;
+    q.nodes = std::ceil(g / job.gpus_per_node);
+    q.repair = 0;  // about failures; spares are a matter of one size
+    const FailureAnswer one = failures_of(q);
+    out.push_back({g, one.mttf, one.checkpointing.interval, one.share.kept, {}, {}});
+    if (job.jitter > 0) {
+      out.back().waiting_efficiency = 1 / expected_maximum({JitterShape::normal, 1, job.jitter}, g);
+      out.back().efficiency = *out.back().waiting_efficiency * one.share.kept;
+    }
+  }
+  return out;
+}
+
+[[nodiscard]] Kept goodput(const AskedGoodput& asked) {
+  const FailureFacts facts = load_failure_facts();
+  const Job job = job_of(asked, facts);
+  const FailureAnswer r = failures_of(job.question);
+  const Checkpointing& c = r.checkpointing;
+  Kept out{.gpus = job.gpus, .nodes = r.nodes, .failure_source = job.source, .failures_per_1000_node_days = job.question.rate.thousand_node_days(),
+           .failures_per_day = day_seconds / r.mttf, .mttf_seconds = r.mttf, .checkpoint_every_seconds = c.interval, .stall_seconds = c.stall,
+           .drain_seconds = c.drain, .young_seconds = young_interval(c.stall, r.mttf), .daly_seconds = daly_interval(c.stall, r.mttf),
+           .best_seconds = best_interval(c.stall, r.mttf, c.drain), .checkpoint_bytes = {}, .recovery_seconds = c.recovery, .goodput = r.share.kept,
+           .goodput_first_order = goodput_estimate(c, r.mttf), .ettr_meta = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall),
+           .checkpoints_share = r.share.checkpoints, .lost_share = r.share.lost, .recovery_share = r.share.recovery,
+           .waiting_share = r.share.waiting, .spares = r.spares, .spares_to_wait_a_thousandth = r.spares_to_hardly_wait,
+           .repair_seconds = job.question.repair, .kept_per_node = r.per_node(), .lost_dollars_per_day = {}, .causes = {}, .by_scale = by_scale(job),
+           .by_fleet = {}};
+  if (job.checkpoint_bytes > 0) out.checkpoint_bytes = job.checkpoint_bytes;
+  if (job.rent > 0) out.lost_dollars_per_day = job.rent * job.gpus * day_seconds * (1 - r.share.kept);
+  if (job.fleet != nullptr)
+    for (const FailureCause& cause : job.fleet->causes)
+      out.causes.push_back({cause.cause, cause.part, cause.count / job.fleet->failures() * day_seconds / r.mttf});
+  for (const FailureFleet& f : facts.fleets) {
+    FailureQuestion q = job.question;
+    q.rate = f.rate;
+    q.rate.per_node *= job.gpus_per_node / f.gpus_per_node;
+    q.checkpointing.interval = 0;
+    q.repair = 0;
+    out.by_fleet.push_back({f.name, f.rate.thousand_node_days(), failures_of(q).share.kept});
+  }
+  return out;
+}
+
+void add_goodput(py::module_& module) {
+  add_record<AtScale>(module, "GoodputAtScale", "Goodput of a job of another size.", field("gpus", &AtScale::gpus, "How many GPUs."),
+                      field("mttf_seconds", &AtScale::mttf_seconds, "Mean time to failure of the job, s."),
+                      field("checkpoint_every_seconds", &AtScale::checkpoint_every_seconds, "Work between checkpoints, s."),
+                      field("goodput", &AtScale::goodput, "Share of the time that counts."),
+                      field("waiting_efficiency", &AtScale::waiting_efficiency, "Mean step over the slowest rank's; None: no jitter was given."),
+                      field("efficiency", &AtScale::efficiency, "Both together; None: no jitter was given."))
+      .def("__repr__", [](const AtScale& s) { return fmt::format("{:.0f} GPUs: {:.2f} %", s.gpus, 100 * s.goodput); });
+  add_record<OfFleet>(module, "GoodputOfFleet", "Goodput of the job if nodes failed as they did elsewhere.", field("fleet", &OfFleet::fleet, "Whose."),
+                      field("failures_per_1000_node_days", &OfFleet::failures_per_1000_node_days, "As published, of nodes of its own size."),
+                      field("goodput", &OfFleet::goodput, "Share of the time that counts."))
+      .def("__repr__", [](const OfFleet& f) { return fmt::format("{}: {:.2f} %", f.fleet, 100 * f.goodput); });
+  add_record<Cause>(module, "FailureCause", "One kind of failure.", field("cause", &Cause::cause, "What fails."),
+                    field("part", &Cause::part, "gpu, network, host or software."), field("per_day", &Cause::per_day, "Of the job, failures a day."))
+      .def("__repr__", [](const Cause& c) { return fmt::format("{} ({}): {:.3g} a day", c.cause, c.part, c.per_day); });
+  using K = Kept;
+  add_record<K>(module, "Goodput", "What failures and checkpoints leave of a job's time. Made by goodput.", field("gpus", &K::gpus, "GPUs of the job."),
+                field("nodes", &K::nodes, "Nodes of the job."), field("failure_source", &K::failure_source, "Whose rate of failures it is."),
+                field("failures_per_1000_node_days", &K::failures_per_1000_node_days, "Of one node."),
+                field("failures_per_day", &K::failures_per_day, "Of the job."), field("mttf_seconds", &K::mttf_seconds, "Mean time to failure: 1 / (nodes x rate), s."),
+                field("checkpoint_every_seconds", &K::checkpoint_every_seconds, "Work between checkpoints, s: as given, or the best."),
+                field("stall_seconds", &K::stall_seconds, "The job stands still for a checkpoint, s."),
+                field("drain_seconds", &K::drain_seconds, "Until it could be loaded, s."),
+                field("young_seconds", &K::young_seconds, "Young's interval sqrt(2 C M), s."), field("daly_seconds", &K::daly_seconds, "Daly's, s."),
+                field("best_seconds", &K::best_seconds, "The exact best, s."),
+                field("checkpoint_bytes", &K::checkpoint_bytes, "14 bytes a parameter; None: no model was given."),
+                field("recovery_seconds", &K::recovery_seconds, "Detect, replace, restart, load, s."),
+                field("goodput", &K::goodput, "Share of the time that is work that counts."),
+                field("goodput_first_order", &K::goodput_first_order, "1 - C/tau - (tau/2 + d + R)/M."),
+                field("ettr_meta", &K::ettr_meta, "Effective training time ratio of arXiv 2410.21680."),
+                field("checkpoints_share", &K::checkpoints_share, "Share of standing still for checkpoints."),
+                field("lost_share", &K::lost_share, "Share of work done again."), field("recovery_share", &K::recovery_share, "Share of recovery."),
+                field("waiting_share", &K::waiting_share, "Share of waiting for a node."), field("spares", &K::spares, "Nodes that stand by."),
+                field("spares_to_wait_a_thousandth", &K::spares_to_wait_a_thousandth, "Fewest with which the job waits at most 0.1 % of its time."),
+                field("repair_seconds", &K::repair_seconds, "Until a node is back, s; 0: there is always another."),
+                field("kept_per_node", &K::kept_per_node, "Goodput x nodes / (nodes + spares)."),
+                field("lost_dollars_per_day", &K::lost_dollars_per_day, "What does not count costs, USD a day; None: no price is known."),
+                field("causes", &K::causes, "Of the fleet, a list of FailureCause."), field("by_scale", &K::by_scale, "Other sizes, a list of GoodputAtScale."),
+                field("by_fleet", &K::by_fleet, "Other fleets' failures, a list of GoodputOfFleet."))
+      .def("__repr__", [](const K& k) {
+        return fmt::format("{:.0f} GPUs: {:.2f} % counts, a failure every {:.4g} h, a checkpoint every {:.4g} min", k.gpus, 100 * k.goodput,
+                           k.mttf_seconds / 3600, k.checkpoint_every_seconds / 60);
+      });
+  const py::none none;
+  module.def(
+      "goodput",
+      [](const py::object& gpus, const py::object& gpus_per_node, const py::object& system, const py::object& fleet, const py::object& mttf_node,
+         const py::object& per_node_day, const py::object& per_thousand, const py::object& checkpoint, const py::object& interval,
+         const py::object& background, const py::object& drain, const py::object& restart, const py::object& reload, const py::object& model,
+         const py::object& storage, const py::object& spares, const py::object& repair, const py::object& replaced, const py::object& jitter,
+         const py::object& gpu_hour, const py::object& prices) {
+        return goodput({gpus, gpus_per_node, system, fleet, mttf_node, per_node_day, per_thousand, checkpoint, interval, background, drain, restart,
+                        reload, model, storage, spares, repair, replaced, jitter, gpu_hour, prices});
+      },
+      py::kw_only(), "gpus"_a = none, "gpus_per_node"_a = none, "system"_a = none, "fleet"_a = none, "mttf_node_seconds"_a = none,
+      "failures_per_node_day"_a = none, "failures_per_1000_node_days"_a = none, "checkpoint_seconds"_a = none, "checkpoint_every_seconds"_a = none,
+      "background"_a = false, "drain_seconds"_a = none, "restart_seconds"_a = none, "reload_seconds"_a = none, "model"_a = none,
+      "storage_bytes_per_second"_a = none, "spares"_a = none, "repair_seconds"_a = none, "replaced"_a = none, "jitter"_a = none,
+      "dollars_per_gpu_hour"_a = none, "prices"_a = "default",
+      R"(goodput(*, gpus, gpus_per_node=None, system=None, fleet=None, mttf_node_seconds=None, failures_per_node_day=None, failures_per_1000_node_days=None, checkpoint_seconds=None, checkpoint_every_seconds=None, background=False, drain_seconds=None, restart_seconds=None, reload_seconds=None, model=None, storage_bytes_per_second=None, spares=None, repair_seconds=None, replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default')
+--
+
+What failures and checkpoints leave of a job's time, a Goodput.
+
+kept = tau e^(-d/M) / (M e^(R/M) (e^((tau + C)/M) - 1)), exact for exponential failures (Daly 2006 for d = 0); M = 1 / (nodes x rate)
+
+gpus; gpus_per_node: default 8, or the system's. One rate: fleet (llama3 by default, rsc-1, rsc-2, rsc-observed, opt-175b),
+mttf_node_seconds, failures_per_node_day or failures_per_1000_node_days.
+checkpoint_seconds C: the job stands still; checkpoint_every_seconds tau: default the best; background with drain_seconds d: written beside
+the work; restart_seconds and reload_seconds make R; model with storage_bytes_per_second gives sizes and times of checkpoints.
+spares with repair_seconds: nodes that stand by; replaced: share of failures that take a node away.
+jitter: standard deviation of a GPU's step over its mean, adds the wait for the slowest to by_scale.
+system, dollars_per_gpu_hour, prices: what the lost time costs.
+
+>>> import fabricost as fc
+>>> g = fc.goodput(gpus=16384, checkpoint_seconds=30, restart_seconds=600)
+>>> round(g.goodput, 2), round(g.best_seconds / 60, 1)
+(0.88, 13.3)
+>>> parts = g.goodput + g.checkpoints_share + g.lost_share + g.recovery_share + g.waiting_share
+>>> round(parts, 9)
+1.0
+)");
+}
+
+struct AtRanks {
+  double ranks = 0, step_seconds = 0, efficiency = 0, slow_factor = 1;
+  bool operator==(const AtRanks&) const = default;
+};
+struct SlowRank {
+  std::string rank{};
+  double mean_seconds = 0;
+  bool operator==(const SlowRank&) const = default;
+};
+struct Waits {
+  double ranks = 0, mean_seconds = 0, deviation_seconds = 0, step_seconds = 0, efficiency = 0;
+  std::optional<std::string> shape{};
+  std::optional<int> barriers{};
+  Known times{}, p50_seconds{}, p99_seconds{}, slowest_seconds{};
+  int measured_ranks = 0;
+  std::vector<SlowRank> slow_ranks{};
+  Known somebody_late{}, slow_factor{}, slow_step_seconds{}, network_factor{}, rails_step_seconds{};
+  std::vector<AtRanks> by_ranks{};
+};
+
+/// A path, or numbers of seconds.
+void read_times(WaitingRanks& out, const py::object& times) {
+  if (PyUnicode_Check(times.ptr()) != 0 || py::hasattr(times, "__fspath__")) {
+    const py::object path = py::module_::import("os").attr("fspath")(times);
+    out.times = read_iteration_times(text(path, "times"));
+  } else {
+    const py::object all = py::module_::import("numpy").attr("asarray")(times);
+    if (all.attr("dtype").attr("kind").cast<std::string>().find_first_of("fiu") == std::string::npos)
+      throw_type("times", "a path, or numbers of seconds,", times);
+    const auto seconds = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(all);
+    if (!seconds) throw py::error_already_set();
+    out.times.seconds.assign(seconds.data(), seconds.data() + seconds.size());
+  }
+  try {
+    out.measured.emplace(out.times.seconds);
+  } catch (const RequestError& error) {
+    throw RequestError(std::string{"times: "} + error.what());
+  }
+}
+
+[[nodiscard]] std::vector<SlowKind> slow_kinds(const py::object& slow) {
+  std::vector<SlowKind> out;
+  if (PyUnicode_Check(slow.ptr()) != 0 || !py::isinstance<py::sequence>(slow)) throw_type("slow", "a list of (share, factor)", slow);
+  for (const py::handle one : slow) {
+    if (!py::isinstance<py::sequence>(one) || PyUnicode_Check(one.ptr()) != 0 || py::len(one) != 2)
+      throw_type("slow", "a list of (share, factor)", one);
+    const auto pair = py::reinterpret_borrow<py::sequence>(one);
+    out.push_back({real(py::object(pair[0]), "slow", 0, 1), real(py::object(pair[1]), "slow", 1, 1e6)});
+  }
+  return out;
+}
+
+[[nodiscard]] Waits answered(const WaitingRanks& a) {
+  const double step = a.step(a.ranks), slow = slow_factor(a.slow, a.ranks);
+  Waits out{.ranks = a.ranks, .mean_seconds = a.mean(), .deviation_seconds = a.deviation(), .step_seconds = step, .efficiency = a.mean() / step};
+  if (a.measured) {
+    out.times = static_cast<double>(a.measured->count());
+    out.p50_seconds = a.measured->quantile(0.5);
+    out.p99_seconds = a.measured->quantile(0.99);
+    out.measured_ranks = a.times.ranks;
+    double sum = 0;
+    for (const double one : a.times.slowest) sum += one;
+    if (!a.times.slowest.empty()) out.slowest_seconds = sum / static_cast<double>(a.times.slowest.size());
+    for (const std::size_t i : slow_ranks(a.times)) out.slow_ranks.push_back({a.times.rank_names[i], a.times.rank_means[i]});
+  } else {
+    out.shape = std::string{jitter_shape_names[static_cast<std::size_t>(a.jitter.shape)]};
+    out.barriers = a.barriers;
+  }
+  if (!a.slow.empty()) {
+    double share = 0;
+    for (const SlowKind& kind : a.slow) share += kind.share;
+    out.somebody_late = somebody_late(std::min(1.0, share), a.ranks);
+    out.slow_factor = slow;
+    out.slow_step_seconds = step * slow;
+  }
+  if (a.rails > 0) {
+    out.network_factor = lost_rail_factor(a.rails, a.lost, a.reroute);
+    out.rails_step_seconds = network_slowed(step, a.network, *out.network_factor);
+  }
+  for (const double n : shown_ranks(a.ranks)) out.by_ranks.push_back({n, a.step(n), a.mean() / a.step(n), slow_factor(a.slow, n)});
+  return out;
+}
+
+[[nodiscard]] Waits stragglers(const py::object& times, const py::object& ranks, const py::object& mean, const py::object& deviation,
+                               const py::object& p50, const py::object& p99, const py::object& shape, const py::object& barriers,
+                               const py::object& slow, const py::object& rails, const py::object& rails_lost, const py::object& reroute,
+                               const py::object& network_share) {
+  const bool by_mean = !mean.is_none() || !deviation.is_none(), by_percentile = !p50.is_none() || !p99.is_none();
+  if (!times.is_none() + by_mean + by_percentile != 1)
+    throw RequestError("which times? Give measured ones, or mean_seconds and deviation_seconds, or p50_seconds and p99_seconds");
+  needed(ranks, "ranks", "ranks=1024");
+  WaitingRanks out;
+  out.ranks = whole(ranks, "ranks");
+  const auto form = word_or_none<JitterShape>(shape, "shape", "a distribution", jitter_shape_names)
+                        .value_or(by_mean ? JitterShape::normal : JitterShape::lognormal);
+  const auto seconds = [](const py::object& value, const char* name) { return real(value, name, 0, longest); };
+  if (by_mean) {
+    if (mean.is_none() || deviation.is_none()) throw RequestError("mean_seconds and deviation_seconds go together");
+    out.jitter = {form, seconds(mean, "mean_seconds"), seconds(deviation, "deviation_seconds")};
+    if (!(out.jitter.mean > 0)) throw RequestError("mean_seconds: a time is above 0");
+  } else if (by_percentile) {
+    if (p50.is_none() || p99.is_none()) throw RequestError("p50_seconds and p99_seconds go together");
+    out.jitter = jitter_of_percentiles(seconds(p50, "p50_seconds"), seconds(p99, "p99_seconds"), form);
+  } else {
+    if (!shape.is_none()) throw RequestError("shape is for mean_seconds or p50_seconds; measured times have their own");
+    if (!barriers.is_none()) throw RequestError("barriers cuts a distribution in parts; measured times are cut as they were measured");
+    read_times(out, times);
+  }
+  out.barriers = whole_or_none(barriers, "barriers").value_or(1);
+  out.slow = slow_kinds(slow);
+  out.rails = whole_or_none(rails, "rails").value_or(0);
+  out.lost = whole_or_none(rails_lost, "rails_lost").value_or(1);
+  out.reroute = word<LostRail>(reroute, "reroute", "a way of a lost rail's traffic", lost_rail_names);
+  if (out.rails == 0 && (!rails_lost.is_none() || !network_share.is_none())) throw RequestError("how many rails are there? Add rails, as in rails=8");
+  if (out.rails > 0) {
+    if (network_share.is_none()) throw RequestError("which share of a step waits for the network? Add network_share, as in network_share=0.2");
+    out.network = real(network_share, "network_share", 0, 1);
+  }
+  return searched([&] { return answered(out); });
+}
+
+void add_stragglers(py::module_& module) {
+  add_record<AtRanks>(module, "StragglersAtRanks", "The same over another number of ranks.", field("ranks", &AtRanks::ranks, "Ranks that wait for each other."),
+                      field("step_seconds", &AtRanks::step_seconds, "Expected time of the slowest, s."),
+                      field("efficiency", &AtRanks::efficiency, "Mean over that."), field("slow_factor", &AtRanks::slow_factor, "What slow kinds add to it, a factor."))
+      .def("__repr__", [](const AtRanks& r) { return fmt::format("{:.0f} ranks: {:.4g} s", r.ranks, r.step_seconds); });
+  add_record<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.", field("rank", &SlowRank::rank, "Its name."),
+                       field("mean_seconds", &SlowRank::mean_seconds, "Its mean, s."))
+      .def("__repr__", [](const SlowRank& r) { return fmt::format("rank {}: {:.4g} s", r.rank, r.mean_seconds); });
+  using W = Waits;
+  add_record<W>(module, "Stragglers", "What a step waits for the slowest of its ranks. Made by stragglers.", field("ranks", &W::ranks, "Ranks that wait for each other."),
+                field("mean_seconds", &W::mean_seconds, "Of one rank's time, s."), field("deviation_seconds", &W::deviation_seconds, "Its standard deviation, s."),
+                field("step_seconds", &W::step_seconds, "Expected time of the slowest, s: int x d F(x)^n."), field("efficiency", &W::efficiency, "mean_seconds / step_seconds."),
+                field("shape", &W::shape, "normal, lognormal or exponential; None: measured."), field("barriers", &W::barriers, "Waits a step; None: measured."),
+                field("times", &W::times, "How many times were measured; None: a distribution was given."),
+                field("p50_seconds", &W::p50_seconds, "Their median, s."), field("p99_seconds", &W::p99_seconds, "Their 99th percentile, s."),
+                field("slowest_seconds", &W::slowest_seconds, "Mean of the slowest rank of each iteration, s; None: ranks were not told apart."),
+                field("measured_ranks", &W::measured_ranks, "Ranks that were told apart."), field("slow_ranks", &W::slow_ranks, "Those slow all the time, a list of SlowRank."),
+                field("somebody_late", &W::somebody_late, "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds."),
+                field("slow_factor", &W::slow_factor, "Expected factor of slow kinds on a step."),
+                field("slow_step_seconds", &W::slow_step_seconds, "step_seconds x slow_factor."),
+                field("network_factor", &W::network_factor, "Factor of lost rails on the network's part; None: no rails were given."),
+                field("rails_step_seconds", &W::rails_step_seconds, "A step with them, s."), field("by_ranks", &W::by_ranks, "Other numbers of ranks, a list of StragglersAtRanks."))
+      .def("__repr__", [](const W& w) {
+        return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step_seconds, 100 * (1 / w.efficiency - 1));
+      });
+  const py::none none;
+  module.def("stragglers", &stragglers, "times"_a = none, py::kw_only(), "ranks"_a = none, "mean_seconds"_a = none, "deviation_seconds"_a = none,
+             "p50_seconds"_a = none, "p99_seconds"_a = none, "shape"_a = none, "barriers"_a = none, "slow"_a = py::tuple(), "rails"_a = none,
+             "rails_lost"_a = none, "reroute"_a = "spread", "network_share"_a = none,
+             R"(stragglers(times=None, *, ranks, mean_seconds=None, deviation_seconds=None, p50_seconds=None, p99_seconds=None, shape=None, barriers=None, slow=(), rails=None, rails_lost=None, reroute='spread', network_share=None)
+--
+
+What a step waits for the slowest of its ranks, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.
+
+times: measured seconds, an array or a file (one a line, or a CSV with time_s, time_ms or time_us, and iteration and rank).
+Or a distribution: mean_seconds and deviation_seconds, or p50_seconds and p99_seconds, with shape normal (default with a mean),
+lognormal (default with percentiles) or exponential, cut by so many barriers a step.
+slow: (share, factor) of ranks that are slow by chance. rails, rails_lost, reroute ('spread' or 'neighbour'), network_share: NICs of a node,
+how many are down, where their traffic goes, which share of a step waits for the network.
+
+>>> import fabricost as fc
+>>> fc.stragglers(ranks=4, mean_seconds=1, deviation_seconds=1, shape="exponential").step_seconds  # 1 + 1/2 + 1/3 + 1/4
+2.083333333333333
+)");
+}
+
+}  // namespace
+
+void add_failures(py::module_& module) {
+  add_goodput(module);
+  add_stragglers(module);
+}
+
+}  // namespace fabricost::python

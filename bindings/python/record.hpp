@@ -1,0 +1,110 @@
+#pragma once
+/// \file record.hpp
+/// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickle and copy, to_dict; and a vector of
+/// them as a sequence with to_pandas.
+
+#include <fabricost/predict/prediction.hpp>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::python {
+
+template <class C, class T>
+struct Field {
+  const char* name;
+  T C::*member;
+  const char* doc;
+};
+template <class C, class T>
+[[nodiscard]] constexpr Field<C, T> field(const char* name, T C::*member, const char* doc) {
+  return {name, member, doc};
+}
+
+/// One contribution to a time that is told by name alone.
+struct NamedSeconds {
+  std::string name;
+  double seconds = 0;
+  bool operator==(const NamedSeconds&) const = default;
+};
+
+/// The largest of them; an empty one when there is none.
+[[nodiscard]] inline NamedSeconds largest(const std::vector<NamedSeconds>& terms) {
+  NamedSeconds out;
+  for (const NamedSeconds& term : terms)
+    if (out.name.empty() || term.seconds > out.seconds) out = term;
+  return out;
+}
+
+/// Equal in every field.
+template <class T>
+[[nodiscard]] bool same(const T& a, const T& b) {
+  return a == b;
+}
+[[nodiscard]] inline bool same(const std::vector<Term>& a, const std::vector<Term>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Term& x, const Term& y) { return x.name == y.name && x.tier == y.tier && x.time == y.time; });
+}
+
+template <class C, class... T>
+pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Field<C, T>... fields) {
+  namespace py = pybind11;
+  py::class_<C> type(module, name, doc);
+  (type.def_property_readonly(
+       fields.name, [m = fields.member](const C& self) { return self.*m; }, fields.doc),
+   ...);
+  type.def(
+      "__eq__", [fields...](const C& a, const C& b) { return (same(a.*(fields.member), b.*(fields.member)) && ...); }, py::is_operator());
+  type.def("__hash__", [fields...](const C& self) { return py::hash(py::repr(py::make_tuple(self.*(fields.member)...))); });
+  type.def(
+      "to_dict",
+      [fields...](const C& self) {
+        py::dict out;
+        ((out[fields.name] = py::cast(self.*(fields.member))), ...);
+        return out;
+      },
+      "to_dict(self)\n--\n\nField names and values, a dict.");
+  type.def(py::pickle([fields...](const C& self) { return py::make_tuple(self.*(fields.member)...); },
+                      [fields...](const py::tuple& state) {
+                        if (state.size() != sizeof...(T)) throw py::value_error("a pickle of another version of this class");
+                        C out{};
+                        std::size_t i = 0;
+                        ((out.*(fields.member) = state[i++].template cast<T>()), ...);
+                        return out;
+                      }));
+  return type;
+}
+
+/// One table row per record: texts and numbers as they are, an interval as low_ and high_, terms as a column each.
+/// \throws ImportError saying what to install
+[[nodiscard]] pybind11::object to_pandas(const pybind11::list& records);
+
+/// __len__, __getitem__ by place and by slice, __iter__, to_pandas.
+template <class Holder, class Row>
+void add_sequence(pybind11::class_<Holder>& type, std::vector<Row> Holder::*rows) {
+  namespace py = pybind11;
+  type.def("__len__", [rows](const Holder& self) { return (self.*rows).size(); });
+  type.def(
+      "__getitem__",
+      [rows](const Holder& self, py::ssize_t place) {
+        const auto count = static_cast<py::ssize_t>((self.*rows).size());
+        if (place < -count || place >= count) throw py::index_error(std::to_string(place) + " of " + std::to_string(count));
+        return (self.*rows)[static_cast<std::size_t>(place < 0 ? place + count : place)];
+      },
+      py::arg("place"));
+  type.def(
+      "__getitem__",
+      [rows](const Holder& self, const py::slice& slice) { return py::list(py::cast(self.*rows)[slice]); }, py::arg("slice"));
+  type.def("__iter__", [rows](const Holder& self) { return py::iter(py::cast(self.*rows)); });
+  type.def(
+      "to_pandas", [rows](const Holder& self) { return to_pandas(py::list(py::cast(self.*rows))); },
+      "to_pandas(self)\n--\n\nA pandas.DataFrame, one line each: intervals as low_ and high_, terms as a column each. Needs pandas.");
+}
+
+}  // namespace fabricost::python

@@ -1,0 +1,237 @@
+/// \file serving.cpp
+/// Plans of serving: fc.plan_serve, its deployments, what trades one user's speed for everybody's.
+
+#include "serving.hpp"
+
+#include "asked.hpp"
+#include "bindings.hpp"
+
+#include <fabricost/io/inference.hpp>
+#include <fabricost/plan/terms.hpp>
+
+#include <chrono>
+#include <cmath>
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace fabricost::python {
+namespace {
+
+constexpr double gibi = 1073741824.0;
+constexpr double longest = 1e9;  ///< s
+constexpr double most_at_once = 1e9;
+
+struct ServePlans {
+  ServingQuestion question{};
+  System system{};
+  std::vector<PlannedServing> layouts{};
+  long long evaluated = 0, pruned = 0;
+  double seconds = 0;
+};
+
+[[nodiscard]] std::vector<PlannedServing> all_planned(const ServingQuestion& q, const System& system, const std::vector<PricedServing>& layouts) {
+  std::vector<PlannedServing> out;
+  out.reserve(layouts.size());
+  for (const PricedServing& one : layouts) out.push_back(planned(q, system, one));
+  return out;
+}
+
+[[nodiscard]] std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
+  if (plan.nearest) {
+    const PricedServing& p = *plan.nearest;
+    return fmt::format("{} on {} {} GPUs keeps these limits in no layout; the nearest ({} x tp {} pp {} ep {}, batch {:.0f}) has a ttft of {:.4g} s "
+                       "and a tpot of {:.4g} s: allow that, or take shorter prompts or more GPUs",
+                       q.model.name, q.gpus, system.name, p.replicas, p.engine.tp, p.engine.pp, p.engine.ep, p.batch, p.time.ttft, p.time.tpot);
+  }
+  if (!plan.nearest_fit) return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or disaggregated=False";
+  const double room = q.stack.memory_share * system.gpu.memory.value.value();
+  return fmt::format("{} in {} does not fit {} {}s: the nearest layout (tp {} pp {} ep {}) needs {:.1f} GiB of the {:.1f} GiB a stack fills; take "
+                     "more GPUs or a narrower precision",
+                     q.model.name, name(q.format.weights), q.gpus, system.gpu.name, plan.nearest_fit->tp, plan.nearest_fit->pp,
+                     plan.nearest_fit->ep, (room + plan.lacking) / gibi, room / gibi);
+}
+
+[[nodiscard]] ServePlans search(ServingQuestion q, System system) {
+  const auto start = std::chrono::steady_clock::now();
+  const ServingPlan plan = plan_serving(q, system);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan));
+  ServePlans out{.question = std::move(q), .system = std::move(system), .layouts = {}, .evaluated = plan.evaluated, .pruned = plan.pruned,
+                 .seconds = seconds};
+  out.layouts = all_planned(out.question, out.system, plan.layouts);
+  return out;
+}
+
+[[nodiscard]] ServePlans plan_serve(const py::object& system, const py::object& model, const AskedServing& asked) {
+  ServingQuestion q = question_of(asked);
+  q.model = model_from(model);
+  System machine = system_from(system);
+  settle(q, asked, machine);
+  return searched([&] { return search(std::move(q), std::move(machine)); });
+}
+
+void add_serve_plan(py::module_& module) {
+  using P = PlannedServing;
+  add_record<P>(
+      module, "ServePlan", "One deployment of a served model. Made by plan_serve.", field("system", &P::system, "Name of the machine."),
+      field("model", &P::model, "Name of the model."), field("stack", &P::stack, "Name of the serving framework."),
+      field("precision", &P::precision, "Of the weights: bf16, fp8, fp4 or int4."), field("gpus", &P::gpus, "GPUs asked for."),
+      field("tp", &P::tp, "Tensor ranks of one engine (of a decode worker, where prefill is apart)."), field("pp", &P::pp, "Its stages."),
+      field("ep", &P::ep, "Its expert ranks."), field("dp", &P::dp, "Its attention replicas."),
+      field("replicas", &P::replicas, "Engines, or decode workers."), field("prefill_workers", &P::prefill_workers, "Prefill workers; 0: not apart."),
+      field("prefill_tp", &P::prefill_tp, "Tensor ranks of a prefill worker; 0: not apart."), field("prefill_pp", &P::prefill_pp, "Its stages."),
+      field("prefill_ep", &P::prefill_ep, "Its expert ranks."), field("prefill_dp", &P::prefill_dp, "Its attention replicas."),
+      field("disaggregated", &P::disaggregated, "Whether prefill and decode have GPUs of their own."),
+      field("batch", &P::batch, "Sequences of one engine."), field("concurrency", &P::concurrency, "Sequences of all engines: batch x replicas."),
+      field("ttft_seconds", &P::ttft_seconds, "Time to the first token, s: the sum of ttft_terms."),
+      field("tpot_seconds", &P::tpot_seconds, "Time per further token, s: the sum of terms."),
+      field("tokens_per_second", &P::tokens_per_second, "Of all GPUs: tokens_per_second_per_gpu x gpus."),
+      field("tokens_per_second_per_gpu", &P::tokens_per_second_per_gpu, "Answered tokens: osl x concurrency / (TTFT + osl TPOT) / GPUs."),
+      field("tokens_per_second_per_user", &P::tokens_per_second_per_user, "1 / tpot_seconds."),
+      field("memory_bytes", &P::memory_bytes, "Bytes on a GPU: weights and cache."), field("weight_bytes", &P::weight_bytes, "Of those, weights."),
+      field("kv_bytes", &P::kv_bytes, "Of those, the cache of keys and values."),
+      field("interval_ttft_seconds", &P::interval_ttft_seconds, "(low, high), s: nine runs in ten should fall between."),
+      field("interval_tpot_seconds", &P::interval_tpot_seconds, "The same of the time per token."),
+      field("terms", &P::terms, "What a token is spent on, a list of StepTerm."),
+      field("ttft_terms", &P::ttft_terms, "What the first token waits for: prompt, queue, transfer, framework; a list of StepTerm."))
+      .def_property_readonly(
+          "bottleneck", [](const P& p) { return largest(p.terms); }, "The largest StepTerm of a token.")
+      .def("__repr__", [](const P& p) {
+        return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}: {:.4g} tokens/s/GPU, TTFT {:.4g} s, TPOT {:.4g} ms", p.replicas, p.tp, p.pp, p.ep,
+                           p.batch, p.tokens_per_second_per_gpu, p.ttft_seconds, 1e3 * p.tpot_seconds);
+      });
+}
+
+void add_serve_plans(py::module_& module) {
+  py::class_<ServePlans> type(module, "ServePlans", "Deployments, most tokens per second and GPU first. Made by plan_serve.");
+  type.def_readonly("evaluated", &ServePlans::evaluated, "Pairs of deployment and batch that were priced.");
+  type.def_readonly("pruned", &ServePlans::pruned, "Layouts left out: they do not fit, or no batch keeps the limits.");
+  type.def_readonly("search_seconds", &ServePlans::seconds, "How long the search took, s.");
+  add_sequence(type, &ServePlans::layouts);
+  type.def(
+      "pareto",
+      [](const ServePlans& p) {
+        return searched([&] {
+          ServePlans out = p;
+          const std::vector<PricedServing> front = serving_pareto(p.question, p.system);
+          out.layouts = all_planned(p.question, p.system, front);
+          return out;
+        });
+      },
+      R"(pareto(self)
+--
+
+Throughput against interactivity: engines and batches that no other beats in both tokens per user and tokens per GPU, most per user
+first: ServePlans. Limits on time are left aside.
+
+>>> import fabricost as fc
+>>> front = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8).pareto()
+>>> front[0].tokens_per_second_per_user > front[-1].tokens_per_second_per_user
+True
+)");
+  type.def("__repr__", [](const ServePlans& p) {
+    std::string out = fmt::format("{} deployments of {} on {} GPUs of {}", p.layouts.size(), p.question.model.name, p.question.gpus, p.system.name);
+    if (!p.layouts.empty()) out += "; first " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));
+    return out;
+  });
+}
+
+}  // namespace
+
+ServingQuestion question_of(const AskedServing& a) {
+  needed(a.gpus, "gpus", "gpus=8");
+  ServingQuestion q;
+  q.gpus = whole(a.gpus, "gpus");
+  q.isl = whole(a.isl, "isl");
+  q.osl = whole(a.osl, "osl");
+  const auto limit = [](const py::object& value, const char* name) {
+    const auto given = real_or_none(value, name, 0, longest);
+    if (given && !(*given > 0)) throw RequestError(fmt::format("{}: a limit is above 0 s; None is no limit", name));
+    return given.value_or(0);
+  };
+  q.ttft = limit(a.ttft_seconds, "ttft_seconds");
+  q.tpot = limit(a.tpot_seconds, "tpot_seconds");
+  q.batch = whole_or_none(a.batch, "batch");
+  q.concurrency = real_or_none(a.concurrency, "concurrency", 1, most_at_once).value_or(0);
+  if (q.batch && q.concurrency > 0) throw RequestError("batch and concurrency say the same twice; give one");
+  q.disaggregated = flag(a.disaggregated, "disaggregated");
+  q.top = whole(a.top, "top");
+  q.tp = whole_or_none(a.tp, "tp");
+  q.pp = whole_or_none(a.pp, "pp");
+  q.ep = whole_or_none(a.ep, "ep");
+  q.attention_dp = whole_or_none(a.dp, "dp");
+  return q;
+}
+
+void settle(ServingQuestion& q, const AskedServing& a, const System& system) {
+  const auto weights = word_or_none<WeightFormat>(a.precision, "precision", "a precision", weight_format_names);
+  const auto cache = word_or_none<WeightFormat>(a.kv_precision, "kv_precision", "a precision", weight_format_names);
+  if (cache && *cache != WeightFormat::bf16 && *cache != WeightFormat::fp8) throw RequestError("kv_precision: write bf16 or fp8");
+  q.format.weights = weights.value_or(system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16);
+  const bool wide = cache ? *cache == WeightFormat::bf16 : q.format.weights == WeightFormat::bf16;
+  q.format.kv_width = wide ? 2 : 1;
+  const ServingTable table = load_serving_table();
+  q.stack = table.stack(text(a.stack, "stack"), system.gpu.generation);
+  q.constants = table.constants(system.gpu.generation);
+}
+
+PlannedServing planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
+  const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
+  const ServingTime& t = p.time;
+  PlannedServing out{.system = system.name, .model = q.model.name, .stack = q.stack.name, .precision = std::string{name(q.format.weights)},
+                     .gpus = q.gpus, .tp = p.engine.tp, .pp = p.engine.pp, .ep = p.engine.ep, .dp = p.engine.attention_dp, .replicas = p.replicas,
+                     .prefill_workers = p.prefill_workers, .disaggregated = p.apart, .batch = p.batch, .concurrency = p.batch * p.replicas,
+                     .ttft_seconds = t.ttft, .tpot_seconds = t.tpot, .tokens_per_second = p.tokens_per_s_per_gpu * q.gpus,
+                     .tokens_per_second_per_gpu = p.tokens_per_s_per_gpu, .tokens_per_second_per_user = p.tokens_per_s_per_user,
+                     .memory_bytes = p.memory, .weight_bytes = p.memory - p.cache, .kv_bytes = p.cache,
+                     .interval_ttft_seconds = {t.ttft / wide_ttft, t.ttft * wide_ttft},
+                     .interval_tpot_seconds = {t.tpot / wide_tpot, t.tpot * wide_tpot}, .terms = {}, .ttft_terms = {}};
+  if (p.apart) {
+    out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
+  }
+  for (const TimeTerm& term : terms_of(q, p)) out.terms.push_back({std::string{term.name}, term.seconds});
+  out.ttft_terms = {{"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}};
+  return out;
+}
+
+void add_serving(py::module_& module) {
+  add_serve_plan(module);
+  add_serve_plans(module);
+  const py::none none;
+  module.def(
+      "plan_serve",
+      [](const py::object& system, const py::object& model, const py::object& gpus, const py::object& isl, const py::object& osl,
+         const py::object& ttft, const py::object& tpot, const py::object& concurrency, const py::object& batch, const py::object& disaggregated,
+         const py::object& precision, const py::object& kv_precision, const py::object& stack, const py::object& top, const py::object& tp,
+         const py::object& pp, const py::object& ep, const py::object& dp) {
+        return plan_serve(system, model, {gpus, isl, osl, ttft, tpot, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp, pp, ep, dp});
+      },
+      "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "isl"_a = 4096, "osl"_a = 512, "ttft_seconds"_a = none, "tpot_seconds"_a = none,
+      "concurrency"_a = none, "batch"_a = none, "disaggregated"_a = false, "precision"_a = none, "kv_precision"_a = none,
+      "stack"_a = ServingStack{}.name, "top"_a = 10, "tp"_a = none, "pp"_a = none, "ep"_a = none, "dp"_a = none,
+      R"(plan_serve(system, model, *, gpus, isl=4096, osl=512, ttft_seconds=None, tpot_seconds=None, concurrency=None, batch=None, disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None)
+--
+
+The deployments that answer most tokens per second on so many GPUs within limits on time, ServePlans.
+
+system, model: things loaded, or their names or paths. stack: a serving framework, as vllm, sglang, trtllm.
+isl, osl: tokens of a prompt and of an answer. ttft_seconds, tpot_seconds: limits on the time to the first and per further token, s.
+concurrency: requests in flight at all engines together; batch: sequences of one engine; default the most that keep the limits.
+disaggregated: prefill and decode on GPUs of their own.
+precision: of the weights, bf16, fp8, fp4 or int4, default fp8 where the GPU has it; kv_precision: bf16 or fp8.
+tp, pp, ep, dp: fix what is given, search the rest. top: how many deployments.
+
+tokens/s = concurrency x osl / (TTFT + osl TPOT). Other Python threads run during the search.
+Raises RequestError where nothing fits or keeps the limits, with what comes nearest.
+
+>>> import fabricost as fc
+>>> best = fc.plan_serve(fc.load_system("dgx-h100"), fc.load_model("llama3-70b"), gpus=8, tpot_seconds=0.03)[0]
+>>> best.tpot_seconds <= 0.03
+True
+>>> abs(sum(term.seconds for term in best.terms) / best.tpot_seconds - 1) < 1e-9
+True
+)");
+}
+
+}  // namespace fabricost::python

@@ -1,0 +1,38 @@
+"""The command as a second opinion: every answer of the package is held against `fabricost ... --json`."""
+import json
+import math
+import os
+import subprocess
+
+TOOL = os.environ["FABRICOST_TOOL"]
+
+
+def asked(*arguments):
+    """What the command answers, as JSON."""
+    words = [str(a) for a in arguments]
+    done = subprocess.run([TOOL, *words, "--json"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"fabricost {' '.join(words)}: {done.stderr}"
+    return json.loads(done.stdout)
+
+
+def refused(*arguments):
+    """What the command says when it refuses."""
+    done = subprocess.run([TOOL, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stdout == "", done
+    return done.stderr
+
+
+def same(got, wanted, what="", tolerance=1e-12):
+    """Equal to the last digits; None where the command has null."""
+    if isinstance(wanted, bool) or isinstance(wanted, str) or wanted is None:
+        assert got == wanted, f"{what}: {got!r} is not {wanted!r}"
+    else:
+        assert math.isclose(got, wanted, rel_tol=tolerance, abs_tol=1e-15), f"{what}: {got!r} is not {wanted!r}"
+
+
+def same_terms(got, wanted, unit=1.0):
+    """Lists of terms: names in order, and seconds."""
+    assert [t.name for t in got] == [t["name"] for t in wanted]
+    for mine, theirs in zip(got, wanted):
+        seconds = theirs["time_s"] if "time_s" in theirs else theirs["time_us"] / 1e6
+        same(mine.seconds, seconds * unit, mine.name, 1e-9)

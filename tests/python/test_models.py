@@ -1,0 +1,86 @@
+"""Models and stacks: the command's numbers, records that copy and compare, faults named."""
+import copy
+import pathlib
+import pickle
+
+import pytest
+
+import fabricost as fc
+from by_command import asked, same
+
+SHAPE = {"vocab": "vocab", "ffn": "ffn", "layers": "layers", "hidden": "hidden", "heads": "heads", "gated": "gated", "tied": "tied",
+         "positions": "positions", "attention_layers": "attention_layers", "dense_layers": "dense_layers", "expert_layers": "expert_layers",
+         "predict_layers": "predict_layers"}
+
+
+@pytest.mark.parametrize("name, sequence", [("llama3-405b", 4096), ("deepseek-v3", 8192), ("gpt3-175b", 2048), ("moe-1.8t", 4096)])
+def test_a_model_is_what_the_command_prints(name, sequence):
+    model, wanted = fc.load_model(name), asked("models", name, "--sequence", sequence)
+    for mine, theirs in SHAPE.items():
+        same(getattr(model, mine), wanted["shape"][theirs], mine)
+    for part in ("total", "active", "multiplied", "attention", "mixer", "dense_ffn", "expert", "shared", "router", "norms", "embedding", "head"):
+        same(getattr(model.parameters, part), wanted["parameters"][part], part)
+    flops = wanted["flops_per_token"]
+    same(model.forward_flops(sequence) / sequence, flops["forward"], "forward")
+    same(model.decode_flops(sequence), flops["decode"], "decode")
+    for convention, of_scores in flops["training"].items():
+        for scores, value in of_scores.items():
+            if value is None:
+                with pytest.raises(fc.RequestError, match="no term"):
+                    model.training_flops_per_token(sequence, convention=convention, scores=scores)
+            else:
+                same(model.training_flops_per_token(sequence, convention=convention, scores=scores), value, convention)
+    same(model.kv_bytes_per_token(), wanted["kv_bytes_per_token"], "kv")
+    same(model.kv_bytes(sequence), wanted["kv_bytes_per_sequence"], "kv of a sequence")
+    assert (model.title, model.aliases, model.source) == (wanted["title"], wanted["aliases"], wanted["source"])
+
+
+def test_names_are_the_commands_and_each_loads():
+    names = fc.model_names()
+    assert names == [one["name"] for one in asked("models")]
+    assert fc.load_model("LLAMA3.1-405B") == fc.load_model("llama3-405b")
+    assert "megatron-core" in fc.stack_names()
+    for stack in fc.stack_names():
+        assert fc.load_stack(stack).name == stack
+
+
+@pytest.mark.parametrize("thing", [fc.load_model("deepseek-v3"), fc.load_model("deepseek-v3").parameters, fc.load_stack(), fc.load_model("llama3-8b").mixer])
+def test_records_copy_compare_and_pickle(thing):
+    for other in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+        assert other == thing and hash(other) == hash(thing) and type(other) is type(thing)
+    assert thing != 3 and thing is not None and "object at" not in repr(thing)
+    assert fc.load_model("llama3-8b") != fc.load_model("llama3-70b")
+
+
+def test_a_file_of_ones_own_and_its_faults(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("schema: 1\nname: mine\nlayers: minus\n")
+    for given in (path, str(path)):
+        with pytest.raises(fc.SpecError) as caught:
+            fc.load_model(given)
+        assert any(issue.line == 3 and issue.file == str(path) for issue in caught.value.issues), str(caught.value)
+    assert isinstance(fc.load_model(pathlib.Path("llama3-8b")), fc.Model)
+
+
+@pytest.mark.parametrize("call, error, says", [
+    (lambda: fc.load_model("lama3-70b"), fc.RequestError, "did you mean llama3-70b"),
+    (lambda: fc.load_model(3), TypeError, "name_or_path"),
+    (lambda: fc.load_model(None), TypeError, "name_or_path"),
+    (lambda: fc.load_model("a\0b"), ValueError, ""),
+    (lambda: fc.load_model("\ud800"), ValueError, "name_or_path"),
+    (lambda: fc.load_stack("megatron"), fc.RequestError, "megatron"),
+    (lambda: fc.load_model("llama3-8b").kv_bytes(0), fc.RequestError, "context"),
+    (lambda: fc.load_model("llama3-8b").kv_bytes("x"), TypeError, "context"),
+    (lambda: fc.load_model("llama3-8b").kv_bytes(10**400), fc.RequestError, "context"),
+    (lambda: fc.load_model("llama3-8b").forward_flops(float("nan")), fc.RequestError, "sequence"),
+    (lambda: fc.load_model("llama3-8b").training_flops_per_token(convention="kaplin"), fc.RequestError, "did you mean kaplan"),
+    (lambda: fc.load_model("llama3-8b").training_flops_per_token(scores=1), TypeError, "scores"),
+    (lambda: fc.load_model("llama3-8b").kv_bytes_per_token(-1), fc.RequestError, "bytes_per_value"),
+])
+def test_nonsense_is_named(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+    with pytest.raises(TypeError):
+        fc.Model()
+    with pytest.raises(AttributeError):
+        fc.load_model("llama3-8b").layers = 3

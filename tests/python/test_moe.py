@@ -1,0 +1,89 @@
+"""What inference engines run of their own: experts' exchange and all-reduces, as the command prices them."""
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import fabricost as fc
+from by_command import asked, same
+
+V3 = dict(hidden=7168, experts=256, top_k=8)
+SETTINGS = [
+    ("dgx-h100", fc.MoeDispatch, dict(tokens=4096, **V3), []),
+    ("dgx-h100", fc.MoeCombine, dict(tokens=4096, implementation="deepep", ranks=16, sms=24, **V3), ["--implementation", "deepep", "--ranks", 16, "--sms", 24]),
+    ("dgx-b200", fc.MoeDispatch, dict(tokens=128, implementation="deepep-low-latency", distribution="zipf:1.1", **V3),
+     ["--implementation", "deepep-low-latency", "--distribution", "zipf:1.1"]),
+    ("gb200-nvl72", fc.MoeDispatch, dict(tokens=512, implementation="trtllm", dtype="nvfp4", nodes=4, **V3),
+     ["--implementation", "trtllm", "--dtype", "nvfp4", "--nodes", 4]),
+    ("gb200-nvl72", fc.MoePrepare, dict(tokens=512, implementation="trtllm-NVLinkTwoSided", ranks=8, **V3),
+     ["--implementation", "trtllm-NVLinkTwoSided", "--ranks", 8]),
+    ("dgx-h100", fc.MoeDispatch, dict(tokens=4096, nodes=4, groups=8, group_limit=4, distribution="balanced", **V3),
+     ["--nodes", 4, "--groups", 8, "--group-limit", 4, "--distribution", "balanced"]),
+    ("dgx-h100", fc.MoeCombine, dict(tokens=1024, implementation="nccl", nodes=2, hidden=4096, experts=8, top_k=2), ["--implementation", "nccl", "--nodes", 2]),
+]
+NAMES = {fc.MoeDispatch: "moe_dispatch", fc.MoeCombine: "moe_combine", fc.MoePrepare: "moe_prepare"}
+
+
+@pytest.mark.parametrize("system, kind, question, more", SETTINGS)
+def test_experts_exchange_is_the_commands(system, kind, question, more):
+    operation = kind(**question)
+    p = fc.predict_moe(system, operation)
+    wanted = asked("predict", NAMES[kind], "--system", system, "--tokens", question["tokens"], "--hidden", question["hidden"], "--experts",
+                   question["experts"], "--top-k", question["top_k"], *more)
+    same(p.seconds, wanted["time_us"] / 1e6, "time")
+    for mine, theirs in dict(bytes="bytes", copies="copies", inside_bytes="inside_bytes", across_bytes="across_bytes", tokens="tokens_per_rank").items():
+        same(getattr(p, mine), wanted[theirs], mine)
+    same(p.algorithm_bytes_per_second, wanted["algbw_GBps"] * 1e9)
+    same(p.bus_bytes_per_second, wanted["busbw_GBps"] * 1e9)
+    assert (p.operation, p.nodes, p.ranks, p.dtype, p.implementation, p.basis, p.extrapolated, p.bottleneck.tier) == tuple(
+        wanted[k] for k in ("operation", "nodes", "ranks", "dtype", "algorithm", "basis", "extrapolated", "bottleneck"))
+    for mine, theirs in zip(p.interval_seconds, wanted["interval_us"]):
+        same(mine, theirs / 1e6, "interval")
+    assert [(t.name, t.tier) for t in p.terms] == [(t["name"], t["tier"]) for t in wanted["terms"]]
+    assert math.isclose(sum(t.seconds for t in p.terms), p.seconds, rel_tol=1e-9)
+    for thing in (operation, p):
+        for other in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+            assert other == thing and hash(other) == hash(thing)
+
+
+def test_a_histogram_of_like_experts_is_uniform_and_a_skewed_one_slower():
+    def time(distribution):
+        return fc.predict_moe("dgx-h100", fc.MoeDispatch(4096, distribution=distribution, **V3)).seconds
+    assert math.isclose(time([7.0] * 256), time("uniform"), rel_tol=0.02)
+    assert time(np.arange(1, 257)[::-1]) > 1.05 * time("uniform")
+    assert eval(repr(fc.MoeDispatch(64, distribution=[3] * 8, hidden=64, experts=8, top_k=2)), vars(fc)) == fc.MoeDispatch(
+        64, distribution=(3.0,) * 8, hidden=64, experts=8, top_k=2)
+
+
+@pytest.mark.parametrize("library, version, from_python, words", [
+    ("vllm", None, False, "vllm"), ("sglang", None, False, "sglang"), ("trtllm", None, False, "trtllm"), ("vllm", "0.14.0", False, "vllm=0.14.0"),
+    ("sglang", "0.5.14", False, "sglang=0.5.14"), ("vllm", None, True, "vllm,python")])
+def test_all_reduces_of_engines_are_the_commands(library, version, from_python, words):
+    for size in (16 * fc.KiB, fc.MiB, 64 * fc.MiB):
+        p = fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), library=library, version=version, from_python=from_python)
+        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", words)
+        same(p.seconds, wanted["time_us"] / 1e6, (library, size))
+        assert (p.algorithm, p.protocol, p.basis) == (wanted["algorithm"], wanted["protocol"], wanted["basis"])
+
+
+@pytest.mark.parametrize("call, error, says", [
+    (lambda: fc.MoeDispatch(), TypeError, ""), (lambda: fc.MoeDispatch(1, experts=8, top_k=2), TypeError, "hidden"),
+    (lambda: fc.MoeDispatch(-1, **V3), fc.RequestError, "tokens"), (lambda: fc.MoeDispatch("1", **V3), TypeError, "tokens"),
+    (lambda: fc.MoeDispatch(1, **{**V3, "hidden": 0}), fc.RequestError, "hidden"), (lambda: fc.MoeDispatch(1, **{**V3, "top_k": 300}), fc.RequestError, "top_k"),
+    (lambda: fc.MoeDispatch(1, implementation="deepeep", **V3), fc.RequestError, "did you mean deepep"),
+    (lambda: fc.MoeDispatch(1, dtype="double", **V3), fc.RequestError, "dtype"), (lambda: fc.MoeDispatch(1, distribution="zipf:", **V3), fc.RequestError, "exponent"),
+    (lambda: fc.MoeDispatch(1, distribution=3, **V3), TypeError, "distribution"), (lambda: fc.MoeDispatch(1, distribution=[-1], **V3), fc.RequestError, "distribution"),
+    (lambda: fc.MoeDispatch(1, distribution=[], **V3), fc.RequestError, "distribution"), (lambda: fc.MoeDispatch(1, groups=3, **V3), fc.RequestError, "groups"),
+    (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, distribution=[1, 2], **V3)), fc.RequestError, ""),
+    (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, ranks=17, nodes=2, **V3)), fc.RequestError, "ranks"),
+    (lambda: fc.predict_moe("dgx-h100", fc.AllReduce(1)), TypeError, ""), (lambda: fc.predict_moe("dgx-h100", fc.MoePrepare(1, **V3)), fc.RequestError, "prepare"),
+    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce()), fc.RequestError, "bytes"),
+    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), library="vlm"), fc.RequestError, "did you mean vllm"),
+    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), version="new"), fc.RequestError, "version"),
+    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), from_python=1), TypeError, "from_python"),
+])
+def test_nonsense_is_named(call, error, says):
+    with pytest.raises(error, match=says):
+        call()

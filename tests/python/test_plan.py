@@ -1,0 +1,148 @@
+"""Plans of training: the command's layouts, what would help, what trades time for memory."""
+import copy
+import pickle
+import threading
+import time
+
+import pytest
+
+import fabricost as fc
+from by_command import asked, refused, same, same_terms
+
+GIB = 2**30
+LAYOUT = ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch", "schedule", "recompute", "expert_tp", "fits", "sequence_parallel", "placing")
+SETTINGS = [
+    (dict(system="dgx-h100", model="llama3-70b", gpus=512, global_batch=1024, sequence=8192), []),
+    (dict(system="dgx-b200", model="llama3-8b", gpus=16, global_batch=64, precision="fp8", top=3), ["--precision", "fp8", "--top", 3]),
+    (dict(system="gb200-nvl72", model="moe-1.8t", gpus=288, global_batch=576, max_tp=8), ["--max-tp", 8]),
+    (dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=128, tp=8, pp=4, zero=1, microbatch=1, recompute="selective", schedule="1f1b",
+          sequence_parallel=True), ["--tp", 8, "--pp", 4, "--zero", 1, "--microbatch", 1, "--recompute", "selective", "--schedule", "1f1b",
+                                    "--sequence-parallel", "yes"]),
+    (dict(system="dgx-h100", model="mixtral-8x7b", gpus=64, global_batch=256, stack="nemo", routing="zipf:1.1", capacity=1.5, headroom=0.1,
+          stack_scale=1.2, placing="data_inside"),
+     ["--stack", "nemo", "--routing", "zipf:1.1", "--capacity", 1.5, "--headroom", 0.1, "--stack-scale", 1.2, "--placing", "data_inside"]),
+]
+
+
+def the_same(plan, wanted):
+    for field in LAYOUT:
+        same(getattr(plan, field), wanted[field], field)
+    same(plan.step_seconds, wanted["step_s"], "step")
+    same(plan.tokens_per_second_per_gpu, wanted["tokens_per_s_per_gpu"], "tokens")
+    same(plan.flops_per_second_per_gpu, wanted["tflops_per_gpu"] * 1e12, "flops")
+    same(plan.mfu, wanted["mfu"], "mfu")
+    same(plan.memory_bytes, wanted["memory_GiB"] * GIB, "memory")
+    same(plan.exposed_communication_seconds, wanted["exposed_comm_s"], "exposed")
+    same(plan.gpu_hours_per_trillion_tokens, wanted["gpu_hours_per_trillion_tokens"], "gpu hours")
+    for mine, theirs in zip(plan.interval_seconds, wanted["interval_s"]):
+        same(mine, theirs, "interval")
+    same_terms(plan.terms, wanted["terms"])
+
+
+@pytest.mark.parametrize("question, more", SETTINGS)
+def test_layouts_are_the_commands(question, more):
+    words = ["plan", "--train", "--system", question["system"], "--model", question["model"], "--gpus", question["gpus"], "--global-batch",
+             question["global_batch"], "--sequence", question.get("sequence", 4096)]
+    wanted = asked(*words, *more)
+    plans = fc.plan(**question)
+    assert len(plans) == len(wanted["layouts"])
+    assert (plans.evaluated, plans.pruned, plans.unfit) == (wanted["evaluated"], wanted["pruned"], wanted["unfit"])
+    for plan, theirs in zip(plans, wanted["layouts"]):
+        the_same(plan, theirs)
+        assert plan.gpus == question["gpus"] == plan.tp * plan.pp * plan.cp * plan.dp
+        assert plan.bottleneck.seconds == max(t.seconds for t in plan.terms)
+
+
+def test_what_helps_and_what_trades_are_the_commands():
+    wanted = asked("plan", "--train", "--system", "dgx-h100", "--model", "llama3-8b", "--gpus", 16, "--global-batch", 64, "--sensitivity", "--pareto")
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
+    sensitivity = plans.sensitivity()
+    assert [s.change for s in sensitivity] == [s["change"] for s in wanted["sensitivity"]]
+    for mine, theirs in zip(sensitivity, wanted["sensitivity"]):
+        same(mine.step_seconds, theirs["step_s"])
+        same(mine.gain, theirs["gain"], tolerance=1e-9)
+    front = plans.pareto()
+    assert len(front) == len(wanted["pareto"])
+    for mine, theirs in zip(front, wanted["pareto"]):
+        the_same(mine, theirs)
+    memory = [p.memory_bytes for p in front]
+    assert memory == sorted(memory, reverse=True)
+
+
+def test_things_loaded_and_names_are_the_same_question():
+    by_name = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
+    by_thing = fc.plan(fc.load_system("dgx-h100"), fc.load_model("llama3-8b"), gpus=16, global_batch=64, stack=fc.load_stack("megatron-core"))
+    assert list(by_name) == list(by_thing)
+    slower = fc.plan(fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=100 GB/s per direction"]), "llama3-8b", gpus=16, global_batch=64)
+    assert slower[0].step_seconds >= by_name[0].step_seconds
+
+
+def test_plans_are_a_sequence_and_a_table():
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
+    assert plans[0] == list(plans)[0] and plans[-1] == list(plans)[-1] and plans[:3] == list(plans)[:3] and plans[::-2] == list(plans)[::-2]
+    with pytest.raises(IndexError):
+        plans[len(plans)]
+    with pytest.raises(TypeError):
+        plans["x"]
+    pandas = pytest.importorskip("pandas")
+    table = plans.to_pandas()
+    assert isinstance(table, pandas.DataFrame) and len(table) == len(plans)
+    for column in ("tp", "step_seconds", "low_seconds", "high_seconds", "bubble_seconds", "memory_bytes"):
+        assert column in table.columns, table.columns
+    assert list(table["step_seconds"]) == [p.step_seconds for p in plans]
+
+
+def test_a_plan_copies_compares_and_pickles():
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
+    for thing in (plans[0], plans[0].bottleneck, plans.sensitivity()[0]):
+        for other in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+            assert other == thing and hash(other) == hash(thing)
+    assert plans[0] != plans[1] and plans[0] != "a plan"
+    assert "s a step" in repr(plans[0]) and "llama3-8b" in repr(plans)
+    assert plans[0].to_dict()["tp"] == plans[0].tp
+
+
+def test_other_threads_run_during_a_search():
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.0005)
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    while time.perf_counter() < start + 0.2:
+        fc.plan("dgx-h100", "llama3-405b", gpus=16384, global_batch=2048, sequence=8192)
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    assert sum(start < t < end for t in ticks) >= 10  # a held lock would leave one between two searches at most
+
+
+@pytest.mark.parametrize("change, error, says", [
+    (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"), (dict(gpus=0), fc.RequestError, "gpus: 0"),
+    (dict(gpus=-8), fc.RequestError, "gpus: -8"), (dict(gpus=10**30), fc.RequestError, "gpus"), (dict(gpus="8"), TypeError, "gpus"),
+    (dict(gpus=8.5), fc.RequestError, "gpus: 8.5"), (dict(gpus=True), TypeError, "gpus"), (dict(gpus=float("nan")), fc.RequestError, "gpus"),
+    (dict(sequence=[1]), TypeError, "sequence"), (dict(precision="fp7"), fc.RequestError, "precision"), (dict(precision=16), TypeError, "precision"),
+    (dict(stack="nemoo"), fc.RequestError, "nemo"), (dict(stack=7), TypeError, "stack"), (dict(zero=4), fc.RequestError, "zero"),
+    (dict(zero=1.5), fc.RequestError, "zero: 1.5"), (dict(schedule="zz"), fc.RequestError, "schedule"), (dict(recompute="some"), fc.RequestError, "recompute"),
+    (dict(sequence_parallel=1), TypeError, "sequence_parallel"), (dict(placing="inside"), fc.RequestError, "placing"),
+    (dict(headroom=0.95), fc.RequestError, "headroom"), (dict(stack_scale=0), fc.RequestError, "stack_scale"),
+    (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(routing="uniform:2"), fc.RequestError, "only zipf"),
+    (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(model=3), TypeError, "model"),
+    (dict(system=None), TypeError, "system"), (dict(system="dgx-h10"), fc.RequestError, "did you mean dgx-h100"), (dict(tp=3), fc.RequestError, "tp"),
+    (dict(bogus=1), TypeError, ""),
+])
+def test_nonsense_is_named(change, error, says):
+    with pytest.raises(error, match=says):
+        fc.plan(**{**dict(system="dgx-h100", model="llama3-8b", gpus=16, global_batch=64), **change})
+
+
+def test_what_does_not_fit_says_what_comes_nearest():
+    with pytest.raises(fc.RequestError) as caught:
+        fc.plan("dgx-h100", "llama3-405b", gpus=8, global_batch=8)
+    said = refused("plan", "--train", "--system", "dgx-h100", "--model", "llama3-405b", "--gpus", 8, "--global-batch", 8)
+    for piece in ("does not fit 8", "the nearest (tp", "needs"):
+        assert piece in str(caught.value) and piece in said
+    assert "--" not in str(caught.value)

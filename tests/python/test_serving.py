@@ -1,0 +1,93 @@
+"""Plans of serving: the command's deployments within limits, throughput against interactivity."""
+import copy
+import math
+import pickle
+
+import pytest
+
+import fabricost as fc
+from by_command import asked, refused, same, same_terms
+
+GIB = 2**30
+SETTINGS = [
+    (dict(system="dgx-h100", model="llama3-405b", gpus=8, ttft_seconds=1.0, tpot_seconds=0.03), ["--ttft", "1s", "--tpot", "30ms"]),
+    (dict(system="dgx-b200", model="llama3-70b", gpus=8, isl=1024, osl=256, precision="fp4", stack="trtllm", top=4),
+     ["--isl", 1024, "--osl", 256, "--precision", "fp4", "--stack", "trtllm", "--top", 4]),
+    (dict(system="gb200-nvl72", model="deepseek-v3", gpus=72, disaggregated=True), ["--disaggregated"]),
+    (dict(system="dgx-h100", model="llama3-8b", gpus=8, concurrency=64, kv_precision="bf16", tp=2), ["--concurrency", 64, "--kv-precision", "bf16", "--tp", 2]),
+    (dict(system="dgx-h100", model="mixtral-8x7b", gpus=8, batch=16, stack="sglang", pp=1), ["--batch", 16, "--stack", "sglang", "--pp", 1]),
+]
+FIELDS = dict(tp="tp", pp="pp", ep="ep", dp="dp", batch="batch", replicas="replicas", prefill_workers="prefill_workers", ttft_seconds="ttft_s",
+              tpot_seconds="tpot_s", tokens_per_second_per_gpu="tokens_per_s_per_gpu", tokens_per_second_per_user="tokens_per_s_per_user",
+              concurrency="concurrency")
+
+
+def the_same(plan, wanted):
+    for mine, theirs in FIELDS.items():
+        same(getattr(plan, mine), wanted[theirs], mine)
+    for mine, theirs in dict(memory_bytes="memory_GiB", kv_bytes="kv_GiB", weight_bytes="weights_GiB").items():
+        same(getattr(plan, mine), wanted[theirs] * GIB, mine, 1e-9)
+    for mine, theirs in zip(plan.interval_ttft_seconds + plan.interval_tpot_seconds, wanted["interval_ttft_s"] + wanted["interval_tpot_s"]):
+        same(mine, theirs, "interval")
+    same_terms(plan.terms, wanted["terms"])
+    same_terms(plan.ttft_terms, wanted["ttft_terms"])
+    assert plan.disaggregated == ("prefill" in wanted)
+    if plan.disaggregated:
+        assert [plan.prefill_tp, plan.prefill_pp, plan.prefill_ep, plan.prefill_dp] == [wanted["prefill"][k] for k in ("tp", "pp", "ep", "dp")]
+
+
+@pytest.mark.parametrize("question, more", SETTINGS)
+def test_deployments_are_the_commands(question, more):
+    words = ["plan", "--serve", "--system", question["system"], "--model", question["model"], "--gpus", question["gpus"]]
+    wanted = asked(*words, *more)
+    plans = fc.plan_serve(**question)
+    assert (len(plans), plans.evaluated, plans.pruned) == (len(wanted["layouts"]), wanted["evaluated"], wanted["pruned"])
+    for plan, theirs in zip(plans, wanted["layouts"]):
+        the_same(plan, theirs)
+        assert math.isclose(sum(t.seconds for t in plan.terms), plan.tpot_seconds, rel_tol=1e-9)
+        assert math.isclose(sum(t.seconds for t in plan.ttft_terms), plan.ttft_seconds, rel_tol=1e-9)
+    assert (plans[0].precision, plans[0].stack) == (wanted["precision"], wanted["stack"])
+
+
+def test_the_front_is_the_commands():
+    wanted = asked("plan", "--serve", "--system", "dgx-h100", "--model", "llama3-70b", "--gpus", 8, "--pareto")["pareto"]
+    front = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8).pareto()
+    assert len(front) == len(wanted) > 2
+    for mine, theirs in zip(front, wanted):
+        the_same(mine, theirs)
+    for one, next_ in zip(front, front[1:]):
+        assert one.tokens_per_second_per_user >= next_.tokens_per_second_per_user and one.tokens_per_second_per_gpu < next_.tokens_per_second_per_gpu
+
+
+def test_tables_copies_and_text():
+    plans = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)
+    for other in (copy.copy(plans[0]), copy.deepcopy(plans[0]), pickle.loads(pickle.dumps(plans[0]))):
+        assert other == plans[0] and hash(other) == hash(plans[0])
+    assert "TTFT" in repr(plans[0]) and "llama3-70b" in repr(plans)
+    pytest.importorskip("pandas")
+    table = plans.to_pandas()
+    assert len(table) == len(plans) and {"low_ttft_seconds", "high_tpot_seconds", "attention_seconds", "ttft_prompt_seconds"} <= set(table.columns)
+
+
+@pytest.mark.parametrize("change, error, says", [
+    (dict(gpus=None), TypeError, "gpus"), (dict(gpus=0), fc.RequestError, "gpus: 0"), (dict(gpus=2**70), fc.RequestError, "gpus"),
+    (dict(isl=0), fc.RequestError, "isl"), (dict(osl="many"), TypeError, "osl"), (dict(ttft_seconds=0), fc.RequestError, "ttft_seconds"),
+    (dict(ttft_seconds=-1), fc.RequestError, "ttft_seconds"), (dict(tpot_seconds=float("nan")), fc.RequestError, "tpot_seconds"),
+    (dict(tpot_seconds="30ms"), TypeError, "tpot_seconds"), (dict(concurrency=1, batch=1), fc.RequestError, "concurrency"),
+    (dict(disaggregated="yes"), TypeError, "disaggregated"), (dict(precision="fp7"), fc.RequestError, "precision"),
+    (dict(kv_precision="fp4"), fc.RequestError, "kv_precision"), (dict(stack="vlm"), fc.RequestError, "vllm"), (dict(top=0), fc.RequestError, "top"),
+    (dict(tp=-1), fc.RequestError, "tp"), (dict(model=fc.load_stack()), TypeError, "model"), (dict(system=3), TypeError, "system"),
+    (dict(gpus=1, disaggregated=True), fc.RequestError, "disaggregated"), (dict(ttft=1), TypeError, ""),
+])
+def test_nonsense_is_named(change, error, says):
+    with pytest.raises(error, match=says):
+        fc.plan_serve(**{**dict(system="dgx-h100", model="llama3-8b", gpus=8), **change})
+
+
+def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():
+    with pytest.raises(fc.RequestError, match="nearest") as caught:
+        fc.plan_serve("dgx-h100", "llama3-405b", gpus=8, tpot_seconds=1e-4)
+    assert "nearest" in refused("plan", "--serve", "--system", "dgx-h100", "--model", "llama3-405b", "--gpus", 8, "--tpot", "0.1ms")
+    assert "--" not in str(caught.value)
+    with pytest.raises(fc.RequestError, match="does not fit"):
+        fc.plan_serve("dgx-h100", "llama3-405b", gpus=2)
