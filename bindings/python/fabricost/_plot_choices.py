@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _plot_style as style
-from ._core import Operation, RequestError, System
+from ._core import RequestError, System
 
 GIB = 2**30
 LAYOUT_WORDS = ("tp", "pp", "vp", "cp", "ep", "dp", "expert_tp", "zero", "microbatch", "schedule", "recompute")
@@ -36,7 +36,7 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
 
     Returns the axes. Raises RequestError when a word is none of these, when nothing fits anywhere, and where plan does for all cells.
     """
-    from . import load_system, plan
+    from ._core import load_system, plan
     for what, word in (("rows", rows), ("columns", columns)):
         if word not in LAYOUT_WORDS:
             raise RequestError(f'{what}: "{word}" is none of {" ".join(LAYOUT_WORDS)}')
@@ -72,7 +72,7 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
     ax.set_xlabel(_word_label(columns))
     ax.set_ylabel(_word_label(rows))
     style.title(ax, f"{best.model} on {gpus:,} {machine.name} GPUs, {global_batch:,} sequences a step, step time in s")
-    _heat_legend(ax, bool(unfit))
+    _heat_legend(ax, bool(unfit), bool(np.isnan(steps).sum() > len(unfit)))
     return ax
 
 
@@ -103,12 +103,13 @@ def _heat(ax: Any, steps: np.ndarray, unfit: list[tuple[int, int]]) -> None:
     ax.tick_params(which="minor", length=0)
 
 
-def _heat_legend(ax: Any, unfit: bool) -> None:
+def _heat_legend(ax: Any, unfit: bool, impossible: bool) -> None:
     from matplotlib.patches import Patch
     handles = [Patch(facecolor="none", edgecolor=style.VERMILLION, linewidth=2, label="fastest")]
     if unfit:
         handles.append(Patch(facecolor="#EEEEEE", edgecolor="#888888", hatch="////", linewidth=0, label="does not fit"))
-    handles.append(Patch(facecolor="white", edgecolor="#CCCCCC", label="not possible"))
+    if impossible:
+        handles.append(Patch(facecolor="white", edgecolor="#999999", label="not possible"))
     style.legend(ax, handles=handles)
 
 
@@ -163,15 +164,19 @@ def pareto(plans: Any, *, ax: Any = None) -> Any:
         ax.set_ylim(0, None)
     else:
         ax.set_xlabel("memory of the fullest GPU, GiB")
-        ax.set_ylabel("step time, s")
+        style.time_axis(ax, label="step time")
+        if line[:, 1].max() < 10 * line[:, 1].min():
+            ax.set_yscale("linear")
+            ax.set_ylabel("step time, s")
     first = plans[0]
     style.title(ax, f"{first.model} on {first.gpus:,} {first.system} GPUs, {first.stack}")
     style.legend(ax)
     return ax
 
 
-BAR_STYLES = {"forward": ("F", style.SKY, ""), "backward": ("B", style.ORANGE, "////"), "weight": ("W", style.GREEN, "...."),
-              "full_backward": ("B + W", style.VERMILLION, "\\\\\\\\")}
+BAR_STYLES = {"forward": (style.SKY, ""), "backward": (style.ORANGE, "///"), "weight": (style.GREEN, "...."),
+              "full_backward": (style.VERMILLION, "\\\\\\")}
+BAR_EDGE = "#00000070"  # also of the patterns
 BAR_NAMES = {"forward": "forward", "backward": "backward", "weight": "weight gradient", "full_backward": "backward and weight gradient"}
 
 
@@ -192,19 +197,13 @@ def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None)
         own = bars[bars["stage"] == stage]
         first, last = own["start_seconds"].min() * scale, own["end_seconds"].max() * scale
         ax.broken_barh([(first, last - first)], (stage - 0.4, 0.8), facecolor="#DDDDDD", edgecolor="none", zorder=1)
-    for kind, (_, colour, hatch) in BAR_STYLES.items():
-        own = bars[bars["kind"] == kind]
-        for stage in np.unique(own["stage"]):
-            part = own[own["stage"] == stage]
-            spans = [(s * scale, (e - s) * scale) for s, e in zip(part["start_seconds"], part["end_seconds"])]
-            ax.broken_barh(spans, (stage - 0.4, 0.8), facecolor=colour, hatch=hatch, edgecolor="black", linewidth=0.35, zorder=2)
-    for bar in bars:
-        start, end = bar["start_seconds"] * scale, bar["end_seconds"] * scale
-        label = str(bar["microbatch"])
-        if (end - start) / whole * width > style.text_width(label, 6.5) + 2:
-            plain = BAR_STYLES[str(bar["kind"])][2] == ""
-            ax.text((start + end) / 2, bar["stage"], label, ha="center", va="center", fontsize=6.5, zorder=3,
-                    bbox=None if plain else {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85})
+    rows = _rows(bars)
+    for kind, (colour, hatch) in BAR_STYLES.items():
+        for row in sorted({one for one, bar in zip(rows, bars) if bar["kind"] == kind}):
+            spans = [(bar["start_seconds"] * scale, (bar["end_seconds"] - bar["start_seconds"]) * scale)
+                     for one, bar in zip(rows, bars) if one == row and bar["kind"] == kind]
+            ax.broken_barh(spans, row, facecolor=colour, hatch=hatch, edgecolor=BAR_EDGE, linewidth=0.5, zorder=2)
+        _number(ax, [(one, bar) for one, bar in zip(rows, bars) if bar["kind"] == kind], scale, width / whole)
     handed = _hand_overs(bars, run.stages, exchange_seconds)
     for (t0, s0), (t1, s1) in handed:
         ax.plot([t0 * scale, t1 * scale], [s0 + 0.4 * np.sign(s1 - s0), s1 - 0.4 * np.sign(s1 - s0)], color="black", linewidth=0.8, zorder=4)
@@ -217,6 +216,36 @@ def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None)
                     f"bubble {100 * run.bubble_over_total:.1f} %")
     _gantt_legend(ax, bars, bool(handed))
     return ax
+
+
+def _rows(bars: Any) -> list[tuple[float, float]]:
+    """(bottom, height) of each bar: its stage, or half of it for two pieces that run as one, the forward above."""
+    together: dict[tuple[int, float], int] = {}
+    for bar in bars:
+        key = int(bar["stage"]), float(bar["start_seconds"])
+        together[key] = together.get(key, 0) + (bar["end_seconds"] > bar["start_seconds"])
+    out = []
+    for bar in bars:
+        stage = float(bar["stage"])
+        if together[int(stage), float(bar["start_seconds"])] < 2:
+            out.append((stage - 0.4, 0.8))
+        else:
+            out.append((stage - 0.4, 0.4) if bar["kind"] == "forward" else (stage, 0.4))
+    return out
+
+
+def _number(ax: Any, bars: list[Any], scale: float, points: float) -> None:
+    """Writes the microbatch into the bars of a kind where it fits all of them; `points` a unit of time is wide."""
+    from matplotlib.patheffects import withStroke
+    if not bars:
+        return
+    size = 6.5
+    narrowest = min(bar["end_seconds"] - bar["start_seconds"] for _, bar in bars) * scale * points
+    if narrowest < style.text_width(str(max(bar["microbatch"] for _, bar in bars)), size) + 1:
+        return
+    for (bottom, height), bar in bars:
+        ax.text((bar["start_seconds"] + bar["end_seconds"]) * scale / 2, bottom + height / 2, str(bar["microbatch"]), ha="center", va="center",
+                fontsize=size, zorder=3, path_effects=[withStroke(linewidth=1.6, foreground="#FFFFFFCC")])
 
 
 def _time_scale(seconds: float) -> tuple[float, str]:
@@ -243,7 +272,7 @@ def _gantt_legend(ax: Any, bars: Any, handed: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     present = [kind for kind in BAR_STYLES if (bars["kind"] == kind).any()]
-    handles: list[Any] = [Patch(facecolor=BAR_STYLES[kind][1], hatch=BAR_STYLES[kind][2], edgecolor="black", linewidth=0.35,
+    handles: list[Any] = [Patch(facecolor=BAR_STYLES[kind][0], hatch=BAR_STYLES[kind][1], edgecolor=BAR_EDGE, linewidth=0.5,
                                 label=BAR_NAMES[kind]) for kind in present]
     handles.append(Patch(facecolor="#DDDDDD", edgecolor="none", label="bubble"))
     if handed:
@@ -258,7 +287,7 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
 
     Returns the axes. Raises RequestError where goodput does.
     """
-    from . import goodput as compute
+    from ._core import goodput as compute
     counts = [int(n) for n in (2 ** np.arange(9, 17) if gpus is None else np.unique(np.asarray(gpus)))]
     if len(counts) < 2:
         raise RequestError("gpus: a curve needs two or more different numbers of GPUs")
