@@ -11,7 +11,7 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 >>> fc.predict(system, fc.AllReduce(bytes=256 * fc.MiB, ranks=64)).bottleneck.tier
 'nic'
 """
-from . import _core
+from . import _core, _html
 from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
@@ -28,6 +28,7 @@ from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
 from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
 from ._core import Compared, Comparison, compare
 from .names import Algorithm, DataType, Protocol
+from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
 __all__ = [
@@ -42,6 +43,8 @@ __all__ = [
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
     "Prediction", "Predictions", "Term", "explain", "predict",
+    # pages
+    "report",
     # workloads
     "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
     "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
@@ -58,3 +61,4 @@ for _name in __all__:  # users know one module
     if callable(_thing):
         _thing.__module__ = __name__
 del _name, _thing
+_html.attach(_core)
