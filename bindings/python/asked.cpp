@@ -44,7 +44,20 @@ double real(py::handle value, std::string_view name, double least, double most) 
   const double number = number_of(value, name);
   if (number >= least && number <= most) return number;
   throw RequestError(std::isinf(most) || most >= 1e15 ? fmt::format("{}: {} is not a number of {} or more", name, number, least)
-                                      : fmt::format("{}: {} is not from {} to {}", name, number, least, most));
+                                                      : fmt::format("{}: {} is not from {} to {}", name, number, least, most));
+}
+
+std::vector<double> reals(py::handle values, std::string_view name, double least, double most) {
+  const bool one = PyUnicode_Check(values.ptr()) != 0 || PyBytes_Check(values.ptr()) != 0 || PyDict_Check(values.ptr()) != 0;
+  const py::object iterator = one ? py::object{} : py::reinterpret_steal<py::object>(PyObject_GetIter(values.ptr()));
+  if (!iterator) {
+    PyErr_Clear();
+    throw_type(name, "a list of numbers", values);
+  }
+  std::vector<double> out;
+  for (const py::handle value : py::list(iterator)) out.push_back(real(value, name, least, most));
+  if (out.empty()) throw RequestError(fmt::format("{}: an empty list; give a number or more", name));
+  return out;
 }
 
 bool flag(py::handle value, std::string_view name) {

@@ -29,6 +29,9 @@ inline constexpr double most_counted = 10'000'000;  ///< of anything counted in 
 [[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
 [[nodiscard]] std::string text(pybind11::handle value, std::string_view name);
 
+/// Many numbers, of a list, a tuple or an array; one or more.
+[[nodiscard]] std::vector<double> reals(pybind11::handle values, std::string_view name, double least, double most);
+
 /// None is nothing.
 [[nodiscard]] std::optional<int> whole_or_none(pybind11::handle value, std::string_view name, double least = 1, double most = most_counted);
 [[nodiscard]] std::optional<double> real_or_none(pybind11::handle value, std::string_view name, double least, double most);

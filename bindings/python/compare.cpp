@@ -62,9 +62,10 @@ struct Comparison {
   Comparison out{.model = model, .job = job, .verdict = {}, .gpus = gpus, .rows = {}};
   for (const Compared& c : all) out.rows.push_back(row_of(c, job));
   const Verdict v = verdict_of(all);
-  out.verdict = v.next == nullptr ? fmt::format("{} alone can do the job", v.best->system)
-                                  : fmt::format("{} makes {:.2f} times the tokens of {}; the intervals {}", v.best->system, v.faster, v.next->system,
-                                                v.sure ? "part, so the order is sure" : "overlap, so the order is not sure");
+  out.verdict = v.next == nullptr
+                    ? fmt::format("{} alone can do the job", v.best->system)
+                    : fmt::format("{} makes {:.2f} times the tokens of {}; the intervals {}", v.best->system, v.faster, v.next->system,
+                                  v.sure ? "part, so the order is sure" : "overlap, so the order is not sure");
   return out;
 }
 
@@ -91,9 +92,9 @@ struct Comparison {
 }
 
 [[nodiscard]] Comparison compare_systems(const py::object& systems_given, const py::object& model_given, const py::object& gpus,
-                                         const py::object& serve, const py::object& global_batch, const py::object& sequence, const py::object& max_tp,
-                                         const py::object& isl, const py::object& osl, const py::object& ttft, const py::object& tpot,
-                                         const py::object& precision, const py::object& stack) {
+                                         const py::object& serve, const py::object& global_batch, const py::object& sequence,
+                                         const py::object& max_tp, const py::object& isl, const py::object& osl, const py::object& ttft,
+                                         const py::object& tpot, const py::object& precision, const py::object& stack) {
   const std::string job = flag(serve, "serve") ? "serve" : "train";
   needed(gpus, "gpus", "gpus=1152");
   const py::none none;
@@ -106,25 +107,43 @@ struct Comparison {
   std::vector<Compared> all;
   int count = 0;
   if (job == "train") {
-    for (const auto& [value, name] : {std::pair<const py::object&, const char*>{isl, "isl"}, {osl, "osl"}, {ttft, "ttft_seconds"}, {tpot, "tpot_seconds"}})
+    for (const auto& [value, name] :
+         {std::pair<const py::object&, const char*>{isl, "isl"}, {osl, "osl"}, {ttft, "ttft_seconds"}, {tpot, "tpot_seconds"}})
       refuse(value, name);
     TrainingQuestion q = training_question(gpus, global_batch, sequence, precision, stack, max_tp);
     q.model = model;
     count = q.gpus;
     all = searched([&] { return compare(systems, [&](const System& system) { return compared(q, system, prices); }); });
   } else {
-    for (const auto& [value, name] : {std::pair<const py::object&, const char*>{global_batch, "global_batch"}, {sequence, "sequence"}, {max_tp, "max_tp"}})
+    for (const auto& [value, name] :
+         {std::pair<const py::object&, const char*>{global_batch, "global_batch"}, {sequence, "sequence"}, {max_tp, "max_tp"}})
       refuse(value, name);
     const auto either = [](const py::object& value, int otherwise) { return value.is_none() ? py::object(py::int_(otherwise)) : value; };
-    const AskedServing asked{gpus, either(isl, 4096), either(osl, 512), ttft, tpot, none, none, py::bool_(false), precision, none,
-                             stack.is_none() ? py::object(py::str(ServingStack{}.name)) : stack, py::int_(1), none, none, none, none};
+    const AskedServing asked{gpus,
+                             either(isl, 4096),
+                             either(osl, 512),
+                             ttft,
+                             tpot,
+                             none,
+                             none,
+                             py::bool_(false),
+                             precision,
+                             none,
+                             stack.is_none() ? py::object(py::str(ServingStack{}.name)) : stack,
+                             py::int_(1),
+                             none,
+                             none,
+                             none,
+                             none};
     ServingQuestion q = question_of(asked);
     q.model = model;
     count = q.gpus;
     std::vector<ServingQuestion> settled(systems.size(), q);
     for (std::size_t i = 0; i < systems.size(); ++i) settle(settled[i], asked, systems[i]);
     all = searched([&] {
-      return compare(systems, [&](const System& system) { return compared(settled[static_cast<std::size_t>(&system - systems.data())], system, prices); });
+      return compare(systems, [&](const System& system) {
+        return compared(settled[static_cast<std::size_t>(&system - systems.data())], system, prices);
+      });
     });
   }
   return answered(all, model.name, job, count);
@@ -134,21 +153,29 @@ struct Comparison {
 
 void add_compare(py::module_& module) {
   using R = Row;
-  add_record<R>(module, "Compared", "The best one machine makes of a job. Made by compare.", field("system", &R::system, "Name of the machine."),
-                field("job", &R::job, "train or serve."), field("trouble", &R::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
+  add_record<R>(module, "Compared", "The best one machine makes of a job. Made by compare.",
+                field("system", &R::system, "Name of the machine."), field("job", &R::job, "train or serve."),
+                field("trouble", &R::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
                 field("layout", &R::layout, "Its best layout or deployment, in words."), field("binds", &R::binds, "The largest of terms."),
-                field("seconds", &R::seconds, "Of a step, or of a token, s."), field("interval_seconds", &R::interval_seconds, "(low, high), s: nine in ten should fall between."),
-                field("tokens_per_second_per_gpu", &R::tokens_per_second_per_gpu, "Trained or answered tokens."), field("share", &R::share, "Of the time, what binds takes."),
-                field("dollars_per_million_tokens", &R::dollars_per_million_tokens, "The rent where known, else what owning costs, USD; None: not known."),
+                field("seconds", &R::seconds, "Of a step, or of a token, s."),
+                field("interval_seconds", &R::interval_seconds, "(low, high), s: nine in ten should fall between."),
+                field("tokens_per_second_per_gpu", &R::tokens_per_second_per_gpu, "Trained or answered tokens."),
+                field("share", &R::share, "Of the time, what binds takes."),
+                field("dollars_per_million_tokens", &R::dollars_per_million_tokens,
+                      "The rent where known, else what owning costs, USD; None: not known."),
                 field("joules_per_million_tokens", &R::joules_per_million_tokens, "Of the site with cooling, J; None: not known."),
-                field("watts", &R::watts, "Of the site with all GPUs busy, W; None: not known."), field("terms", &R::terms, "What the seconds are made of, a list of StepTerm."))
+                field("watts", &R::watts, "Of the site with all GPUs busy, W; None: not known."),
+                field("terms", &R::terms, "What the seconds are made of, a list of StepTerm."))
       .def("__repr__", [](const R& r) {
         if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-        return fmt::format("{}: {:.4g} s, {:.4g} tokens/s/GPU, {}, mostly {}", r.system, r.seconds, r.tokens_per_second_per_gpu, r.layout, r.binds);
+        return fmt::format("{}: {:.4g} s, {:.4g} tokens/s/GPU, {}, mostly {}", r.system, r.seconds, r.tokens_per_second_per_gpu, r.layout,
+                           r.binds);
       });
   using C = Comparison;
   py::class_<C> type(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.");
-  type.def_readonly("model", &C::model, "Name of the model.").def_readonly("job", &C::job, "train or serve.").def_readonly("gpus", &C::gpus, "GPUs of each.");
+  type.def_readonly("model", &C::model, "Name of the model.")
+      .def_readonly("job", &C::job, "train or serve.")
+      .def_readonly("gpus", &C::gpus, "GPUs of each.");
   type.def_readonly("verdict", &C::verdict, "Which is better, by how much, and whether that is sure.");
   add_sequence(type, &C::rows);
   type.def("__repr__", [](const C& c) {
@@ -157,10 +184,11 @@ void add_compare(py::module_& module) {
     return out + "\n" + c.verdict;
   });
   const py::none none;
-  module.def("compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "serve"_a = false, "global_batch"_a = none,
-             "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none, "tpot_seconds"_a = none, "precision"_a = none,
-             "stack"_a = none,
-             R"(compare(systems, model, *, gpus, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None, ttft_seconds=None, tpot_seconds=None, precision=None, stack=None)
+  module.def("compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "serve"_a = false,
+             "global_batch"_a = none, "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none,
+             "tpot_seconds"_a = none, "precision"_a = none, "stack"_a = none,
+             R"(compare(systems, model, *, gpus, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None,
+    ttft_seconds=None, tpot_seconds=None, precision=None, stack=None)
 --
 
 The best each of several machines makes of one job, side by side: time, tokens, money, power, what binds, a Comparison.

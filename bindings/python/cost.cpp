@@ -29,14 +29,19 @@ struct Paid {
 };
 [[nodiscard]] Paid paid(const Money& m) {
   const auto when = [](bool known, double value) { return known ? Known{value} : std::nullopt; };
-  return {.dollars = when(m.paid_known(), usd(m.paid())), .rented_dollars = when(m.rent_known, usd(m.rented)),
-          .owned_dollars = when(m.owned_known(), usd(m.owned())), .servers_dollars = when(m.servers_known, usd(m.servers)),
-          .electricity_dollars = when(m.power_known, usd(m.electricity)), .site_dollars = when(m.power_known, usd(m.site)),
-          .joules = when(m.power_known, m.energy.value()), .network_dollars = usd(m.network)};
+  return {.dollars = when(m.paid_known(), usd(m.paid())),
+          .rented_dollars = when(m.rent_known, usd(m.rented)),
+          .owned_dollars = when(m.owned_known(), usd(m.owned())),
+          .servers_dollars = when(m.servers_known, usd(m.servers)),
+          .electricity_dollars = when(m.power_known, usd(m.electricity)),
+          .site_dollars = when(m.power_known, usd(m.site)),
+          .joules = when(m.power_known, m.energy.value()),
+          .network_dollars = usd(m.network)};
 }
 
 struct Costed {
-  std::string system{}, prices{}, prices_date{}, gpu_hour_source{}, gpu_hour_confidence{}, server_source{}, power_source{}, power_confidence{}, rate_source{};
+  std::string system{}, prices{}, prices_date{}, gpu_hour_source{}, gpu_hour_confidence{}, server_source{}, power_source{},
+      power_confidence{}, rate_source{};
   double gpus = 0;
   Known dollars_per_gpu_hour{}, server_dollars_per_gpu{};
   double dollars_per_kwh = 0, pue = 0, load = 0, lifetime_years = 0;
@@ -57,10 +62,16 @@ struct Costed {
   const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
   const Money& h = f.hourly;
   const auto watts = [&](Watts w) { return h.power_known ? Known{w.value()} : std::nullopt; };
-  Costed out{.system = a.system.name, .prices = a.prices.name, .prices_date = a.prices.date, .gpu_hour_source = rent.provenance.source,
+  Costed out{.system = a.system.name,
+             .prices = a.prices.name,
+             .prices_date = a.prices.date,
+             .gpu_hour_source = rent.provenance.source,
              .gpu_hour_confidence = std::string{name(rent.provenance.confidence)},
-             .server_source = server_price_of(a.system, a.prices).provenance.source, .power_source = f.power.basis.source,
-             .power_confidence = std::string{name(f.power.basis.confidence)}, .rate_source = a.rate_source, .gpus = a.gpus};
+             .server_source = server_price_of(a.system, a.prices).provenance.source,
+             .power_source = f.power.basis.source,
+             .power_confidence = std::string{name(f.power.basis.confidence)},
+             .rate_source = a.rate_source,
+             .gpus = a.gpus};
   if (h.rent_known) out.dollars_per_gpu_hour = in(rent.value, units::USD_per_h).value();
   if (h.servers_known) {
     out.server_dollars_per_gpu = usd(f.server) / a.gpus;
@@ -99,8 +110,8 @@ struct Costed {
 
 /// As they were written; None where nothing was.
 struct AskedCost {
-  const py::object &system, &gpus, &hours, &tokens, &step_seconds, &global_batch, &sequence, &rate, &model, &mfu, &plan, &goodput, &share, &upgrade,
-      &gpu_hour, &server, &kwh, &pue, &years, &prices;
+  const py::object &system, &gpus, &hours, &tokens, &step_seconds, &global_batch, &sequence, &rate, &model, &mfu, &plan, &goodput, &share,
+      &upgrade, &gpu_hour, &server, &kwh, &pue, &years, &prices;
 };
 
 /// Tokens a second of all GPUs, from whichever speed was given.
@@ -173,7 +184,8 @@ void refuse_mixtures(const AskedCost& a) {
     out.tokens = out.tokens_per_second * out.goodput * out.seconds;
   } else if (const auto tokens = real_or_none(a.tokens, "tokens", 1e-9, 1e18)) {
     if (out.tokens_per_second <= 0)
-      throw RequestError("tokens: how fast? Add step_seconds with global_batch and sequence, tokens_per_second_per_gpu, model with mfu, or plan");
+      throw RequestError(
+          "tokens: how fast? Add step_seconds with global_batch and sequence, tokens_per_second_per_gpu, model with mfu, or plan");
     out.tokens = *tokens;
     out.seconds = run_seconds(out.tokens, out.tokens_per_second, out.goodput);
   }
@@ -192,14 +204,18 @@ void add_money(py::module_& module) {
                 field("joules", &P::joules, "Energy of the site with cooling, J."),
                 field("network_dollars", &P::network_dollars, "Switches and cables x time / lifetime, USD."))
       .def("__repr__", [](const P& p) {
-        const auto shown = [](const Known& value, const char* unit) { return value ? fmt::format("{:.6g}{}", *value, unit) : std::string{"unknown"}; };
-        return fmt::format("rented {}, owned {}, {}", shown(p.rented_dollars, " USD"), shown(p.owned_dollars, " USD"), shown(p.joules, " J"));
+        const auto shown = [](const Known& value, const char* unit) {
+          return value ? fmt::format("{:.6g}{}", *value, unit) : std::string{"unknown"};
+        };
+        return fmt::format("rented {}, owned {}, {}", shown(p.rented_dollars, " USD"), shown(p.owned_dollars, " USD"),
+                           shown(p.joules, " J"));
       });
 }
 
 void add_costed(py::module_& module) {
   using C = Costed;
-  add_record<C>(module, "Cost", "What GPUs cost by the hour, by the token and by the run, and what a share of the time is worth. Made by cost.",
+  add_record<C>(module, "Cost",
+                "What GPUs cost by the hour, by the token and by the run, and what a share of the time is worth. Made by cost.",
                 field("system", &C::system, "Name of the machine."), field("gpus", &C::gpus, "How many GPUs."),
                 field("prices", &C::prices, "Name of the prices."), field("prices_date", &C::prices_date, "Their date."),
                 field("dollars_per_gpu_hour", &C::dollars_per_gpu_hour, "Rent of a GPU, USD/h; None: not known."),
@@ -207,17 +223,21 @@ void add_costed(py::module_& module) {
                 field("gpu_hour_confidence", &C::gpu_hour_confidence, "How far to trust it."),
                 field("server_dollars_per_gpu", &C::server_dollars_per_gpu, "A GPU's share of its server, USD; None: not known."),
                 field("server_source", &C::server_source, "Where that comes from."),
-                field("dollars_per_kwh", &C::dollars_per_kwh, "Electricity, USD/kWh."), field("pue", &C::pue, "Power of the site over that of racks and switches."),
-                field("load", &C::load, "What a busy node draws of its rating."), field("lifetime_years", &C::lifetime_years, "Over which servers are written off."),
-                field("rated_watts", &C::rated_watts, "Of the racks, W; None: not known."), field("racks_watts", &C::racks_watts, "Drawn: rated x load, W."),
+                field("dollars_per_kwh", &C::dollars_per_kwh, "Electricity, USD/kWh."),
+                field("pue", &C::pue, "Power of the site over that of racks and switches."),
+                field("load", &C::load, "What a busy node draws of its rating."),
+                field("lifetime_years", &C::lifetime_years, "Over which servers are written off."),
+                field("rated_watts", &C::rated_watts, "Of the racks, W; None: not known."),
+                field("racks_watts", &C::racks_watts, "Drawn: rated x load, W."),
                 field("switches_watts", &C::switches_watts, "NICs x (2 tiers - 1) ports x power of a port, W."),
-                field("site_watts", &C::site_watts, "(racks + switches) x PUE, W."), field("power_source", &C::power_source, "Where the rating comes from."),
+                field("site_watts", &C::site_watts, "(racks + switches) x PUE, W."),
+                field("power_source", &C::power_source, "Where the rating comes from."),
                 field("power_confidence", &C::power_confidence, "How far to trust it."),
                 field("servers_dollars", &C::servers_dollars, "To buy all servers, USD; None: not known."),
                 field("network_dollars", &C::network_dollars, "To buy all switches and cables, USD."),
                 field("network_share", &C::network_share, "Of both, the network's; None: not known."),
-                field("network_tiers", &C::network_tiers, "Tiers of switches; 0: one domain."), field("hour", &C::hour, "One hour, a Money."),
-                field("share", &C::share, "The share of the time asked about."),
+                field("network_tiers", &C::network_tiers, "Tiers of switches; 0: one domain."),
+                field("hour", &C::hour, "One hour, a Money."), field("share", &C::share, "The share of the time asked about."),
                 field("share_dollars_per_day", &C::share_dollars_per_day, "What that share costs a day, USD."),
                 field("share_dollars_per_30_days", &C::share_dollars_per_30_days, "The same in 30 days, USD."),
                 field("share_dollars_per_year", &C::share_dollars_per_year, "The same in 8,766 hours, USD."),
@@ -225,7 +245,8 @@ void add_costed(py::module_& module) {
                 field("tokens_per_second", &C::tokens_per_second, "Of all GPUs; None: no speed was given."),
                 field("rate_source", &C::rate_source, "Where that comes from."),
                 field("million_tokens", &C::million_tokens, "One million tokens that count, a Money; None: no speed was given."),
-                field("goodput", &C::goodput, "Share of the time that counts."), field("run_seconds", &C::run_seconds, "How long the run takes, s; None: none was asked for."),
+                field("goodput", &C::goodput, "Share of the time that counts."),
+                field("run_seconds", &C::run_seconds, "How long the run takes, s; None: none was asked for."),
                 field("run_tokens", &C::run_tokens, "Its tokens."), field("run_gpu_hours", &C::run_gpu_hours, "gpus x run_seconds / 3600."),
                 field("run", &C::run, "The run, a Money; None: none was asked for."))
       .def("__repr__", [](const C& c) {
@@ -241,18 +262,21 @@ void add_cost(py::module_& module) {
   const py::none none;
   module.def(
       "cost",
-      [](const py::object& system, const py::object& gpus, const py::object& hours, const py::object& tokens, const py::object& step_seconds,
-         const py::object& global_batch, const py::object& sequence, const py::object& rate, const py::object& model, const py::object& mfu,
-         const py::object& plan, const py::object& goodput, const py::object& share, const py::object& upgrade, const py::object& gpu_hour,
-         const py::object& server, const py::object& kwh, const py::object& pue, const py::object& years, const py::object& prices) {
-        return cost({system, gpus, hours, tokens, step_seconds, global_batch, sequence, rate, model, mfu, plan, goodput, share, upgrade, gpu_hour, server,
-                     kwh, pue, years, prices});
+      [](const py::object& system, const py::object& gpus, const py::object& hours, const py::object& tokens,
+         const py::object& step_seconds, const py::object& global_batch, const py::object& sequence, const py::object& rate,
+         const py::object& model, const py::object& mfu, const py::object& plan, const py::object& goodput, const py::object& share,
+         const py::object& upgrade, const py::object& gpu_hour, const py::object& server, const py::object& kwh, const py::object& pue,
+         const py::object& years, const py::object& prices) {
+        return cost({system, gpus,    hours, tokens,  step_seconds, global_batch, sequence, rate, model, mfu,
+                     plan,   goodput, share, upgrade, gpu_hour,     server,       kwh,      pue,  years, prices});
       },
       "system"_a, py::kw_only(), "gpus"_a = none, "hours"_a = none, "tokens"_a = none, "step_seconds"_a = none, "global_batch"_a = none,
       "sequence"_a = none, "tokens_per_second_per_gpu"_a = none, "model"_a = none, "mfu"_a = none, "plan"_a = none, "goodput"_a = 1.0,
-      "share"_a = 0.01, "upgrade_dollars"_a = none, "dollars_per_gpu_hour"_a = none, "dollars_per_server"_a = none, "dollars_per_kwh"_a = none,
-      "pue"_a = none, "lifetime_years"_a = none, "prices"_a = "default",
-      R"(cost(system, *, gpus=None, hours=None, tokens=None, step_seconds=None, global_batch=None, sequence=None, tokens_per_second_per_gpu=None, model=None, mfu=None, plan=None, goodput=1.0, share=0.01, upgrade_dollars=None, dollars_per_gpu_hour=None, dollars_per_server=None, dollars_per_kwh=None, pue=None, lifetime_years=None, prices='default')
+      "share"_a = 0.01, "upgrade_dollars"_a = none, "dollars_per_gpu_hour"_a = none, "dollars_per_server"_a = none,
+      "dollars_per_kwh"_a = none, "pue"_a = none, "lifetime_years"_a = none, "prices"_a = "default",
+      R"(cost(system, *, gpus=None, hours=None, tokens=None, step_seconds=None, global_batch=None, sequence=None,
+    tokens_per_second_per_gpu=None, model=None, mfu=None, plan=None, goodput=1.0, share=0.01, upgrade_dollars=None,
+    dollars_per_gpu_hour=None, dollars_per_server=None, dollars_per_kwh=None, pue=None, lifetime_years=None, prices='default')
 --
 
 What GPUs, tokens and training runs cost in dollars and joules, a Cost.

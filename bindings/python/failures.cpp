@@ -53,8 +53,8 @@ struct Kept {
 
 /// As they were written; None where nothing was.
 struct AskedGoodput {
-  const py::object &gpus, &gpus_per_node, &system, &fleet, &mttf_node, &per_node_day, &per_thousand, &checkpoint, &interval, &background, &drain,
-      &restart, &reload, &model, &storage, &spares, &repair, &replaced, &jitter, &gpu_hour, &prices;
+  const py::object &gpus, &gpus_per_node, &system, &fleet, &mttf_node, &per_node_day, &per_thousand, &checkpoint, &interval, &background,
+      &drain, &restart, &reload, &model, &storage, &spares, &repair, &replaced, &jitter, &gpu_hour, &prices;
 };
 
 /// A job and how it came about.
@@ -154,14 +154,34 @@ void find_checkpoints(Job& job, const AskedGoodput& a, const FailureFacts& facts
   const Job job = job_of(asked, facts);
   const FailureAnswer r = failures_of(job.question);
   const Checkpointing& c = r.checkpointing;
-  Kept out{.gpus = job.gpus, .nodes = r.nodes, .failure_source = job.source, .failures_per_1000_node_days = job.question.rate.thousand_node_days(),
-           .failures_per_day = day_seconds / r.mttf, .mttf_seconds = r.mttf, .checkpoint_every_seconds = c.interval, .stall_seconds = c.stall,
-           .drain_seconds = c.drain, .young_seconds = young_interval(c.stall, r.mttf), .daly_seconds = daly_interval(c.stall, r.mttf),
-           .best_seconds = best_interval(c.stall, r.mttf, c.drain), .checkpoint_bytes = {}, .recovery_seconds = c.recovery, .goodput = r.share.kept,
-           .goodput_first_order = goodput_estimate(c, r.mttf), .ettr_meta = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall),
-           .checkpoints_share = r.share.checkpoints, .lost_share = r.share.lost, .recovery_share = r.share.recovery,
-           .waiting_share = r.share.waiting, .spares = r.spares, .spares_to_wait_a_thousandth = r.spares_to_hardly_wait,
-           .repair_seconds = job.question.repair, .kept_per_node = r.per_node(), .lost_dollars_per_day = {}, .causes = {}, .by_scale = by_scale(job),
+  Kept out{.gpus = job.gpus,
+           .nodes = r.nodes,
+           .failure_source = job.source,
+           .failures_per_1000_node_days = job.question.rate.thousand_node_days(),
+           .failures_per_day = day_seconds / r.mttf,
+           .mttf_seconds = r.mttf,
+           .checkpoint_every_seconds = c.interval,
+           .stall_seconds = c.stall,
+           .drain_seconds = c.drain,
+           .young_seconds = young_interval(c.stall, r.mttf),
+           .daly_seconds = daly_interval(c.stall, r.mttf),
+           .best_seconds = best_interval(c.stall, r.mttf, c.drain),
+           .checkpoint_bytes = {},
+           .recovery_seconds = c.recovery,
+           .goodput = r.share.kept,
+           .goodput_first_order = goodput_estimate(c, r.mttf),
+           .ettr_meta = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall),
+           .checkpoints_share = r.share.checkpoints,
+           .lost_share = r.share.lost,
+           .recovery_share = r.share.recovery,
+           .waiting_share = r.share.waiting,
+           .spares = r.spares,
+           .spares_to_wait_a_thousandth = r.spares_to_hardly_wait,
+           .repair_seconds = job.question.repair,
+           .kept_per_node = r.per_node(),
+           .lost_dollars_per_day = {},
+           .causes = {},
+           .by_scale = by_scale(job),
            .by_fleet = {}};
   if (job.checkpoint_bytes > 0) out.checkpoint_bytes = job.checkpoint_bytes;
   if (job.rent > 0) out.lost_dollars_per_day = job.rent * job.gpus * day_seconds * (1 - r.share.kept);
@@ -180,44 +200,51 @@ void find_checkpoints(Job& job, const AskedGoodput& a, const FailureFacts& facts
 }
 
 void add_goodput(py::module_& module) {
-  add_record<AtScale>(module, "GoodputAtScale", "Goodput of a job of another size.", field("gpus", &AtScale::gpus, "How many GPUs."),
-                      field("mttf_seconds", &AtScale::mttf_seconds, "Mean time to failure of the job, s."),
-                      field("checkpoint_every_seconds", &AtScale::checkpoint_every_seconds, "Work between checkpoints, s."),
-                      field("goodput", &AtScale::goodput, "Share of the time that counts."),
-                      field("waiting_efficiency", &AtScale::waiting_efficiency, "Mean step over the slowest rank's; None: no jitter was given."),
-                      field("efficiency", &AtScale::efficiency, "Both together; None: no jitter was given."))
+  add_record<AtScale>(
+      module, "GoodputAtScale", "Goodput of a job of another size.", field("gpus", &AtScale::gpus, "How many GPUs."),
+      field("mttf_seconds", &AtScale::mttf_seconds, "Mean time to failure of the job, s."),
+      field("checkpoint_every_seconds", &AtScale::checkpoint_every_seconds, "Work between checkpoints, s."),
+      field("goodput", &AtScale::goodput, "Share of the time that counts."),
+      field("waiting_efficiency", &AtScale::waiting_efficiency, "Mean step over the slowest rank's; None: no jitter was given."),
+      field("efficiency", &AtScale::efficiency, "Both together; None: no jitter was given."))
       .def("__repr__", [](const AtScale& s) { return fmt::format("{:.0f} GPUs: {:.2f} %", s.gpus, 100 * s.goodput); });
-  add_record<OfFleet>(module, "GoodputOfFleet", "Goodput of the job if nodes failed as they did elsewhere.", field("fleet", &OfFleet::fleet, "Whose."),
-                      field("failures_per_1000_node_days", &OfFleet::failures_per_1000_node_days, "As published, of nodes of its own size."),
-                      field("goodput", &OfFleet::goodput, "Share of the time that counts."))
+  add_record<OfFleet>(
+      module, "GoodputOfFleet", "Goodput of the job if nodes failed as they did elsewhere.", field("fleet", &OfFleet::fleet, "Whose."),
+      field("failures_per_1000_node_days", &OfFleet::failures_per_1000_node_days, "As published, of nodes of its own size."),
+      field("goodput", &OfFleet::goodput, "Share of the time that counts."))
       .def("__repr__", [](const OfFleet& f) { return fmt::format("{}: {:.2f} %", f.fleet, 100 * f.goodput); });
   add_record<Cause>(module, "FailureCause", "One kind of failure.", field("cause", &Cause::cause, "What fails."),
-                    field("part", &Cause::part, "gpu, network, host or software."), field("per_day", &Cause::per_day, "Of the job, failures a day."))
+                    field("part", &Cause::part, "gpu, network, host or software."),
+                    field("per_day", &Cause::per_day, "Of the job, failures a day."))
       .def("__repr__", [](const Cause& c) { return fmt::format("{} ({}): {:.3g} a day", c.cause, c.part, c.per_day); });
   using K = Kept;
-  add_record<K>(module, "Goodput", "What failures and checkpoints leave of a job's time. Made by goodput.", field("gpus", &K::gpus, "GPUs of the job."),
-                field("nodes", &K::nodes, "Nodes of the job."), field("failure_source", &K::failure_source, "Whose rate of failures it is."),
-                field("failures_per_1000_node_days", &K::failures_per_1000_node_days, "Of one node."),
-                field("failures_per_day", &K::failures_per_day, "Of the job."), field("mttf_seconds", &K::mttf_seconds, "Mean time to failure: 1 / (nodes x rate), s."),
-                field("checkpoint_every_seconds", &K::checkpoint_every_seconds, "Work between checkpoints, s: as given, or the best."),
-                field("stall_seconds", &K::stall_seconds, "The job stands still for a checkpoint, s."),
-                field("drain_seconds", &K::drain_seconds, "Until it could be loaded, s."),
-                field("young_seconds", &K::young_seconds, "Young's interval sqrt(2 C M), s."), field("daly_seconds", &K::daly_seconds, "Daly's, s."),
-                field("best_seconds", &K::best_seconds, "The exact best, s."),
-                field("checkpoint_bytes", &K::checkpoint_bytes, "14 bytes a parameter; None: no model was given."),
-                field("recovery_seconds", &K::recovery_seconds, "Detect, replace, restart, load, s."),
-                field("goodput", &K::goodput, "Share of the time that is work that counts."),
-                field("goodput_first_order", &K::goodput_first_order, "1 - C/tau - (tau/2 + d + R)/M."),
-                field("ettr_meta", &K::ettr_meta, "Effective training time ratio of arXiv 2410.21680."),
-                field("checkpoints_share", &K::checkpoints_share, "Share of standing still for checkpoints."),
-                field("lost_share", &K::lost_share, "Share of work done again."), field("recovery_share", &K::recovery_share, "Share of recovery."),
-                field("waiting_share", &K::waiting_share, "Share of waiting for a node."), field("spares", &K::spares, "Nodes that stand by."),
-                field("spares_to_wait_a_thousandth", &K::spares_to_wait_a_thousandth, "Fewest with which the job waits at most 0.1 % of its time."),
-                field("repair_seconds", &K::repair_seconds, "Until a node is back, s; 0: there is always another."),
-                field("kept_per_node", &K::kept_per_node, "Goodput x nodes / (nodes + spares)."),
-                field("lost_dollars_per_day", &K::lost_dollars_per_day, "What does not count costs, USD a day; None: no price is known."),
-                field("causes", &K::causes, "Of the fleet, a list of FailureCause."), field("by_scale", &K::by_scale, "Other sizes, a list of GoodputAtScale."),
-                field("by_fleet", &K::by_fleet, "Other fleets' failures, a list of GoodputOfFleet."))
+  add_record<K>(
+      module, "Goodput", "What failures and checkpoints leave of a job's time. Made by goodput.",
+      field("gpus", &K::gpus, "GPUs of the job."), field("nodes", &K::nodes, "Nodes of the job."),
+      field("failure_source", &K::failure_source, "Whose rate of failures it is."),
+      field("failures_per_1000_node_days", &K::failures_per_1000_node_days, "Of one node."),
+      field("failures_per_day", &K::failures_per_day, "Of the job."),
+      field("mttf_seconds", &K::mttf_seconds, "Mean time to failure: 1 / (nodes x rate), s."),
+      field("checkpoint_every_seconds", &K::checkpoint_every_seconds, "Work between checkpoints, s: as given, or the best."),
+      field("stall_seconds", &K::stall_seconds, "The job stands still for a checkpoint, s."),
+      field("drain_seconds", &K::drain_seconds, "Until it could be loaded, s."),
+      field("young_seconds", &K::young_seconds, "Young's interval sqrt(2 C M), s."), field("daly_seconds", &K::daly_seconds, "Daly's, s."),
+      field("best_seconds", &K::best_seconds, "The exact best, s."),
+      field("checkpoint_bytes", &K::checkpoint_bytes, "14 bytes a parameter; None: no model was given."),
+      field("recovery_seconds", &K::recovery_seconds, "Detect, replace, restart, load, s."),
+      field("goodput", &K::goodput, "Share of the time that is work that counts."),
+      field("goodput_first_order", &K::goodput_first_order, "1 - C/tau - (tau/2 + d + R)/M."),
+      field("ettr_meta", &K::ettr_meta, "Effective training time ratio of arXiv 2410.21680."),
+      field("checkpoints_share", &K::checkpoints_share, "Share of standing still for checkpoints."),
+      field("lost_share", &K::lost_share, "Share of work done again."), field("recovery_share", &K::recovery_share, "Share of recovery."),
+      field("waiting_share", &K::waiting_share, "Share of waiting for a node."), field("spares", &K::spares, "Nodes that stand by."),
+      field("spares_to_wait_a_thousandth", &K::spares_to_wait_a_thousandth, "Fewest with which the job waits at most 0.1 % of its time."),
+      field("repair_seconds", &K::repair_seconds, "Until a node is back, s; 0: there is always another."),
+      field("kept_per_node", &K::kept_per_node, "Goodput x nodes / (nodes + spares)."),
+      field("lost_dollars_per_day", &K::lost_dollars_per_day, "What does not count costs, USD a day; None: no price is known."),
+      field("causes", &K::causes, "Of the fleet, a list of FailureCause."),
+      field("by_scale", &K::by_scale, "Other sizes, a list of GoodputAtScale."),
+      field("by_fleet", &K::by_fleet, "Other fleets' failures, a list of GoodputOfFleet."))
       .def("__repr__", [](const K& k) {
         return fmt::format("{:.0f} GPUs: {:.2f} % counts, a failure every {:.4g} h, a checkpoint every {:.4g} min", k.gpus, 100 * k.goodput,
                            k.mttf_seconds / 3600, k.checkpoint_every_seconds / 60);
@@ -225,20 +252,24 @@ void add_goodput(py::module_& module) {
   const py::none none;
   module.def(
       "goodput",
-      [](const py::object& gpus, const py::object& gpus_per_node, const py::object& system, const py::object& fleet, const py::object& mttf_node,
-         const py::object& per_node_day, const py::object& per_thousand, const py::object& checkpoint, const py::object& interval,
-         const py::object& background, const py::object& drain, const py::object& restart, const py::object& reload, const py::object& model,
-         const py::object& storage, const py::object& spares, const py::object& repair, const py::object& replaced, const py::object& jitter,
-         const py::object& gpu_hour, const py::object& prices) {
-        return goodput({gpus, gpus_per_node, system, fleet, mttf_node, per_node_day, per_thousand, checkpoint, interval, background, drain, restart,
-                        reload, model, storage, spares, repair, replaced, jitter, gpu_hour, prices});
+      [](const py::object& gpus, const py::object& gpus_per_node, const py::object& system, const py::object& fleet,
+         const py::object& mttf_node, const py::object& per_node_day, const py::object& per_thousand, const py::object& checkpoint,
+         const py::object& interval, const py::object& background, const py::object& drain, const py::object& restart,
+         const py::object& reload, const py::object& model, const py::object& storage, const py::object& spares, const py::object& repair,
+         const py::object& replaced, const py::object& jitter, const py::object& gpu_hour, const py::object& prices) {
+        return goodput({gpus,       gpus_per_node, system,     fleet,    mttf_node, per_node_day, per_thousand,
+                        checkpoint, interval,      background, drain,    restart,   reload,       model,
+                        storage,    spares,        repair,     replaced, jitter,    gpu_hour,     prices});
       },
       py::kw_only(), "gpus"_a = none, "gpus_per_node"_a = none, "system"_a = none, "fleet"_a = none, "mttf_node_seconds"_a = none,
-      "failures_per_node_day"_a = none, "failures_per_1000_node_days"_a = none, "checkpoint_seconds"_a = none, "checkpoint_every_seconds"_a = none,
-      "background"_a = false, "drain_seconds"_a = none, "restart_seconds"_a = none, "reload_seconds"_a = none, "model"_a = none,
-      "storage_bytes_per_second"_a = none, "spares"_a = none, "repair_seconds"_a = none, "replaced"_a = none, "jitter"_a = none,
-      "dollars_per_gpu_hour"_a = none, "prices"_a = "default",
-      R"(goodput(*, gpus, gpus_per_node=None, system=None, fleet=None, mttf_node_seconds=None, failures_per_node_day=None, failures_per_1000_node_days=None, checkpoint_seconds=None, checkpoint_every_seconds=None, background=False, drain_seconds=None, restart_seconds=None, reload_seconds=None, model=None, storage_bytes_per_second=None, spares=None, repair_seconds=None, replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default')
+      "failures_per_node_day"_a = none, "failures_per_1000_node_days"_a = none, "checkpoint_seconds"_a = none,
+      "checkpoint_every_seconds"_a = none, "background"_a = false, "drain_seconds"_a = none, "restart_seconds"_a = none,
+      "reload_seconds"_a = none, "model"_a = none, "storage_bytes_per_second"_a = none, "spares"_a = none, "repair_seconds"_a = none,
+      "replaced"_a = none, "jitter"_a = none, "dollars_per_gpu_hour"_a = none, "prices"_a = "default",
+      R"(goodput(*, gpus, gpus_per_node=None, system=None, fleet=None, mttf_node_seconds=None, failures_per_node_day=None,
+    failures_per_1000_node_days=None, checkpoint_seconds=None, checkpoint_every_seconds=None, background=False, drain_seconds=None,
+    restart_seconds=None, reload_seconds=None, model=None, storage_bytes_per_second=None, spares=None, repair_seconds=None,
+    replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default')
 --
 
 What failures and checkpoints leave of a job's time, a Goodput.
@@ -317,7 +348,8 @@ void read_times(WaitingRanks& out, const py::object& times) {
 
 [[nodiscard]] Waits answered(const WaitingRanks& a) {
   const double step = a.step(a.ranks), slow = slow_factor(a.slow, a.ranks);
-  Waits out{.ranks = a.ranks, .mean_seconds = a.mean(), .deviation_seconds = a.deviation(), .step_seconds = step, .efficiency = a.mean() / step};
+  Waits out{
+      .ranks = a.ranks, .mean_seconds = a.mean(), .deviation_seconds = a.deviation(), .step_seconds = step, .efficiency = a.mean() / step};
   if (a.measured) {
     out.times = static_cast<double>(a.measured->count());
     out.p50_seconds = a.measured->quantile(0.5);
@@ -376,44 +408,56 @@ void read_times(WaitingRanks& out, const py::object& times) {
   out.rails = whole_or_none(rails, "rails").value_or(0);
   out.lost = whole_or_none(rails_lost, "rails_lost").value_or(1);
   out.reroute = word<LostRail>(reroute, "reroute", "a way of a lost rail's traffic", lost_rail_names);
-  if (out.rails == 0 && (!rails_lost.is_none() || !network_share.is_none())) throw RequestError("how many rails are there? Add rails, as in rails=8");
+  if (out.rails == 0 && (!rails_lost.is_none() || !network_share.is_none()))
+    throw RequestError("how many rails are there? Add rails, as in rails=8");
   if (out.rails > 0) {
-    if (network_share.is_none()) throw RequestError("which share of a step waits for the network? Add network_share, as in network_share=0.2");
+    if (network_share.is_none())
+      throw RequestError("which share of a step waits for the network? Add network_share, as in network_share=0.2");
     out.network = real(network_share, "network_share", 0, 1);
   }
   return searched([&] { return answered(out); });
 }
 
 void add_stragglers(py::module_& module) {
-  add_record<AtRanks>(module, "StragglersAtRanks", "The same over another number of ranks.", field("ranks", &AtRanks::ranks, "Ranks that wait for each other."),
+  add_record<AtRanks>(module, "StragglersAtRanks", "The same over another number of ranks.",
+                      field("ranks", &AtRanks::ranks, "Ranks that wait for each other."),
                       field("step_seconds", &AtRanks::step_seconds, "Expected time of the slowest, s."),
-                      field("efficiency", &AtRanks::efficiency, "Mean over that."), field("slow_factor", &AtRanks::slow_factor, "What slow kinds add to it, a factor."))
+                      field("efficiency", &AtRanks::efficiency, "Mean over that."),
+                      field("slow_factor", &AtRanks::slow_factor, "What slow kinds add to it, a factor."))
       .def("__repr__", [](const AtRanks& r) { return fmt::format("{:.0f} ranks: {:.4g} s", r.ranks, r.step_seconds); });
-  add_record<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.", field("rank", &SlowRank::rank, "Its name."),
-                       field("mean_seconds", &SlowRank::mean_seconds, "Its mean, s."))
+  add_record<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.",
+                       field("rank", &SlowRank::rank, "Its name."), field("mean_seconds", &SlowRank::mean_seconds, "Its mean, s."))
       .def("__repr__", [](const SlowRank& r) { return fmt::format("rank {}: {:.4g} s", r.rank, r.mean_seconds); });
   using W = Waits;
-  add_record<W>(module, "Stragglers", "What a step waits for the slowest of its ranks. Made by stragglers.", field("ranks", &W::ranks, "Ranks that wait for each other."),
-                field("mean_seconds", &W::mean_seconds, "Of one rank's time, s."), field("deviation_seconds", &W::deviation_seconds, "Its standard deviation, s."),
-                field("step_seconds", &W::step_seconds, "Expected time of the slowest, s: int x d F(x)^n."), field("efficiency", &W::efficiency, "mean_seconds / step_seconds."),
-                field("shape", &W::shape, "normal, lognormal or exponential; None: measured."), field("barriers", &W::barriers, "Waits a step; None: measured."),
-                field("times", &W::times, "How many times were measured; None: a distribution was given."),
-                field("p50_seconds", &W::p50_seconds, "Their median, s."), field("p99_seconds", &W::p99_seconds, "Their 99th percentile, s."),
-                field("slowest_seconds", &W::slowest_seconds, "Mean of the slowest rank of each iteration, s; None: ranks were not told apart."),
-                field("measured_ranks", &W::measured_ranks, "Ranks that were told apart."), field("slow_ranks", &W::slow_ranks, "Those slow all the time, a list of SlowRank."),
-                field("somebody_late", &W::somebody_late, "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds."),
-                field("slow_factor", &W::slow_factor, "Expected factor of slow kinds on a step."),
-                field("slow_step_seconds", &W::slow_step_seconds, "step_seconds x slow_factor."),
-                field("network_factor", &W::network_factor, "Factor of lost rails on the network's part; None: no rails were given."),
-                field("rails_step_seconds", &W::rails_step_seconds, "A step with them, s."), field("by_ranks", &W::by_ranks, "Other numbers of ranks, a list of StragglersAtRanks."))
+  add_record<W>(
+      module, "Stragglers", "What a step waits for the slowest of its ranks. Made by stragglers.",
+      field("ranks", &W::ranks, "Ranks that wait for each other."), field("mean_seconds", &W::mean_seconds, "Of one rank's time, s."),
+      field("deviation_seconds", &W::deviation_seconds, "Its standard deviation, s."),
+      field("step_seconds", &W::step_seconds, "Expected time of the slowest, s: int x d F(x)^n."),
+      field("efficiency", &W::efficiency, "mean_seconds / step_seconds."),
+      field("shape", &W::shape, "normal, lognormal or exponential; None: measured."),
+      field("barriers", &W::barriers, "Waits a step; None: measured."),
+      field("times", &W::times, "How many times were measured; None: a distribution was given."),
+      field("p50_seconds", &W::p50_seconds, "Their median, s."), field("p99_seconds", &W::p99_seconds, "Their 99th percentile, s."),
+      field("slowest_seconds", &W::slowest_seconds, "Mean of the slowest rank of each iteration, s; None: ranks were not told apart."),
+      field("measured_ranks", &W::measured_ranks, "Ranks that were told apart."),
+      field("slow_ranks", &W::slow_ranks, "Those slow all the time, a list of SlowRank."),
+      field("somebody_late", &W::somebody_late, "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds."),
+      field("slow_factor", &W::slow_factor, "Expected factor of slow kinds on a step."),
+      field("slow_step_seconds", &W::slow_step_seconds, "step_seconds x slow_factor."),
+      field("network_factor", &W::network_factor, "Factor of lost rails on the network's part; None: no rails were given."),
+      field("rails_step_seconds", &W::rails_step_seconds, "A step with them, s."),
+      field("by_ranks", &W::by_ranks, "Other numbers of ranks, a list of StragglersAtRanks."))
       .def("__repr__", [](const W& w) {
-        return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step_seconds, 100 * (1 / w.efficiency - 1));
+        return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step_seconds,
+                           100 * (1 / w.efficiency - 1));
       });
   const py::none none;
-  module.def("stragglers", &stragglers, "times"_a = none, py::kw_only(), "ranks"_a = none, "mean_seconds"_a = none, "deviation_seconds"_a = none,
-             "p50_seconds"_a = none, "p99_seconds"_a = none, "shape"_a = none, "barriers"_a = none, "slow"_a = py::tuple(), "rails"_a = none,
-             "rails_lost"_a = none, "reroute"_a = "spread", "network_share"_a = none,
-             R"(stragglers(times=None, *, ranks, mean_seconds=None, deviation_seconds=None, p50_seconds=None, p99_seconds=None, shape=None, barriers=None, slow=(), rails=None, rails_lost=None, reroute='spread', network_share=None)
+  module.def("stragglers", &stragglers, "times"_a = none, py::kw_only(), "ranks"_a = none, "mean_seconds"_a = none,
+             "deviation_seconds"_a = none, "p50_seconds"_a = none, "p99_seconds"_a = none, "shape"_a = none, "barriers"_a = none,
+             "slow"_a = py::tuple(), "rails"_a = none, "rails_lost"_a = none, "reroute"_a = "spread", "network_share"_a = none,
+             R"(stragglers(times=None, *, ranks, mean_seconds=None, deviation_seconds=None, p50_seconds=None, p99_seconds=None, shape=None,
+    barriers=None, slow=(), rails=None, rails_lost=None, reroute='spread', network_share=None)
 --
 
 What a step waits for the slowest of its ranks, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.

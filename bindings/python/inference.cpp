@@ -13,8 +13,8 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-[[nodiscard]] Prediction predict_inference(const py::object& given, const AskedOperation& asked, const py::object& library, const py::object& version,
-                                           const py::object& from_python) {
+[[nodiscard]] Prediction predict_inference(const py::object& given, const AskedOperation& asked, const py::object& library,
+                                           const py::object& version, const py::object& from_python) {
   const System system = system_from(given);
   const Operation& op = asked.one();
   const std::string engine = text(library, "library");
@@ -32,8 +32,9 @@ namespace {
 }  // namespace
 
 void add_inference(py::module_& module) {
-  module.def("predict_inference", &predict_inference, "system"_a, "operation"_a, py::kw_only(), "library"_a = "vllm", "version"_a = py::none(),
-             "from_python"_a = false, R"(predict_inference(system, operation, *, library='vllm', version=None, from_python=False)
+  module.def("predict_inference", &predict_inference, "system"_a, "operation"_a, py::kw_only(), "library"_a = "vllm",
+             "version"_a = py::none(), "from_python"_a = false,
+             R"(predict_inference(system, operation, *, library='vllm', version=None, from_python=False)
 --
 
 Time of one all-reduce as an inference engine runs it, a Prediction: its own one-shot or two-shot kernel up to a size, NCCL beyond.

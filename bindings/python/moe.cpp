@@ -63,39 +63,41 @@ struct Predicted {
   if (t == "half" || t == "fp16" || t == "bfloat16" || t == "bf16") return Precision::bf16;
   if (t == "fp8") return Precision::fp8;
   if (t == "nvfp4" || t == "fp4") return Precision::fp4;
-  throw RequestError("dtype: " + cli::unknown_text(*given, "a type that tokens travel in", std::vector<std::string>{"bfloat16", "half", "fp8", "nvfp4"}));
+  throw RequestError(
+      "dtype: " + cli::unknown_text(*given, "a type that tokens travel in", std::vector<std::string>{"bfloat16", "half", "fp8", "nvfp4"}));
 }
 [[nodiscard]] const char* type_name(Precision p) { return p == Precision::fp8 ? "fp8" : p == Precision::fp4 ? "nvfp4" : "bfloat16"; }
-
-[[nodiscard]] std::vector<double> histogram_of(const py::object& given) {
-  std::vector<double> out;
-  for (const py::handle one : given) out.push_back(real(one, "distribution", 0, 1e18));
-  if (out.empty()) throw RequestError("distribution: an empty list; write the tokens each expert received");
-  return out;
-}
 
 template <MoePhase P>
 [[nodiscard]] Exchange<P> ask(const py::object& tokens, const py::object& hidden, const py::object& experts, const py::object& top_k,
                               const py::object& ranks, const py::object& nodes, const py::object& implementation, const py::object& dtype,
-                              const py::object& distribution, const py::object& groups, const py::object& group_limit, const py::object& sms) {
+                              const py::object& distribution, const py::object& groups, const py::object& group_limit,
+                              const py::object& sms) {
   needed(hidden, "hidden", "hidden=7168 numbers of a token");
   needed(experts, "experts", "experts=256 over all ranks");
   needed(top_k, "top_k", "top_k=8 experts a token goes to");
-  Exchange<P> out{.tokens = real(tokens, "tokens", 0, 1e12), .hidden = whole(hidden, "hidden"), .experts = whole(experts, "experts"),
-                  .top_k = whole(top_k, "top_k"), .ranks = whole(ranks, "ranks", 0), .nodes = whole(nodes, "nodes", 0),
-                  .implementation = {}, .distribution = {}, .histogram = {}, .dtype = text_or_none(dtype, "dtype"),
-                  .groups = whole(groups, "groups", 0), .group_limit = whole(group_limit, "group_limit", 0), .sms = whole(sms, "sms", 0)};
+  Exchange<P> out{.tokens = real(tokens, "tokens", 0, 1e12),
+                  .hidden = whole(hidden, "hidden"),
+                  .experts = whole(experts, "experts"),
+                  .top_k = whole(top_k, "top_k"),
+                  .ranks = whole(ranks, "ranks", 0),
+                  .nodes = whole(nodes, "nodes", 0),
+                  .implementation = {},
+                  .distribution = {},
+                  .histogram = {},
+                  .dtype = text_or_none(dtype, "dtype"),
+                  .groups = whole(groups, "groups", 0),
+                  .group_limit = whole(group_limit, "group_limit", 0),
+                  .sms = whole(sms, "sms", 0)};
   const std::string kernel = text(implementation, "implementation");
   const auto found = parse_moe_kernel(kernel);
   if (!found) throw RequestError("implementation: " + cli::unknown_text(kernel, "an implementation", cli::listed(moe_kernel_names)));
   out.implementation = name(*found);
   if (PyUnicode_Check(distribution.ptr()) != 0) {
     out.distribution = text(distribution, "distribution");
-  } else if (PyList_Check(distribution.ptr()) != 0 || PyTuple_Check(distribution.ptr()) != 0 || py::hasattr(distribution, "__array__")) {
-    out.distribution = "histogram";
-    out.histogram = histogram_of(distribution);
   } else {
-    throw_type("distribution", "a text, or a list of tokens by expert,", distribution);
+    out.distribution = "histogram";
+    out.histogram = reals(distribution, "distribution", 0, 1e18);
   }
   static_cast<void>(routing_of(out.distribution, out.histogram));  // refuses what is none
   static_cast<void>(precision_of(out.dtype));
@@ -105,33 +107,56 @@ template <MoePhase P>
 
 template <MoePhase P>
 [[nodiscard]] std::string shown(const Exchange<P>& e) {
-  std::string out = fmt::format("{}({:.15g}, hidden={}, experts={}, top_k={}", exchange_classes[static_cast<std::size_t>(P)], e.tokens, e.hidden, e.experts, e.top_k);
-  for (const auto& [name, value] : {std::pair{"ranks", e.ranks}, {"nodes", e.nodes}, {"groups", e.groups}, {"group_limit", e.group_limit}, {"sms", e.sms}})
+  std::string out = fmt::format("{}({:.15g}, hidden={}, experts={}, top_k={}", exchange_classes[static_cast<std::size_t>(P)], e.tokens,
+                                e.hidden, e.experts, e.top_k);
+  for (const auto& [name, value] :
+       {std::pair{"ranks", e.ranks}, {"nodes", e.nodes}, {"groups", e.groups}, {"group_limit", e.group_limit}, {"sms", e.sms}})
     if (value > 0) out += fmt::format(", {}={}", name, value);
   out += fmt::format(", implementation='{}'", e.implementation);
   if (e.dtype) out += fmt::format(", dtype='{}'", *e.dtype);
-  return out + (e.histogram.empty() ? fmt::format(", distribution='{}')", e.distribution) : fmt::format(", distribution=[{:.6g}])", fmt::join(e.histogram, ", ")));
+  return out + (e.histogram.empty() ? fmt::format(", distribution='{}')", e.distribution)
+                                    : fmt::format(", distribution=[{:.6g}])", fmt::join(e.histogram, ", ")));
 }
 
 template <MoePhase P>
 [[nodiscard]] Predicted predict_exchange(const py::object& given, const Exchange<P>& e) {
   const System system = system_from(given);
-  MoeQuestion q{.phase = P, .kernel = *parse_moe_kernel(e.implementation), .gate = {e.experts, e.top_k, e.groups, e.group_limit},
-                .routing = routing_of(e.distribution, e.histogram), .hidden = e.hidden, .tokens = e.tokens, .ranks = e.ranks,
-                .precision = precision_of(e.dtype), .sms = e.sms};
+  MoeQuestion q{.phase = P,
+                .kernel = *parse_moe_kernel(e.implementation),
+                .gate = {e.experts, e.top_k, e.groups, e.group_limit},
+                .routing = routing_of(e.distribution, e.histogram),
+                .hidden = e.hidden,
+                .tokens = e.tokens,
+                .ranks = e.ranks,
+                .precision = precision_of(e.dtype),
+                .sms = e.sms};
   if (e.nodes > 0) {
     const long long most = static_cast<long long>(e.nodes) * system.gpus_per_node;
     if (q.ranks == 0) q.ranks = static_cast<int>(std::min<long long>(most, 10'000'000));
-    if (q.ranks > most) throw RequestError(fmt::format("ranks: {} do not fit on {} nodes of {} GPUs", q.ranks, e.nodes, system.gpus_per_node));
+    if (q.ranks > most)
+      throw RequestError(fmt::format("ranks: {} do not fit on {} nodes of {} GPUs", q.ranks, e.nodes, system.gpus_per_node));
   }
   const MoePrediction p = searched([&] { return predict(system, q); });
-  Predicted out{.operation = std::string{operation_names[static_cast<std::size_t>(P)]}, .system = system.name, .implementation = std::string{name(q.kernel)},
-                .dtype = type_name(p.precision), .nodes = p.nodes, .ranks = p.placement.ranks, .tokens = q.tokens, .copies = p.copies,
-                .bytes = p.bytes, .inside_bytes = p.inside_bytes, .across_bytes = p.across_bytes, .seconds = p.seconds,
-                .algorithm_bytes_per_second = p.algorithm_bandwidth(), .bus_bytes_per_second = p.bus_bandwidth(),
-                .basis = std::string{name(p.basis)}, .extrapolated = {}, .interval_seconds = {p.low, p.high},
+  Predicted out{.operation = std::string{operation_names[static_cast<std::size_t>(P)]},
+                .system = system.name,
+                .implementation = std::string{name(q.kernel)},
+                .dtype = type_name(p.precision),
+                .nodes = p.nodes,
+                .ranks = p.placement.ranks,
+                .tokens = q.tokens,
+                .copies = p.copies,
+                .bytes = p.bytes,
+                .inside_bytes = p.inside_bytes,
+                .across_bytes = p.across_bytes,
+                .seconds = p.seconds,
+                .algorithm_bytes_per_second = p.algorithm_bandwidth(),
+                .bus_bytes_per_second = p.bus_bandwidth(),
+                .basis = std::string{name(p.basis)},
+                .extrapolated = {},
+                .interval_seconds = {p.low, p.high},
                 .terms = {p.terms.begin(), p.terms.end()}};
-  for (const auto& [beyond, what] : {std::pair{p.extrapolated.sizes, "sizes"}, {p.extrapolated.ranks, "ranks"}, {p.extrapolated.nodes, "nodes"}})
+  for (const auto& [beyond, what] :
+       {std::pair{p.extrapolated.sizes, "sizes"}, {p.extrapolated.ranks, "ranks"}, {p.extrapolated.nodes, "nodes"}})
     if (beyond) out.extrapolated.emplace_back(what);
   return out;
 }
@@ -149,17 +174,20 @@ void add_exchange(py::module_& module, const char* what) {
       "groups, group_limit: a token may use group_limit of the groups of experts. sms: SMs of deepep-normal, 0 for its default of 20.",
       what);
   const py::none none;
-  add_record<E>(module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(), field("tokens", &E::tokens, "Tokens of every rank."),
-                field("hidden", &E::hidden, "Numbers of a token."), field("experts", &E::experts, "Experts over all ranks."),
-                field("top_k", &E::top_k, "Experts a token goes to."), field("ranks", &E::ranks, "GPUs asked for; 0: a domain, or all of the nodes."),
-                field("nodes", &E::nodes, "Nodes asked for; 0: as few as hold the ranks."),
-                field("implementation", &E::implementation, "The kernels, as in deepep-normal."),
-                field("distribution", &E::distribution, "How tokens choose: uniform, balanced, zipf:EXPONENT or histogram."),
-                field("histogram", &E::histogram, "Tokens by expert, of a histogram."), field("dtype", &E::dtype, "On the wire; None: what the kernel sends."),
-                field("groups", &E::groups, "Groups of experts; 0: none."), field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
-                field("sms", &E::sms, "SMs of deepep-normal; 0: its default."))
-      .def(py::init(&ask<P>), "tokens"_a, py::kw_only(), "hidden"_a = none, "experts"_a = none, "top_k"_a = none, "ranks"_a = 0, "nodes"_a = 0,
-           "implementation"_a = "deepep-normal", "dtype"_a = none, "distribution"_a = "uniform", "groups"_a = 0, "group_limit"_a = 0, "sms"_a = 0,
+  add_record<E>(
+      module, exchange_classes[static_cast<std::size_t>(P)], doc.c_str(), field("tokens", &E::tokens, "Tokens of every rank."),
+      field("hidden", &E::hidden, "Numbers of a token."), field("experts", &E::experts, "Experts over all ranks."),
+      field("top_k", &E::top_k, "Experts a token goes to."), field("ranks", &E::ranks, "GPUs asked for; 0: a domain, or all of the nodes."),
+      field("nodes", &E::nodes, "Nodes asked for; 0: as few as hold the ranks."),
+      field("implementation", &E::implementation, "The kernels, as in deepep-normal."),
+      field("distribution", &E::distribution, "How tokens choose: uniform, balanced, zipf:EXPONENT or histogram."),
+      field("histogram", &E::histogram, "Tokens by expert, of a histogram."),
+      field("dtype", &E::dtype, "On the wire; None: what the kernel sends."), field("groups", &E::groups, "Groups of experts; 0: none."),
+      field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
+      field("sms", &E::sms, "SMs of deepep-normal; 0: its default."))
+      .def(py::init(&ask<P>), "tokens"_a, py::kw_only(), "hidden"_a = none, "experts"_a = none, "top_k"_a = none, "ranks"_a = 0,
+           "nodes"_a = 0, "implementation"_a = "deepep-normal", "dtype"_a = none, "distribution"_a = "uniform", "groups"_a = 0,
+           "group_limit"_a = 0, "sms"_a = 0,
            "__init__(self, tokens, *, hidden, experts, top_k, ranks=0, nodes=0, implementation='deepep-normal', dtype=None, "
            "distribution='uniform', groups=0, group_limit=0, sms=0)\n--\n\nArguments as the class says.")
       .def("__repr__", &shown<P>);
@@ -168,10 +196,11 @@ void add_exchange(py::module_& module, const char* what) {
 void add_predicted(py::module_& module) {
   using P = Predicted;
   add_record<P>(module, "MoePrediction", "How long dispatch or combine of one expert layer takes, and why. Made by predict_moe.",
-                field("operation", &P::operation, "moe_dispatch, moe_combine or moe_prepare."), field("system", &P::system, "Name of the machine."),
-                field("implementation", &P::implementation, "The kernels."), field("dtype", &P::dtype, "What travels: bfloat16, fp8 or nvfp4."),
-                field("nodes", &P::nodes, "Nodes the ranks sit on."), field("ranks", &P::ranks, "GPUs that took part."),
-                field("tokens", &P::tokens, "Tokens of every rank."), field("copies", &P::copies, "Expected copies of a token that kernels count."),
+                field("operation", &P::operation, "moe_dispatch, moe_combine or moe_prepare."),
+                field("system", &P::system, "Name of the machine."), field("implementation", &P::implementation, "The kernels."),
+                field("dtype", &P::dtype, "What travels: bfloat16, fp8 or nvfp4."), field("nodes", &P::nodes, "Nodes the ranks sit on."),
+                field("ranks", &P::ranks, "GPUs that took part."), field("tokens", &P::tokens, "Tokens of every rank."),
+                field("copies", &P::copies, "Expected copies of a token that kernels count."),
                 field("bytes", &P::bytes, "Bytes a rank's tokens send, copies that stay included: what kernels report."),
                 field("inside_bytes", &P::inside_bytes, "Of a rank, bytes to other GPUs of its domain."),
                 field("across_bytes", &P::across_bytes, "Of a rank, bytes to other domains."),
@@ -184,10 +213,13 @@ void add_predicted(py::module_& module) {
                 field("terms", &P::terms, "List of Term."))
       .def_property_readonly(
           "bottleneck",
-          [](const P& p) { return *std::max_element(p.terms.begin(), p.terms.end(), [](const Term& a, const Term& b) { return a.time < b.time; }); },
+          [](const P& p) {
+            return *std::max_element(p.terms.begin(), p.terms.end(), [](const Term& a, const Term& b) { return a.time < b.time; });
+          },
           "The largest Term.")
       .def("__repr__", [](const P& p) {
-        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {}, {:.4g} MB", p.operation, p.seconds * 1e6, p.ranks, p.nodes, p.implementation, p.bytes / 1e6);
+        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {}, {:.4g} MB", p.operation, p.seconds * 1e6, p.ranks, p.nodes,
+                           p.implementation, p.bytes / 1e6);
       });
 }
 

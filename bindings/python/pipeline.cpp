@@ -31,22 +31,30 @@ struct Pipelined {
   return searched([&] {
     check_pipeline(schedule, stages, chunks, microbatches, times);
     if (6.0 * stages * chunks * microbatches > most_pieces)
-      throw RequestError(fmt::format("{} stages, {} chunks and {} microbatches are more than can be worked off; take fewer of them", stages, chunks, microbatches));
-    return Pipelined{schedule, stages, chunks, microbatches, times, run_pipeline(schedule, stages, chunks, microbatches, times),
+      throw RequestError(fmt::format("{} stages, {} chunks and {} microbatches are more than can be worked off; take fewer of them", stages,
+                                     chunks, microbatches));
+    return Pipelined{schedule,
+                     stages,
+                     chunks,
+                     microbatches,
+                     times,
+                     run_pipeline(schedule, stages, chunks, microbatches, times),
                      pipeline_cost(schedule, stages, chunks, microbatches, times)};
   });
 }
 
-[[nodiscard]] Pipelined pipeline(const py::object& schedule, const py::object& stages, const py::object& microbatches, const py::object& forward,
-                                 const py::object& backward, const py::object& weight, const py::object& exchange, const py::object& head,
-                                 const py::object& overlapped, const py::object& chunks, const py::object& held) {
+[[nodiscard]] Pipelined pipeline(const py::object& schedule, const py::object& stages, const py::object& microbatches,
+                                 const py::object& forward, const py::object& backward, const py::object& weight,
+                                 const py::object& exchange, const py::object& head, const py::object& overlapped, const py::object& chunks,
+                                 const py::object& held) {
   needed(schedule, "schedule", "schedule=\"1f1b\"");
   needed(stages, "stages", "stages=8");
   needed(microbatches, "microbatches", "microbatches=24");
   needed(forward, "forward_seconds", "forward_seconds=18.5e-3");
   const std::string given = text(schedule, "schedule");
   const auto found = parse_pipeline_schedule(given);
-  if (!found || given.empty()) throw RequestError("schedule: " + cli::unknown_text(given, "a schedule", cli::listed(pipeline_schedule_names)));
+  if (!found || given.empty())
+    throw RequestError("schedule: " + cli::unknown_text(given, "a schedule", cli::listed(pipeline_schedule_names)));
   const auto seconds = [](const py::object& value, const char* name, double otherwise) {
     return real_or_none(value, name, 0, longest_time).value_or(otherwise);
   };
@@ -80,7 +88,8 @@ template <class T, class Value>
 [[nodiscard]] py::object bars_of(const Pipelined& p) {
   const py::module_ numpy = py::module_::import("numpy");
   py::list type;
-  for (const auto& [name, kind] : {std::pair{"stage", "i4"}, {"kind", "U13"}, {"chunk", "i4"}, {"microbatch", "i4"}, {"start_seconds", "f8"}, {"end_seconds", "f8"}})
+  for (const auto& [name, kind] :
+       {std::pair{"stage", "i4"}, {"kind", "U13"}, {"chunk", "i4"}, {"microbatch", "i4"}, {"start_seconds", "f8"}, {"end_seconds", "f8"}})
     type.append(py::make_tuple(name, kind));
   const auto stage = column<int>(p.run, [](std::size_t s, const Bar&) { return static_cast<int>(s); });
   py::object out = numpy.attr("empty")(stage.size(), type);
@@ -111,30 +120,49 @@ template <class T, class Value>
 
 [[nodiscard]] py::tuple question(const Pipelined& p) {
   const StageTimes& t = p.times;
-  return py::make_tuple(std::string{name(p.schedule)}, p.stages, p.chunks, p.microbatches, t.forward, t.backward, t.weight, t.exchange, t.last_extra,
-                        t.overlapped, t.held_for_weight);
+  return py::make_tuple(std::string{name(p.schedule)}, p.stages, p.chunks, p.microbatches, t.forward, t.backward, t.weight, t.exchange,
+                        t.last_extra, t.overlapped, t.held_for_weight);
 }
 
 void add_run(py::module_& module) {
   using P = Pipelined;
   py::class_<P> type(module, "PipelineRun", "One step of a pipeline schedule, worked off piece by piece. Made by pipeline.");
   const auto number = [&type](const char* name, auto get, const char* doc) { type.def_property_readonly(name, get, doc); };
-  number("schedule", [](const P& p) { return std::string{name(p.schedule)}; }, "Its name: gpipe, 1f1b, interleaved, zb_h1, ..., dualpipe_v.");
-  number("stages", [](const P& p) { return p.stages; }, "Pipeline stages.");
-  number("chunks", [](const P& p) { return chunks_of(p.schedule, p.chunks); }, "Chunks of layers a stage holds.");
-  number("microbatches", [](const P& p) { return p.microbatches; }, "Microbatches of a step.");
-  number("step_seconds", [](const P& p) { return p.run.longest_stage; }, "The longest stage, first to last piece, s.");
-  number("work_seconds", [](const P& p) { return p.run.work; }, "microbatches x (forward + backward + weight), s.");
-  number("bubble_seconds", [](const P& p) { return p.run.bubble(); }, "step_seconds - work_seconds.");
-  number("bubble_over_total", [](const P& p) { return bubble_over_total(p.run.bubble(), p.run.work); }, "bubble / (work + bubble), as the zero-bubble papers have it.");
-  number("bubble_over_ideal", [](const P& p) { return bubble_over_ideal(p.run.bubble(), p.run.work); }, "bubble / work, as Megatron has it.");
-  number("makespan_seconds", [](const P& p) { return p.run.makespan; }, "First start to last end of all stages, s.");
-  number("closed_form_bubble_seconds", [](const P& p) { return p.cost.bubble; }, "The bubble by the closed form that searches use, s.");
-  number("closed_form_exact", [](const P& p) { return p.cost.exact; }, "Whether that is exact, or an estimate.");
-  number("exposed_exchange_seconds", [](const P& p) { return p.cost.exposed_exchange; }, "What of that bubble hand-overs cause, s.");
-  number("hops", [](const P& p) { return p.cost.hops; }, "Hand-overs of one microbatch, forward and backward.");
-  number("peak_activations", [](const P& p) { return py::array_t<double>(static_cast<py::ssize_t>(p.run.peak_activations.size()), p.run.peak_activations.data()); },
-         "By stage: microbatches' activations in 1/stages of the layers that it holds at the most.");
+  number(
+      "schedule", [](const P& p) { return std::string{name(p.schedule)}; }, "Its name: gpipe, 1f1b, interleaved, zb_h1, ..., dualpipe_v.");
+  number(
+      "stages", [](const P& p) { return p.stages; }, "Pipeline stages.");
+  number(
+      "chunks", [](const P& p) { return chunks_of(p.schedule, p.chunks); }, "Chunks of layers a stage holds.");
+  number(
+      "microbatches", [](const P& p) { return p.microbatches; }, "Microbatches of a step.");
+  number(
+      "step_seconds", [](const P& p) { return p.run.longest_stage; }, "The longest stage, first to last piece, s.");
+  number(
+      "work_seconds", [](const P& p) { return p.run.work; }, "microbatches x (forward + backward + weight), s.");
+  number(
+      "bubble_seconds", [](const P& p) { return p.run.bubble(); }, "step_seconds - work_seconds.");
+  number(
+      "bubble_over_total", [](const P& p) { return bubble_over_total(p.run.bubble(), p.run.work); },
+      "bubble / (work + bubble), as the zero-bubble papers have it.");
+  number(
+      "bubble_over_ideal", [](const P& p) { return bubble_over_ideal(p.run.bubble(), p.run.work); }, "bubble / work, as Megatron has it.");
+  number(
+      "makespan_seconds", [](const P& p) { return p.run.makespan; }, "First start to last end of all stages, s.");
+  number(
+      "closed_form_bubble_seconds", [](const P& p) { return p.cost.bubble; }, "The bubble by the closed form that searches use, s.");
+  number(
+      "closed_form_exact", [](const P& p) { return p.cost.exact; }, "Whether that is exact, or an estimate.");
+  number(
+      "exposed_exchange_seconds", [](const P& p) { return p.cost.exposed_exchange; }, "What of that bubble hand-overs cause, s.");
+  number(
+      "hops", [](const P& p) { return p.cost.hops; }, "Hand-overs of one microbatch, forward and backward.");
+  number(
+      "peak_activations",
+      [](const P& p) {
+        return py::array_t<double>(static_cast<py::ssize_t>(p.run.peak_activations.size()), p.run.peak_activations.data());
+      },
+      "By stage: microbatches' activations in 1/stages of the layers that it holds at the most.");
   number("waits_seconds", &waits_of, "By stage: waiting between its first and last piece, s.");
   number("bars", &bars_of,
          "The Gantt chart, a structured array: stage, kind (forward, backward, weight, full_backward), chunk, microbatch, start_seconds,\n"
@@ -146,15 +174,16 @@ void add_run(py::module_& module) {
       "__eq__", [](const P& a, const P& b) { return question(a).equal(question(b)); }, py::is_operator());
   type.def("__hash__", [](const P& p) { return py::hash(question(p)); });
   type.def("__repr__", [](const P& p) {
-    return fmt::format("{}, {} stages, {} microbatches: {:.4g} s, bubble {:.2f} %", name(p.schedule), p.stages, p.microbatches, p.run.longest_stage,
-                       100 * bubble_over_total(p.run.bubble(), p.run.work));
+    return fmt::format("{}, {} stages, {} microbatches: {:.4g} s, bubble {:.2f} %", name(p.schedule), p.stages, p.microbatches,
+                       p.run.longest_stage, 100 * bubble_over_total(p.run.bubble(), p.run.work));
   });
   type.def(py::pickle(&question, [](const py::tuple& s) {
     if (s.size() != 11) throw py::value_error("a pickle of another version of this class");
     const auto schedule = parse_pipeline_schedule(s[0].cast<std::string>());
     if (!schedule) throw py::value_error("a pickle of another version of this class");
     const auto time = [&s](std::size_t i) { return s[i].cast<double>(); };
-    return worked_off(*schedule, s[1].cast<int>(), s[2].cast<int>(), s[3].cast<int>(), {time(4), time(5), time(6), time(7), time(8), time(9), time(10)});
+    return worked_off(*schedule, s[1].cast<int>(), s[2].cast<int>(), s[3].cast<int>(),
+                      {time(4), time(5), time(6), time(7), time(8), time(9), time(10)});
   }));
 }
 
@@ -163,10 +192,12 @@ void add_run(py::module_& module) {
 void add_pipeline(py::module_& module) {
   add_run(module);
   const py::none none;
-  module.def("pipeline", &pipeline, py::kw_only(), "schedule"_a = none, "stages"_a = none, "microbatches"_a = none, "forward_seconds"_a = none,
-             "backward_seconds"_a = none, "weight_seconds"_a = none, "exchange_seconds"_a = 0.0, "head_seconds"_a = 0.0, "overlapped_seconds"_a = 0.0,
-             "chunks"_a = none, "held"_a = none,
-             R"(pipeline(*, schedule, stages, microbatches, forward_seconds, backward_seconds=None, weight_seconds=None, exchange_seconds=0.0, head_seconds=0.0, overlapped_seconds=0.0, chunks=None, held=None)
+  module.def(
+      "pipeline", &pipeline, py::kw_only(), "schedule"_a = none, "stages"_a = none, "microbatches"_a = none, "forward_seconds"_a = none,
+      "backward_seconds"_a = none, "weight_seconds"_a = none, "exchange_seconds"_a = 0.0, "head_seconds"_a = 0.0,
+      "overlapped_seconds"_a = 0.0, "chunks"_a = none, "held"_a = none,
+      R"(pipeline(*, schedule, stages, microbatches, forward_seconds, backward_seconds=None, weight_seconds=None, exchange_seconds=0.0,
+    head_seconds=0.0, overlapped_seconds=0.0, chunks=None, held=None)
 --
 
 What one step of a pipeline schedule takes, waits and holds: a PipelineRun, every piece of work placed in time.

@@ -42,11 +42,11 @@ struct Plans {
   const double capacity = Processor::of(system).memory;
   const Layout& l = nearest.layout;
   const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, q.headroom, system.domain);
-  return fmt::format("{} does not fit {} {}s of {:.1f} GiB in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
-                     "recompute {}) needs {:.1f} GiB. {}{}",
-                     q.model.name, q.gpus, system.gpu.name, capacity / gibi, l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch,
-                     recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi, advice.found ? "It " : "",
-                     advice.sentence);
+  return fmt::format(
+      "{} does not fit {} {}s of {:.1f} GiB in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
+      "recompute {}) needs {:.1f} GiB. {}{}",
+      q.model.name, q.gpus, system.gpu.name, capacity / gibi, l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch,
+      recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi, advice.found ? "It " : "", advice.sentence);
 }
 
 [[nodiscard]] Plans search(TrainingQuestion q, System system) {
@@ -54,8 +54,13 @@ struct Plans {
   const TrainingPlan plan = plan_training(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (plan.layouts.empty()) throw RequestError(nothing_fits(q, system, *plan.nearest));
-  Plans out{.question = std::move(q), .system = std::move(system), .layouts = {}, .evaluated = plan.evaluated, .unfit = plan.unfit,
-            .bounded = plan.bounded, .seconds = seconds};
+  Plans out{.question = std::move(q),
+            .system = std::move(system),
+            .layouts = {},
+            .evaluated = plan.evaluated,
+            .unfit = plan.unfit,
+            .bounded = plan.bounded,
+            .seconds = seconds};
   out.layouts = all_planned(out.question, out.system, plan.layouts);
   return out;
 }
@@ -70,7 +75,8 @@ void choose_routing(py::handle value, Stack& stack) {
   if (!kind) throw RequestError("routing: " + cli::unknown_text(given, "a way to choose experts", cli::listed(known)));
   stack.routing = *kind;
   if (point == std::string::npos) return;
-  if (*kind != RoutingKind::zipf) throw RequestError(fmt::format("routing: {}: only zipf takes a number, its exponent", given.substr(0, 40)));
+  if (*kind != RoutingKind::zipf)
+    throw RequestError(fmt::format("routing: {}: only zipf takes a number, its exponent", given.substr(0, 40)));
   stack.zipf_exponent = real(py::float_(py::str(given.substr(point + 1))), "routing", 0, 5);
 }
 
@@ -122,11 +128,12 @@ void choose_routing(py::handle value, Stack& stack) {
 void add_training_plan(py::module_& module) {
   using P = PlannedTraining;
   add_record<P>(
-      module, "TrainingPlan", "One layout of a training job, with its step. Made by plan.", field("system", &P::system, "Name of the machine."),
-      field("model", &P::model, "Name of the model."), field("stack", &P::stack, "Name of the software stack."),
-      field("gpus", &P::gpus, "GPUs: tp x pp x cp x dp."), field("tp", &P::tp, "Tensor ranks."), field("pp", &P::pp, "Pipeline stages."),
-      field("vp", &P::vp, "Chunks of layers a stage holds."), field("cp", &P::cp, "Context ranks."), field("ep", &P::ep, "Expert ranks."),
-      field("dp", &P::dp, "Data replicas."), field("expert_tp", &P::expert_tp, "Tensor ranks of one expert."),
+      module, "TrainingPlan", "One layout of a training job, with its step. Made by plan.",
+      field("system", &P::system, "Name of the machine."), field("model", &P::model, "Name of the model."),
+      field("stack", &P::stack, "Name of the software stack."), field("gpus", &P::gpus, "GPUs: tp x pp x cp x dp."),
+      field("tp", &P::tp, "Tensor ranks."), field("pp", &P::pp, "Pipeline stages."), field("vp", &P::vp, "Chunks of layers a stage holds."),
+      field("cp", &P::cp, "Context ranks."), field("ep", &P::ep, "Expert ranks."), field("dp", &P::dp, "Data replicas."),
+      field("expert_tp", &P::expert_tp, "Tensor ranks of one expert."),
       field("zero", &P::zero, "Sharded over data and context: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights."),
       field("microbatch", &P::microbatch, "Sequences of a microbatch."),
       field("schedule", &P::schedule, "Of the pipeline: 1f1b, interleaved, ..., dualpipe; none for one stage."),
@@ -135,7 +142,8 @@ void add_training_plan(py::module_& module) {
       field("fits", &P::fits, "Whether its memory fits; False only where this very layout was asked for."),
       field("step_seconds", &P::step_seconds, "Time of one step, s: the sum of terms[i].seconds."),
       field("memory_bytes", &P::memory_bytes, "Bytes on a GPU of the stage that needs most."),
-      field("exposed_communication_seconds", &P::exposed_communication_seconds, "tensor + context + expert + hand-over + data, s of a step."),
+      field("exposed_communication_seconds", &P::exposed_communication_seconds,
+            "tensor + context + expert + hand-over + data, s of a step."),
       field("tokens_per_second", &P::tokens_per_second, "Of all GPUs: global_batch x sequence / step_seconds."),
       field("tokens_per_second_per_gpu", &P::tokens_per_second_per_gpu, "The same over gpus."),
       field("flops_per_second_per_gpu", &P::flops_per_second_per_gpu, "Every matrix product and all scores, forward and backward, FLOP/s."),
@@ -161,10 +169,12 @@ void add_sensitivity(py::module_& module) {
 }
 
 void add_plans(py::module_& module) {
-  py::class_<Plans> type(module, "Plans", "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.");
+  py::class_<Plans> type(module, "Plans",
+                         "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.");
   type.def_readonly("evaluated", &Plans::evaluated, "Layouts whose step was priced in full.");
   type.def_property_readonly(
-      "pruned", [](const Plans& p) { return p.unfit + p.bounded; }, "Layouts left out: those that do not fit, and those that cannot be among the best.");
+      "pruned", [](const Plans& p) { return p.unfit + p.bounded; },
+      "Layouts left out: those that do not fit, and those that cannot be among the best.");
   type.def_readonly("unfit", &Plans::unfit, "Of those, the ones that need more memory than a GPU has.");
   type.def_readonly("search_seconds", &Plans::seconds, "How long the search took, s.");
   add_sequence(type, &Plans::layouts);
@@ -192,9 +202,11 @@ True
           return out;
         });
       },
-      "pareto(self)\n--\n\nLayouts that no other beats in both time and memory, fastest first: Plans. Every layout that fits is priced for it.");
+      "pareto(self)\n--\n\nLayouts that no other beats in both time and memory, fastest first: Plans. Every layout that fits is priced for "
+      "it.");
   type.def("__repr__", [](const Plans& p) {
-    std::string out = fmt::format("{} layouts of {} on {} GPUs of {}", p.layouts.size(), p.question.model.name, p.question.gpus, p.system.name);
+    std::string out =
+        fmt::format("{} layouts of {} on {} GPUs of {}", p.layouts.size(), p.question.model.name, p.question.gpus, p.system.name);
     if (!p.layouts.empty()) out += "; fastest " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));
     return out;
   });
@@ -205,21 +217,41 @@ True
 PlannedTraining planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
   const Layout& l = p.layout;
   const TrainingFigures f = figures_of(q, system, p.time.seconds);
-  PlannedTraining out{.system = system.name, .model = q.model.name, .stack = q.stack.name, .gpus = q.gpus, .tp = l.tp, .pp = l.pp, .vp = l.vp,
-                      .cp = l.cp, .ep = l.ep, .dp = l.dp, .expert_tp = l.expert_tp, .zero = l.zero, .microbatch = l.microbatch,
-                      .schedule = std::string{name(l.schedule)}, .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
-                      .placing = std::string{placing_names[static_cast<std::size_t>(l.placing)]}, .sequence_parallel = l.sequence_parallel,
-                      .fits = fits(p.memory, Processor::of(system).memory, q.headroom), .step_seconds = p.time.seconds,
-                      .memory_bytes = p.memory.total(), .exposed_communication_seconds = p.time.exposed(),
-                      .tokens_per_second = f.tokens_per_gpu * q.gpus, .tokens_per_second_per_gpu = f.tokens_per_gpu,
-                      .flops_per_second_per_gpu = f.flops_per_gpu, .mfu = f.mfu, .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
-                      .interval_seconds = {f.low, f.high}, .terms = {}};
+  PlannedTraining out{.system = system.name,
+                      .model = q.model.name,
+                      .stack = q.stack.name,
+                      .gpus = q.gpus,
+                      .tp = l.tp,
+                      .pp = l.pp,
+                      .vp = l.vp,
+                      .cp = l.cp,
+                      .ep = l.ep,
+                      .dp = l.dp,
+                      .expert_tp = l.expert_tp,
+                      .zero = l.zero,
+                      .microbatch = l.microbatch,
+                      .schedule = std::string{name(l.schedule)},
+                      .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
+                      .placing = std::string{placing_names[static_cast<std::size_t>(l.placing)]},
+                      .sequence_parallel = l.sequence_parallel,
+                      .fits = fits(p.memory, Processor::of(system).memory, q.headroom),
+                      .step_seconds = p.time.seconds,
+                      .memory_bytes = p.memory.total(),
+                      .exposed_communication_seconds = p.time.exposed(),
+                      .tokens_per_second = f.tokens_per_gpu * q.gpus,
+                      .tokens_per_second_per_gpu = f.tokens_per_gpu,
+                      .flops_per_second_per_gpu = f.flops_per_gpu,
+                      .mfu = f.mfu,
+                      .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
+                      .interval_seconds = {f.low, f.high},
+                      .terms = {}};
   for (const TimeTerm& term : terms_of(p.time)) out.terms.push_back({std::string{term.name}, term.seconds});
   return out;
 }
 
 void add_plan(py::module_& module) {
-  add_record<NamedSeconds>(module, "StepTerm", "One thing a step or a token is spent on.", field("name", &NamedSeconds::name, "What it is."),
+  add_record<NamedSeconds>(module, "StepTerm", "One thing a step or a token is spent on.",
+                           field("name", &NamedSeconds::name, "What it is."),
                            field("seconds", &NamedSeconds::seconds, "Its share of the time, s."))
       .def("__repr__", [](const NamedSeconds& t) { return fmt::format("{}: {:.4g} s", t.name, t.seconds); });
   add_training_plan(module);
@@ -231,7 +263,9 @@ void add_plan(py::module_& module) {
              "ep"_a = none, "dp"_a = none, "expert_tp"_a = none, "zero"_a = none, "microbatch"_a = none, "schedule"_a = none,
              "recompute"_a = none, "sequence_parallel"_a = none, "placing"_a = none, "max_tp"_a = none, "headroom"_a = 0.0,
              "stack_scale"_a = none, "routing"_a = none, "capacity"_a = none,
-             R"(plan(system, model, *, gpus, global_batch, sequence=4096, precision='bf16', stack='megatron-core', top=10, tp=None, pp=None, vp=None, cp=None, ep=None, dp=None, expert_tp=None, zero=None, microbatch=None, schedule=None, recompute=None, sequence_parallel=None, placing=None, max_tp=None, headroom=0.0, stack_scale=None, routing=None, capacity=None)
+             R"(plan(system, model, *, gpus, global_batch, sequence=4096, precision='bf16', stack='megatron-core', top=10, tp=None, pp=None,
+    vp=None, cp=None, ep=None, dp=None, expert_tp=None, zero=None, microbatch=None, schedule=None, recompute=None,
+    sequence_parallel=None, placing=None, max_tp=None, headroom=0.0, stack_scale=None, routing=None, capacity=None)
 --
 
 The layouts that train a model fastest on a machine, Plans: every layout of the space is priced or shown not to be needed.

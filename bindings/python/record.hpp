@@ -99,8 +99,8 @@ void add_sequence(pybind11::class_<Holder>& type, std::vector<Row> Holder::*rows
       },
       py::arg("place"));
   type.def(
-      "__getitem__",
-      [rows](const Holder& self, const py::slice& slice) { return py::list(py::cast(self.*rows)[slice]); }, py::arg("slice"));
+      "__getitem__", [rows](const Holder& self, const py::slice& slice) { return py::list(py::cast(self.*rows)[slice]); },
+      py::arg("slice"));
   type.def("__iter__", [rows](const Holder& self) { return py::iter(py::cast(self.*rows)); });
   type.def(
       "to_pandas", [rows](const Holder& self) { return to_pandas(py::list(py::cast(self.*rows))); },

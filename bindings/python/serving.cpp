@@ -30,7 +30,8 @@ struct ServePlans {
   double seconds = 0;
 };
 
-[[nodiscard]] std::vector<PlannedServing> all_planned(const ServingQuestion& q, const System& system, const std::vector<PricedServing>& layouts) {
+[[nodiscard]] std::vector<PlannedServing> all_planned(const ServingQuestion& q, const System& system,
+                                                      const std::vector<PricedServing>& layouts) {
   std::vector<PlannedServing> out;
   out.reserve(layouts.size());
   for (const PricedServing& one : layouts) out.push_back(planned(q, system, one));
@@ -40,16 +41,18 @@ struct ServePlans {
 [[nodiscard]] std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
   if (plan.nearest) {
     const PricedServing& p = *plan.nearest;
-    return fmt::format("{} on {} {} GPUs keeps these limits in no layout; the nearest ({} x tp {} pp {} ep {}, batch {:.0f}) has a ttft of {:.4g} s "
-                       "and a tpot of {:.4g} s: allow that, or take shorter prompts or more GPUs",
-                       q.model.name, q.gpus, system.name, p.replicas, p.engine.tp, p.engine.pp, p.engine.ep, p.batch, p.time.ttft, p.time.tpot);
+    return fmt::format(
+        "{} on {} {} GPUs keeps these limits in no layout; the nearest ({} x tp {} pp {} ep {}, batch {:.0f}) has a ttft of {:.4g} s "
+        "and a tpot of {:.4g} s: allow that, or take shorter prompts or more GPUs",
+        q.model.name, q.gpus, system.name, p.replicas, p.engine.tp, p.engine.pp, p.engine.ep, p.batch, p.time.ttft, p.time.tpot);
   }
   if (!plan.nearest_fit) return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or disaggregated=False";
   const double room = q.stack.memory_share * system.gpu.memory.value.value();
-  return fmt::format("{} in {} does not fit {} {}s: the nearest layout (tp {} pp {} ep {}) needs {:.1f} GiB of the {:.1f} GiB a stack fills; take "
-                     "more GPUs or a narrower precision",
-                     q.model.name, name(q.format.weights), q.gpus, system.gpu.name, plan.nearest_fit->tp, plan.nearest_fit->pp,
-                     plan.nearest_fit->ep, (room + plan.lacking) / gibi, room / gibi);
+  return fmt::format(
+      "{} in {} does not fit {} {}s: the nearest layout (tp {} pp {} ep {}) needs {:.1f} GiB of the {:.1f} GiB a stack fills; take "
+      "more GPUs or a narrower precision",
+      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, plan.nearest_fit->tp, plan.nearest_fit->pp, plan.nearest_fit->ep,
+      (room + plan.lacking) / gibi, room / gibi);
 }
 
 [[nodiscard]] ServePlans search(ServingQuestion q, System system) {
@@ -57,7 +60,11 @@ struct ServePlans {
   const ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan));
-  ServePlans out{.question = std::move(q), .system = std::move(system), .layouts = {}, .evaluated = plan.evaluated, .pruned = plan.pruned,
+  ServePlans out{.question = std::move(q),
+                 .system = std::move(system),
+                 .layouts = {},
+                 .evaluated = plan.evaluated,
+                 .pruned = plan.pruned,
                  .seconds = seconds};
   out.layouts = all_planned(out.question, out.system, plan.layouts);
   return out;
@@ -79,17 +86,21 @@ void add_serve_plan(py::module_& module) {
       field("precision", &P::precision, "Of the weights: bf16, fp8, fp4 or int4."), field("gpus", &P::gpus, "GPUs asked for."),
       field("tp", &P::tp, "Tensor ranks of one engine (of a decode worker, where prefill is apart)."), field("pp", &P::pp, "Its stages."),
       field("ep", &P::ep, "Its expert ranks."), field("dp", &P::dp, "Its attention replicas."),
-      field("replicas", &P::replicas, "Engines, or decode workers."), field("prefill_workers", &P::prefill_workers, "Prefill workers; 0: not apart."),
-      field("prefill_tp", &P::prefill_tp, "Tensor ranks of a prefill worker; 0: not apart."), field("prefill_pp", &P::prefill_pp, "Its stages."),
-      field("prefill_ep", &P::prefill_ep, "Its expert ranks."), field("prefill_dp", &P::prefill_dp, "Its attention replicas."),
+      field("replicas", &P::replicas, "Engines, or decode workers."),
+      field("prefill_workers", &P::prefill_workers, "Prefill workers; 0: not apart."),
+      field("prefill_tp", &P::prefill_tp, "Tensor ranks of a prefill worker; 0: not apart."),
+      field("prefill_pp", &P::prefill_pp, "Its stages."), field("prefill_ep", &P::prefill_ep, "Its expert ranks."),
+      field("prefill_dp", &P::prefill_dp, "Its attention replicas."),
       field("disaggregated", &P::disaggregated, "Whether prefill and decode have GPUs of their own."),
-      field("batch", &P::batch, "Sequences of one engine."), field("concurrency", &P::concurrency, "Sequences of all engines: batch x replicas."),
+      field("batch", &P::batch, "Sequences of one engine."),
+      field("concurrency", &P::concurrency, "Sequences of all engines: batch x replicas."),
       field("ttft_seconds", &P::ttft_seconds, "Time to the first token, s: the sum of ttft_terms."),
       field("tpot_seconds", &P::tpot_seconds, "Time per further token, s: the sum of terms."),
       field("tokens_per_second", &P::tokens_per_second, "Of all GPUs: tokens_per_second_per_gpu x gpus."),
       field("tokens_per_second_per_gpu", &P::tokens_per_second_per_gpu, "Answered tokens: osl x concurrency / (TTFT + osl TPOT) / GPUs."),
       field("tokens_per_second_per_user", &P::tokens_per_second_per_user, "1 / tpot_seconds."),
-      field("memory_bytes", &P::memory_bytes, "Bytes on a GPU: weights and cache."), field("weight_bytes", &P::weight_bytes, "Of those, weights."),
+      field("memory_bytes", &P::memory_bytes, "Bytes on a GPU: weights and cache."),
+      field("weight_bytes", &P::weight_bytes, "Of those, weights."),
       field("kv_bytes", &P::kv_bytes, "Of those, the cache of keys and values."),
       field("interval_ttft_seconds", &P::interval_ttft_seconds, "(low, high), s: nine runs in ten should fall between."),
       field("interval_tpot_seconds", &P::interval_tpot_seconds, "The same of the time per token."),
@@ -98,8 +109,8 @@ void add_serve_plan(py::module_& module) {
       .def_property_readonly(
           "bottleneck", [](const P& p) { return largest(p.terms); }, "The largest StepTerm of a token.")
       .def("__repr__", [](const P& p) {
-        return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}: {:.4g} tokens/s/GPU, TTFT {:.4g} s, TPOT {:.4g} ms", p.replicas, p.tp, p.pp, p.ep,
-                           p.batch, p.tokens_per_second_per_gpu, p.ttft_seconds, 1e3 * p.tpot_seconds);
+        return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}: {:.4g} tokens/s/GPU, TTFT {:.4g} s, TPOT {:.4g} ms", p.replicas, p.tp,
+                           p.pp, p.ep, p.batch, p.tokens_per_second_per_gpu, p.ttft_seconds, 1e3 * p.tpot_seconds);
       });
 }
 
@@ -131,7 +142,8 @@ first: ServePlans. Limits on time are left aside.
 True
 )");
   type.def("__repr__", [](const ServePlans& p) {
-    std::string out = fmt::format("{} deployments of {} on {} GPUs of {}", p.layouts.size(), p.question.model.name, p.question.gpus, p.system.name);
+    std::string out =
+        fmt::format("{} deployments of {} on {} GPUs of {}", p.layouts.size(), p.question.model.name, p.question.gpus, p.system.name);
     if (!p.layouts.empty()) out += "; first " + py::cast<std::string>(py::repr(py::cast(p.layouts.front())));
     return out;
   });
@@ -179,19 +191,38 @@ void settle(ServingQuestion& q, const AskedServing& a, const System& system) {
 PlannedServing planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
   const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
   const ServingTime& t = p.time;
-  PlannedServing out{.system = system.name, .model = q.model.name, .stack = q.stack.name, .precision = std::string{name(q.format.weights)},
-                     .gpus = q.gpus, .tp = p.engine.tp, .pp = p.engine.pp, .ep = p.engine.ep, .dp = p.engine.attention_dp, .replicas = p.replicas,
-                     .prefill_workers = p.prefill_workers, .disaggregated = p.apart, .batch = p.batch, .concurrency = p.batch * p.replicas,
-                     .ttft_seconds = t.ttft, .tpot_seconds = t.tpot, .tokens_per_second = p.tokens_per_s_per_gpu * q.gpus,
-                     .tokens_per_second_per_gpu = p.tokens_per_s_per_gpu, .tokens_per_second_per_user = p.tokens_per_s_per_user,
-                     .memory_bytes = p.memory, .weight_bytes = p.memory - p.cache, .kv_bytes = p.cache,
+  PlannedServing out{.system = system.name,
+                     .model = q.model.name,
+                     .stack = q.stack.name,
+                     .precision = std::string{name(q.format.weights)},
+                     .gpus = q.gpus,
+                     .tp = p.engine.tp,
+                     .pp = p.engine.pp,
+                     .ep = p.engine.ep,
+                     .dp = p.engine.attention_dp,
+                     .replicas = p.replicas,
+                     .prefill_workers = p.prefill_workers,
+                     .disaggregated = p.apart,
+                     .batch = p.batch,
+                     .concurrency = p.batch * p.replicas,
+                     .ttft_seconds = t.ttft,
+                     .tpot_seconds = t.tpot,
+                     .tokens_per_second = p.tokens_per_s_per_gpu * q.gpus,
+                     .tokens_per_second_per_gpu = p.tokens_per_s_per_gpu,
+                     .tokens_per_second_per_user = p.tokens_per_s_per_user,
+                     .memory_bytes = p.memory,
+                     .weight_bytes = p.memory - p.cache,
+                     .kv_bytes = p.cache,
                      .interval_ttft_seconds = {t.ttft / wide_ttft, t.ttft * wide_ttft},
-                     .interval_tpot_seconds = {t.tpot / wide_tpot, t.tpot * wide_tpot}, .terms = {}, .ttft_terms = {}};
+                     .interval_tpot_seconds = {t.tpot / wide_tpot, t.tpot * wide_tpot},
+                     .terms = {},
+                     .ttft_terms = {}};
   if (p.apart) {
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
   }
   for (const TimeTerm& term : terms_of(q, p)) out.terms.push_back({std::string{term.name}, term.seconds});
-  out.ttft_terms = {{"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}};
+  out.ttft_terms = {
+      {"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}};
   return out;
 }
 
@@ -202,15 +233,18 @@ void add_serving(py::module_& module) {
   module.def(
       "plan_serve",
       [](const py::object& system, const py::object& model, const py::object& gpus, const py::object& isl, const py::object& osl,
-         const py::object& ttft, const py::object& tpot, const py::object& concurrency, const py::object& batch, const py::object& disaggregated,
-         const py::object& precision, const py::object& kv_precision, const py::object& stack, const py::object& top, const py::object& tp,
-         const py::object& pp, const py::object& ep, const py::object& dp) {
-        return plan_serve(system, model, {gpus, isl, osl, ttft, tpot, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp, pp, ep, dp});
+         const py::object& ttft, const py::object& tpot, const py::object& concurrency, const py::object& batch,
+         const py::object& disaggregated, const py::object& precision, const py::object& kv_precision, const py::object& stack,
+         const py::object& top, const py::object& tp, const py::object& pp, const py::object& ep, const py::object& dp) {
+        return plan_serve(
+            system, model,
+            {gpus, isl, osl, ttft, tpot, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp, pp, ep, dp});
       },
-      "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "isl"_a = 4096, "osl"_a = 512, "ttft_seconds"_a = none, "tpot_seconds"_a = none,
-      "concurrency"_a = none, "batch"_a = none, "disaggregated"_a = false, "precision"_a = none, "kv_precision"_a = none,
-      "stack"_a = ServingStack{}.name, "top"_a = 10, "tp"_a = none, "pp"_a = none, "ep"_a = none, "dp"_a = none,
-      R"(plan_serve(system, model, *, gpus, isl=4096, osl=512, ttft_seconds=None, tpot_seconds=None, concurrency=None, batch=None, disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None)
+      "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "isl"_a = 4096, "osl"_a = 512, "ttft_seconds"_a = none,
+      "tpot_seconds"_a = none, "concurrency"_a = none, "batch"_a = none, "disaggregated"_a = false, "precision"_a = none,
+      "kv_precision"_a = none, "stack"_a = ServingStack{}.name, "top"_a = 10, "tp"_a = none, "pp"_a = none, "ep"_a = none, "dp"_a = none,
+      R"(plan_serve(system, model, *, gpus, isl=4096, osl=512, ttft_seconds=None, tpot_seconds=None, concurrency=None, batch=None,
+    disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None)
 --
 
 The deployments that answer most tokens per second on so many GPUs within limits on time, ServePlans.

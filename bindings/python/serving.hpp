@@ -17,7 +17,8 @@ namespace fabricost::python {
 /// One deployment with what it answers.
 struct PlannedServing {
   std::string system{}, model{}, stack{}, precision{};
-  int gpus = 0, tp = 1, pp = 1, ep = 1, dp = 1, replicas = 1, prefill_workers = 0, prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
+  int gpus = 0, tp = 1, pp = 1, ep = 1, dp = 1, replicas = 1, prefill_workers = 0, prefill_tp = 0, prefill_pp = 0, prefill_ep = 0,
+      prefill_dp = 0;
   bool disaggregated = false;
   double batch = 1, concurrency = 1, ttft_seconds = 0, tpot_seconds = 0;
   double tokens_per_second = 0, tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
@@ -29,8 +30,8 @@ struct PlannedServing {
 
 /// What fc.plan_serve is asked, as it was written; None where nothing was.
 struct AskedServing {
-  pybind11::object gpus, isl, osl, ttft_seconds, tpot_seconds, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp, pp, ep,
-      dp;
+  pybind11::object gpus, isl, osl, ttft_seconds, tpot_seconds, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp,
+      pp, ep, dp;
 };
 /// All but the model, the precision and the stack, which a machine decides with. \throws TypeError, RequestError
 [[nodiscard]] ServingQuestion question_of(const AskedServing& asked);

@@ -45,16 +45,18 @@ struct Stored {
   const Link link = load_link(name);
   constexpr std::array<std::string_view, 5> networks{"ethernet", "infiniband", "efa", "slingshot", "omnipath"};
   if (std::find(networks.begin(), networks.end(), link.family) == networks.end())
-    throw RequestError(fmt::format("client: no network reaches a store by {}; take one of Ethernet, as ethernet-100, or InfiniBand", link.family));
+    throw RequestError(
+        fmt::format("client: no network reaches a store by {}; take one of Ethernet, as ethernet-100, or InfiniBand", link.family));
   return client_rate(link, whole_or_none(ports, "ports").value_or(1));
 }
 
-[[nodiscard]] std::vector<Stored> storage(const py::object& given, const py::object& bytes, const py::object& per_gpu, const py::object& nodes_given,
-                                          const py::object& gpus, const py::object& client, const py::object& ports, const py::object& read_rate,
-                                          const py::object& store_rate, const py::object& latency, const py::object& host_memory,
-                                          const py::object& behind_host) {
+[[nodiscard]] std::vector<Stored> storage(const py::object& given, const py::object& bytes, const py::object& per_gpu,
+                                          const py::object& nodes_given, const py::object& gpus, const py::object& client,
+                                          const py::object& ports, const py::object& read_rate, const py::object& store_rate,
+                                          const py::object& latency, const py::object& host_memory, const py::object& behind_host) {
   if (bytes.is_none() == per_gpu.is_none())
-    throw RequestError(bytes.is_none() ? "how much? Give bytes (all of it) or bytes_per_gpu" : "bytes and bytes_per_gpu exclude each other");
+    throw RequestError(bytes.is_none() ? "how much? Give bytes (all of it) or bytes_per_gpu"
+                                       : "bytes and bytes_per_gpu exclude each other");
   const int nodes = whole(nodes_given, "nodes");
   WeightLoading load{.nodes = nodes};
   load.node.storage_rate = source_rate(client, ports, read_rate);
@@ -67,7 +69,8 @@ struct Stored {
   const int reading = load.node.gpus > 0 ? load.node.gpus : system.gpus_per_node;
   load.bytes = bytes.is_none() ? real(per_gpu, "bytes_per_gpu", 0, most_bytes) * reading * nodes : real(bytes, "bytes", 0, most_bytes);
   std::vector<Stored> out;
-  for (const auto& [name, sharing] : {std::pair{"every_node", WeightSharing::every_node}, {"by_part", WeightSharing::by_part}, {"gathered", WeightSharing::gathered}}) {
+  for (const auto& [name, sharing] :
+       {std::pair{"every_node", WeightSharing::every_node}, {"by_part", WeightSharing::by_part}, {"gathered", WeightSharing::gathered}}) {
     if (nodes == 1 && sharing != WeightSharing::every_node) continue;
     if (bytes.is_none() && nodes > 1 && sharing != WeightSharing::by_part) continue;  // each GPU has its own
     load.sharing = sharing;
@@ -75,34 +78,37 @@ struct Stored {
     const TransferTime direct = weight_loading_time(system, load);
     load.node.direct = false;
     const TransferTime bounced = weight_loading_time(system, load);
-    out.push_back({system.name, name, nodes, reading * nodes, load.bytes, load.node.storage_rate, direct.seconds, direct.rate, std::string{direct.bottleneck.view()},
-                   bounced.seconds, bounced.rate, std::string{bounced.bottleneck.view()}});
+    out.push_back({system.name, name, nodes, reading * nodes, load.bytes, load.node.storage_rate, direct.seconds, direct.rate,
+                   std::string{direct.bottleneck.view()}, bounced.seconds, bounced.rate, std::string{bounced.bottleneck.view()}});
   }
   return out;
 }
 
 void add_storage(py::module_& module) {
   using S = Stored;
-  add_record<S>(module, "StorageTransfer", "One way of filling GPUs from storage, direct and through the host. Made by transfer_storage.",
-                field("system", &S::system, "Name of the machine."),
-                field("sharing", &S::sharing, "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
-                field("nodes", &S::nodes, "Nodes that load."), field("gpus", &S::gpus, "GPUs that load."), field("bytes", &S::bytes, "All of the weights."),
-                field("node_bytes_per_second", &S::node_bytes_per_second, "What a node's drives or client ports deliver, byte/s."),
-                field("direct_seconds", &S::direct_seconds, "With GPUDirect Storage, s: latency + bytes / slowest part."),
-                field("direct_bytes_per_second", &S::direct_bytes_per_second, "Of the slowest part, byte/s."),
-                field("direct_bottleneck", &S::direct_bottleneck, "Which part that is."),
-                field("through_host_seconds", &S::through_host_seconds, "Through a buffer in host memory, s."),
-                field("through_host_bytes_per_second", &S::through_host_bytes_per_second, "Of the slowest part, byte/s."),
-                field("through_host_bottleneck", &S::through_host_bottleneck, "Which part that is."))
+  add_record<S>(
+      module, "StorageTransfer", "One way of filling GPUs from storage, direct and through the host. Made by transfer_storage.",
+      field("system", &S::system, "Name of the machine."),
+      field("sharing", &S::sharing, "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
+      field("nodes", &S::nodes, "Nodes that load."), field("gpus", &S::gpus, "GPUs that load."),
+      field("bytes", &S::bytes, "All of the weights."),
+      field("node_bytes_per_second", &S::node_bytes_per_second, "What a node's drives or client ports deliver, byte/s."),
+      field("direct_seconds", &S::direct_seconds, "With GPUDirect Storage, s: latency + bytes / slowest part."),
+      field("direct_bytes_per_second", &S::direct_bytes_per_second, "Of the slowest part, byte/s."),
+      field("direct_bottleneck", &S::direct_bottleneck, "Which part that is."),
+      field("through_host_seconds", &S::through_host_seconds, "Through a buffer in host memory, s."),
+      field("through_host_bytes_per_second", &S::through_host_bytes_per_second, "Of the slowest part, byte/s."),
+      field("through_host_bottleneck", &S::through_host_bottleneck, "Which part that is."))
       .def("__repr__", [](const S& s) {
         return fmt::format("{}: {:.4g} s direct ({}), {:.4g} s through the host ({})", s.sharing, s.direct_seconds, s.direct_bottleneck,
                            s.through_host_seconds, s.through_host_bottleneck);
       });
   const py::none none;
-  module.def("transfer_storage", &storage, "system"_a, py::kw_only(), "bytes"_a = none, "bytes_per_gpu"_a = none, "nodes"_a = 1, "gpus"_a = none,
-             "client"_a = none, "ports"_a = none, "read_bytes_per_second"_a = none, "store_bytes_per_second"_a = none, "latency_seconds"_a = 0.0,
-             "host_memory_bytes_per_second"_a = none, "behind_host"_a = false,
-             R"(transfer_storage(system, *, bytes=None, bytes_per_gpu=None, nodes=1, gpus=None, client=None, ports=None, read_bytes_per_second=None, store_bytes_per_second=None, latency_seconds=0.0, host_memory_bytes_per_second=None, behind_host=False)
+  module.def("transfer_storage", &storage, "system"_a, py::kw_only(), "bytes"_a = none, "bytes_per_gpu"_a = none, "nodes"_a = 1,
+             "gpus"_a = none, "client"_a = none, "ports"_a = none, "read_bytes_per_second"_a = none, "store_bytes_per_second"_a = none,
+             "latency_seconds"_a = 0.0, "host_memory_bytes_per_second"_a = none, "behind_host"_a = false,
+             R"(transfer_storage(system, *, bytes=None, bytes_per_gpu=None, nodes=1, gpus=None, client=None, ports=None,
+    read_bytes_per_second=None, store_bytes_per_second=None, latency_seconds=0.0, host_memory_bytes_per_second=None, behind_host=False)
 --
 
 From storage into the GPUs of one node or many: a list of StorageTransfer, one for each way of sharing the weights.
@@ -127,18 +133,15 @@ struct Accessed {
   std::vector<double> bytes{}, store_seconds{}, load_seconds{}, rdma_seconds{};
 };
 
-/// Numbers of bytes, one or many.
+/// Numbers of bytes, one or many; default those between a word and what a warp moves at once.
 [[nodiscard]] std::vector<double> sizes_of(const py::object& given) {
-  std::vector<double> out;
   if (given.is_none()) {
+    std::vector<double> out;
     for (double size = 64; size <= 65536; size *= 2) out.push_back(size);
-  } else if (PyUnicode_Check(given.ptr()) == 0 && py::hasattr(given, "__iter__") && !(py::hasattr(given, "ndim") && given.attr("ndim").cast<int>() == 0)) {
-    for (const py::handle one : given) out.push_back(real(one, "bytes", 0, most_bytes));
-  } else {
-    out.push_back(real(given, "bytes", 0, most_bytes));
+    return out;
   }
-  if (out.empty()) throw RequestError("bytes: an empty list; give a size or more");
-  return out;
+  if (PyNumber_Check(given.ptr()) != 0 && !py::hasattr(given, "__len__")) return {real(given, "bytes", 0, most_bytes)};
+  return reals(given, "bytes", 0, most_bytes);
 }
 
 [[nodiscard]] Accessed access(const py::object& given, const py::object& bytes, const py::object& warps, const py::object& in_flight,
@@ -177,13 +180,15 @@ void add_access(py::module_& module) {
                 field("store_until_bytes", &A::store_until_bytes, "Up to this size stores are faster than RDMA; infinity: at every size."),
                 field("load_until_bytes", &A::load_until_bytes, "The same of loads."), field("bytes", &A::bytes, "Sizes."),
                 field("store_seconds", &A::store_seconds, "Posted, one way, s: latency x hops + bytes / rate."),
-                field("load_seconds", &A::load_seconds, "There and back, s."), field("rdma_seconds", &A::rdma_seconds, "One message, end to end, s."))
+                field("load_seconds", &A::load_seconds, "There and back, s."),
+                field("rdma_seconds", &A::rdma_seconds, "One message, end to end, s."))
       .def("__repr__", [](const A& a) {
-        return fmt::format("over {} of {}: stores faster than RDMA up to {:.6g} B, loads up to {:.6g} B", a.tier, a.system, a.store_until_bytes, a.load_until_bytes);
+        return fmt::format("over {} of {}: stores faster than RDMA up to {:.6g} B, loads up to {:.6g} B", a.tier, a.system,
+                           a.store_until_bytes, a.load_until_bytes);
       });
   const py::none none;
-  module.def("transfer_access", &access, "system"_a, py::kw_only(), "bytes"_a = none, "warps"_a = none, "in_flight_bytes"_a = none, "hops"_a = none,
-             "start_seconds"_a = 0.0,
+  module.def("transfer_access", &access, "system"_a, py::kw_only(), "bytes"_a = none, "warps"_a = none, "in_flight_bytes"_a = none,
+             "hops"_a = none, "start_seconds"_a = 0.0,
              R"(transfer_access(system, *, bytes=None, warps=None, in_flight_bytes=None, hops=None, start_seconds=0.0)
 --
 
@@ -222,11 +227,14 @@ struct Met {
 
 void add_incast(py::module_& module) {
   using M = Met;
-  add_record<M>(module, "IncastTransfer", "Many senders, one port. Made by transfer_incast.", field("system", &M::system, "Name of the machine."),
-                field("senders", &M::senders, "How many write at once."), field("bytes", &M::bytes, "Of each sender."),
-                field("alone_seconds", &M::alone_seconds, "One alone, s."), field("seconds", &M::seconds, "All at once, s."),
+  add_record<M>(module, "IncastTransfer", "Many senders, one port. Made by transfer_incast.",
+                field("system", &M::system, "Name of the machine."), field("senders", &M::senders, "How many write at once."),
+                field("bytes", &M::bytes, "Of each sender."), field("alone_seconds", &M::alone_seconds, "One alone, s."),
+                field("seconds", &M::seconds, "All at once, s."),
                 field("bytes_per_second", &M::bytes_per_second, "Of each then, byte/s: the port's rate / senders."))
-      .def("__repr__", [](const M& m) { return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.seconds * 1e6, m.alone_seconds * 1e6); });
+      .def("__repr__", [](const M& m) {
+        return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.seconds * 1e6, m.alone_seconds * 1e6);
+      });
   const py::none none;
   module.def("transfer_incast", &incast, "system"_a, py::kw_only(), "senders"_a = none, "bytes"_a = none, "start_seconds"_a = 0.0,
              R"(transfer_incast(system, *, senders, bytes, start_seconds=0.0)

@@ -2,9 +2,10 @@
 import json
 import math
 import os
+import pathlib
 import subprocess
 
-TOOL = os.environ["FABRICOST_TOOL"]
+TOOL = os.environ.get("FABRICOST_TOOL", str(pathlib.Path(__file__).resolve().parents[2] / "build" / "fabricost"))
 
 
 def asked(*arguments):

@@ -45,7 +45,7 @@ def test_machines_compare_as_in_the_command(serve, question, words):
     (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"), (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"),
     (dict(systems=[3]), TypeError, "systems"), (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"),
     (dict(isl=1), fc.RequestError, "isl"), (dict(serve=True), fc.RequestError, "global_batch"), (dict(serve="yes"), TypeError, "serve"),
-    (dict(model="lama3-8b"), fc.RequestError, "did you mean"), (dict(gpus=7), fc.RequestError, "dgx-h100"),
+    (dict(model="lama3-8b"), fc.RequestError, "did you mean"), (dict(model="llama3-405b"), fc.RequestError, "dgx-h100"),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):

@@ -66,7 +66,7 @@ def test_a_file_of_ones_own_and_its_faults(tmp_path):
     (lambda: fc.load_model("lama3-70b"), fc.RequestError, "did you mean llama3-70b"),
     (lambda: fc.load_model(3), TypeError, "name_or_path"),
     (lambda: fc.load_model(None), TypeError, "name_or_path"),
-    (lambda: fc.load_model("a\0b"), ValueError, ""),
+    (lambda: fc.load_model("a\0b"), ValueError, None),
     (lambda: fc.load_model("\ud800"), ValueError, "name_or_path"),
     (lambda: fc.load_stack("megatron"), fc.RequestError, "megatron"),
     (lambda: fc.load_model("llama3-8b").kv_bytes(0), fc.RequestError, "context"),

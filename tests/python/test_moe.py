@@ -21,7 +21,7 @@ SETTINGS = [
      ["--implementation", "trtllm-NVLinkTwoSided", "--ranks", 8]),
     ("dgx-h100", fc.MoeDispatch, dict(tokens=4096, nodes=4, groups=8, group_limit=4, distribution="balanced", **V3),
      ["--nodes", 4, "--groups", 8, "--group-limit", 4, "--distribution", "balanced"]),
-    ("dgx-h100", fc.MoeCombine, dict(tokens=1024, implementation="nccl", nodes=2, hidden=4096, experts=8, top_k=2), ["--implementation", "nccl", "--nodes", 2]),
+    ("dgx-h100", fc.MoeCombine, dict(tokens=1024, implementation="nccl", nodes=2, hidden=4096, experts=16, top_k=2), ["--implementation", "nccl", "--nodes", 2]),
 ]
 NAMES = {fc.MoeDispatch: "moe_dispatch", fc.MoeCombine: "moe_combine", fc.MoePrepare: "moe_prepare"}
 
@@ -69,16 +69,16 @@ def test_all_reduces_of_engines_are_the_commands(library, version, from_python, 
 
 
 @pytest.mark.parametrize("call, error, says", [
-    (lambda: fc.MoeDispatch(), TypeError, ""), (lambda: fc.MoeDispatch(1, experts=8, top_k=2), TypeError, "hidden"),
+    (lambda: fc.MoeDispatch(), TypeError, None), (lambda: fc.MoeDispatch(1, experts=8, top_k=2), TypeError, "hidden"),
     (lambda: fc.MoeDispatch(-1, **V3), fc.RequestError, "tokens"), (lambda: fc.MoeDispatch("1", **V3), TypeError, "tokens"),
     (lambda: fc.MoeDispatch(1, **{**V3, "hidden": 0}), fc.RequestError, "hidden"), (lambda: fc.MoeDispatch(1, **{**V3, "top_k": 300}), fc.RequestError, "top_k"),
-    (lambda: fc.MoeDispatch(1, implementation="deepeep", **V3), fc.RequestError, "did you mean deepep"),
+    (lambda: fc.MoeDispatch(1, implementation="deepep-norml", **V3), fc.RequestError, "did you mean deepep-normal"),
     (lambda: fc.MoeDispatch(1, dtype="double", **V3), fc.RequestError, "dtype"), (lambda: fc.MoeDispatch(1, distribution="zipf:", **V3), fc.RequestError, "exponent"),
     (lambda: fc.MoeDispatch(1, distribution=3, **V3), TypeError, "distribution"), (lambda: fc.MoeDispatch(1, distribution=[-1], **V3), fc.RequestError, "distribution"),
     (lambda: fc.MoeDispatch(1, distribution=[], **V3), fc.RequestError, "distribution"), (lambda: fc.MoeDispatch(1, groups=3, **V3), fc.RequestError, "groups"),
-    (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, distribution=[1, 2], **V3)), fc.RequestError, ""),
+    (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, distribution=[1, 2], **V3)), fc.RequestError, None),
     (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, ranks=17, nodes=2, **V3)), fc.RequestError, "ranks"),
-    (lambda: fc.predict_moe("dgx-h100", fc.AllReduce(1)), TypeError, ""), (lambda: fc.predict_moe("dgx-h100", fc.MoePrepare(1, **V3)), fc.RequestError, "prepare"),
+    (lambda: fc.predict_moe("dgx-h100", fc.AllReduce(1)), TypeError, None), (lambda: fc.predict_moe("dgx-h100", fc.MoePrepare(1, **V3)), fc.RequestError, "prepare"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce()), fc.RequestError, "bytes"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), library="vlm"), fc.RequestError, "did you mean vllm"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), version="new"), fc.RequestError, "version"),

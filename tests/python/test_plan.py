@@ -132,7 +132,7 @@ def test_other_threads_run_during_a_search():
     (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(routing="uniform:2"), fc.RequestError, "only zipf"),
     (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(model=3), TypeError, "model"),
     (dict(system=None), TypeError, "system"), (dict(system="dgx-h10"), fc.RequestError, "did you mean dgx-h100"), (dict(tp=3), fc.RequestError, "tp"),
-    (dict(bogus=1), TypeError, ""),
+    (dict(bogus=1), TypeError, None),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):

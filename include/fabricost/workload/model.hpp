@@ -25,7 +25,6 @@ struct Mixer {
   int state = 0;   ///< keys per head: the state of a sequence is inner x state values
   int gates = 1;   ///< numbers per head and token that steer it: the time step, or decay and write strength
   int kernel = 4;  ///< of the convolution over time in front
-  bool operator==(const Mixer&) const = default;
 };
 
 struct Model {
