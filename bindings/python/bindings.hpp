@@ -11,7 +11,7 @@ namespace fabricost::python {
 
 /// Error, RequestError, SpecError and Issue; every fabricost exception becomes one of them.
 void add_errors(pybind11::module_& module);
-/// System, Tiers, Tier, load_system, system_names, read_topology.
+/// System, Tiers, Tier, load_system, system_names.
 void add_hardware(pybind11::module_& module);
 /// Operation and AllReduce ... SendRecv.
 void add_operations(pybind11::module_& module);
@@ -21,6 +21,18 @@ void add_prediction(pybind11::module_& module);
 void add_predictions(pybind11::module_& module);
 /// predict.
 void add_predict(pybind11::module_& module);
+/// read_log, read_nccl_log.
+void add_samples(pybind11::module_& module);
+/// Validation, Errors, validate.
+void add_validation(pybind11::module_& module);
+/// Fit, Constant, calibrate.
+void add_fitting(pybind11::module_& module);
+/// Diagnosis, Finding, diagnose.
+void add_diagnosis(pybind11::module_& module);
+/// Tuning, SlowRange, tune.
+void add_tuning(pybind11::module_& module);
+/// Topology, topo.
+void add_topology(pybind11::module_& module);
 /// Model, ParameterCount, Mixer, Stack, load_model, model_names, load_stack, stack_names.
 void add_models(pybind11::module_& module);
 /// StepTerm, TrainingPlan, Sensitivity, Plans, plan.

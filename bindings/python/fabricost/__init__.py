@@ -11,12 +11,20 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 >>> fc.predict(system, fc.AllReduce(bytes=256 * fc.MiB, ranks=64)).bottleneck.tier
 'nic'
 """
+import os as _os
+
 from . import _core, _html
 from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
 from ._core import Prediction, Predictions, Term, explain, predict
+from ._core import read_log, read_nccl_log
+from ._core import Errors, Validation, validate
+from ._core import Constant, Fit, calibrate
+from ._core import Diagnosis, Finding, diagnose
+from ._core import SlowRange, Tuning, tune
+from ._core import Topology, topo
 from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
 from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
 from ._core import ServePlan, ServePlans, plan_serve
@@ -43,6 +51,14 @@ __all__ = [
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
     "Prediction", "Predictions", "Term", "explain", "predict",
+    # measurements
+    "read_log", "read_nccl_log",
+    "Errors", "Validation", "validate",
+    "Constant", "Fit", "calibrate",
+    "Diagnosis", "Finding", "diagnose",
+    # machines of one's own
+    "SlowRange", "Tuning", "tune",
+    "Topology", "topo",
     # pages
     "report",
     # workloads
@@ -55,6 +71,8 @@ __all__ = [
     "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
     "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
 ]
+
+_core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first
 
 for _name in __all__:  # users know one module
     _thing = getattr(_core, _name, None)
