@@ -237,6 +237,16 @@ def test_bus_bandwidth_is_that_of_predict_and_measured_points_are_the_logs():
     assert low.min() >= 0 and np.isclose(high, 1.75 * x[-1] / p.low_seconds / 1e9, rtol=1e-9).any()
 
 
+def test_a_log_by_its_path_gives_its_points():
+    log = pathlib.Path(__file__).parents[2] / "data" / "measurements" / "dgx-h100-all-reduce.txt"
+    axes = plot.busbw(h100(), fc.AllReduce(dtype="float"), measured=log)
+    points = [line for line in axes.get_lines() if line.get_label() == "measured"][0]
+    samples = fc.read_log(log, system="dgx-h100")
+    assert points.get_ydata() == pytest.approx(samples["bus_bytes_per_second"] / 1e9, rel=1e-9)
+    checked = plot.busbw(h100(), fc.AllReduce(dtype="float"), measured=fc.validate(log, "dgx-h100"))
+    assert len(set(points.get_xdata())) == len([line for line in checked.get_lines() if line.get_label() == "measured"][0].get_xdata())
+
+
 def test_regions_are_where_another_pair_runs():
     sizes = 2.0 ** np.arange(10, 34)
     axes = plot.busbw(h100(), fc.AllReduce(nodes=4), sizes)

@@ -16,7 +16,7 @@ from test_html import LOG, Page, number  # noqa: E402
 
 
 def command(*arguments, folder=None):
-    return subprocess.run([sys.executable, "-W", "error", "-m", "fabricost", "report", *map(str, arguments)], capture_output=True, text=True,
+    return subprocess.run([sys.executable, "-m", "fabricost", "report", *map(str, arguments)], capture_output=True, text=True,
                           timeout=300, cwd=folder, env={**os.environ, "MPLBACKEND": "Agg"})
 
 

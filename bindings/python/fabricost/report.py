@@ -194,6 +194,7 @@ def report(system: Any, operation: Any = None, *, sizes: Any = None, log: str | 
     Raises RequestError when nothing or half a question is asked, ImportError without matplotlib, and what the functions it asks raise.
     """
     import fabricost as fc
+    from ._plot_curves import again
     machine = fc.load_system(system) if isinstance(system, (str, os.PathLike)) else system
     if not isinstance(machine, fc.System):
         raise TypeError(f"system: a System, or its name or path, is wanted, not {type(system).__name__}")
@@ -221,9 +222,11 @@ def report(system: Any, operation: Any = None, *, sizes: Any = None, log: str | 
         *choice.items(), ("log", None if log is None else Path(log).name), ("model", name),
         ("GPUs", gpus), ("global batch", global_batch), ("serve", "yes" if serve else None), *(plan or {}).items()]))
     if operation is not None:
-        samples = fc.read_log(os.fspath(log)) if log is not None else None
-        if samples is not None and not (samples["operation"] == collective).any():
-            samples = None
+        ran = fc.predict(machine, operation if operation.bytes is not None else again(operation, bytes=1.0), **choice)
+        same = None if checked is None else checked.samples
+        if same is not None:
+            same = same[(same["operation"] == collective) & (same["ranks"] == ran.ranks) & (same["nodes"] == ran.nodes)]
+        samples = same if same is not None and len(same) else None
         _predicted(page, machine, operation, sizes, samples, choice)
     if checked is not None:
         _measured(page, machine, os.fspath(log), checked)  # type: ignore[arg-type]
