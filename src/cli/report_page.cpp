@@ -16,7 +16,7 @@ void add_report(CLI::App& app, Runner& runner) {
   runner.add(sub, [&sub](const Terminal&) -> std::string {
     std::string asked;
     for (const std::string& word : sub.remaining()) asked += " " + (word.find_first_of(" \t\"'$`\\&;|<>()*?") == std::string::npos ? word : "...");
-    throw RequestError("report: pages are drawn by the Python package; install it (pip install 'fabricost[plot]', or ./quickstart) and run: "
+    throw RequestError("pages are drawn by the Python package; install it (pip install 'fabricost[plot]', or ./quickstart) and run: "
                        "python3 -m fabricost report" +
                        (asked.empty() ? " SYSTEM OPERATION --size 256MiB -o report.html" : asked));
   });

@@ -125,13 +125,22 @@ def test_a_fault_says_what_to_mend_and_leaves_no_file(tmp_path, arguments, messa
     page.write_text("before")
     done = command(*arguments, "-o", page, folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr and done.stderr.startswith("fabricost: ") and "Traceback" not in done.stderr
+    assert message in done.stderr and done.stderr.startswith("fabricost report: ") and "Traceback" not in done.stderr
     assert page.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_folder_that_does_not_exist_is_said_by_name(tmp_path):
     done = command("dgx-h100", "-o", tmp_path / "nowhere" / "r.html")
     assert done.returncode == 2 and str(tmp_path / "nowhere") in done.stderr and ".tmp" not in done.stderr
+
+
+def test_the_compiled_command_says_how_to_ask():
+    if "FABRICOST_TOOL" not in os.environ:
+        pytest.skip("FABRICOST_TOOL names no compiled command")
+    done = subprocess.run([os.environ["FABRICOST_TOOL"], "report", "dgx-h100", "--model", "llama3-8b", "-o", "r.html"], capture_output=True,
+                          text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "python3 -m fabricost report dgx-h100 --model llama3-8b -o r.html" in done.stderr
 
 
 def test_texts_of_the_asker_are_escaped():
