@@ -309,4 +309,4 @@ def _bases(p: Any) -> str:
 
 
 def _value_text(against: str, value: float) -> str:
-    return style.size_text(value) if against == "size" else f"{value:,} {against}"
+    return style.size_text(value) if against == "size" else f"{value:,} {against[:-1] if value == 1 else against}"
