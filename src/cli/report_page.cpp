@@ -15,10 +15,12 @@ void add_report(CLI::App& app, Runner& runner) {
   sub.footer("Example: python3 -m fabricost report dgx-h100 all_reduce --size 256MiB --ranks 64 -o report.html");
   runner.add(sub, [&sub](const Terminal&) -> std::string {
     std::string asked;
-    for (const std::string& word : sub.remaining()) asked += " " + (word.find_first_of(" \t\"'$`\\&;|<>()*?") == std::string::npos ? word : "...");
-    throw RequestError("pages are drawn by the Python package; install it (pip install 'fabricost[plot]', or ./quickstart) and run: "
-                       "python3 -m fabricost report" +
-                       (asked.empty() ? " SYSTEM OPERATION --size 256MiB -o report.html" : asked));
+    for (const std::string& word : sub.remaining())
+      asked += " " + (word.find_first_of(" \t\"'$`\\&;|<>()*?") == std::string::npos ? word : "...");
+    throw RequestError(
+        "pages are drawn by the Python package; install it (pip install 'fabricost[plot]', or ./quickstart) and run: "
+        "python3 -m fabricost report" +
+        (asked.empty() ? " SYSTEM OPERATION --size 256MiB -o report.html" : asked));
   });
 }
 

@@ -1,4 +1,5 @@
 """How answers look in a notebook: well-formed HTML whose figures are the object's, with every text escaped."""
+
 from html.parser import HTMLParser
 import json
 import pathlib
@@ -46,8 +47,21 @@ class Page(HTMLParser):
         return " ".join(self.text)
 
 
-SCALES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "KiB": 2**10, "MiB": 2**20,
-          "GiB": 2**30, "%": 0.01, "B": 1.0}
+SCALES = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "kB/s": 1e3,
+    "MB/s": 1e6,
+    "GB/s": 1e9,
+    "TB/s": 1e12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "%": 0.01,
+    "B": 1.0,
+}
 
 
 def number(cell):
@@ -66,7 +80,9 @@ def h100():
     return fc.load_system("dgx-h100")
 
 
-@pytest.mark.parametrize("operation", [fc.AllReduce(64, ranks=8), fc.AllReduce(256 * fc.MiB, ranks=64), fc.AllToAll(fc.MiB, nodes=4), fc.SendRecv(fc.GiB)])
+@pytest.mark.parametrize(
+    "operation", [fc.AllReduce(64, ranks=8), fc.AllReduce(256 * fc.MiB, ranks=64), fc.AllToAll(fc.MiB, nodes=4), fc.SendRecv(fc.GiB)]
+)
 def test_a_prediction_shows_its_terms_and_they_sum_to_its_time(operation):
     p = fc.predict(h100(), operation)
     page = shown(p)
@@ -107,7 +123,9 @@ def test_plans_show_their_layouts():
     rows = shown(plans).rows
     assert len(rows) == 1 + len(plans)
     for row, plan in zip(rows[1:], plans):
-        assert float(row[0]) == pytest.approx(plan.step_seconds, rel=1e-3) and float(row[3]) == pytest.approx(plan.memory_bytes / 2**30, abs=0.06)
+        assert float(row[0]) == pytest.approx(plan.step_seconds, rel=1e-3) and float(row[3]) == pytest.approx(
+            plan.memory_bytes / 2**30, abs=0.06
+        )
         assert [int(cell) for cell in row[4:12]] == [plan.tp, plan.pp, plan.vp, plan.cp, plan.ep, plan.dp, plan.zero, plan.microbatch]
     terms = shown(plans[0]).rows
     assert number(terms[-1][1]) == pytest.approx(plans[0].step_seconds, rel=6e-3)
@@ -126,7 +144,9 @@ def test_a_validation_shows_its_errors():
     checked = fc.validate(str(LOG), "dgx-h100")
     total = shown(checked).rows[-1]
     assert total[0] == "all" and int(total[1]) == checked.total.points
-    assert number(total[2]) == pytest.approx(checked.median_error, abs=6e-5) and number(total[3]) == pytest.approx(checked.mean_error, abs=6e-5)
+    assert number(total[2]) == pytest.approx(checked.median_error, abs=6e-5) and number(total[3]) == pytest.approx(
+        checked.mean_error, abs=6e-5
+    )
 
 
 def test_a_fit_shows_the_constants_that_were_narrowed():

@@ -1,7 +1,8 @@
 """Pictures: what is drawn is what the package computes, texts can be read, and each looks as the image of it in images/.
 
-    python tests/python/test_plot.py --update       draws images/*.png again (after looking at what changed)
+python tests/python/test_plot.py --update       draws images/*.png again (after looking at what changed)
 """
+
 import io
 import os
 import pathlib
@@ -48,7 +49,9 @@ def h100():
 def scattered():
     """A table as validate makes one, of noise that is the same every time."""
     noise = np.random.default_rng(7)
-    out = np.zeros(90, dtype=[("operation", "U16"), ("system", "U16"), ("bytes", "f8"), ("measured_seconds", "f8"), ("predicted_seconds", "f8")])
+    out = np.zeros(
+        90, dtype=[("operation", "U16"), ("system", "U16"), ("bytes", "f8"), ("measured_seconds", "f8"), ("predicted_seconds", "f8")]
+    )
     out["operation"] = np.repeat(["all_gather", "all_reduce", "all_to_all"], 30)
     out["system"] = "dgx-h100"
     out["bytes"] = np.tile(2.0 ** np.arange(4, 34), 3)
@@ -64,8 +67,15 @@ def measured():
 
 
 def schedule(name, exchange=0.0):
-    return fc.pipeline(schedule=name, stages=4, microbatches=8, forward_seconds=18.5e-3, backward_seconds=18e-3, weight_seconds=9.3e-3,
-                       exchange_seconds=exchange)
+    return fc.pipeline(
+        schedule=name,
+        stages=4,
+        microbatches=8,
+        forward_seconds=18.5e-3,
+        backward_seconds=18e-3,
+        weight_seconds=9.3e-3,
+        exchange_seconds=exchange,
+    )
 
 
 PICTURES = {
@@ -134,9 +144,10 @@ def apart(one, other):
         least = np.full(here.shape[:2], np.inf)
         for down in range(0, 2 * SHIFT + 1, 2):
             for right in range(0, 2 * SHIFT + 1, 2):
-                near = padded[down:down + here.shape[0], right:right + here.shape[1]]
+                near = padded[down : down + here.shape[0], right : right + here.shape[1]]
                 np.minimum(least, ((near - here) ** 2).mean(axis=2), out=least)
         return least
+
     return float(np.sqrt(max(missing(first, second).mean(), missing(second, first).mean())))
 
 
@@ -159,11 +170,15 @@ def spoiled(change):
     return axes
 
 
-@pytest.mark.parametrize("what, change", [
-    ("no band", lambda axes: axes.collections[0].remove()),
-    ("no regions", lambda axes: [patch.remove() for patch in list(axes.patches)]),
-    ("other axis", lambda axes: axes.set_ylim(0, 2 * axes.get_ylim()[1])),
-    ("legend in the way", lambda axes: axes.legend(loc="center"))])
+@pytest.mark.parametrize(
+    "what, change",
+    [
+        ("no band", lambda axes: axes.collections[0].remove()),
+        ("no regions", lambda axes: [patch.remove() for patch in list(axes.patches)]),
+        ("other axis", lambda axes: axes.set_ylim(0, 2 * axes.get_ylim()[1])),
+        ("legend in the way", lambda axes: axes.legend(loc="center")),
+    ],
+)
 def test_a_spoiled_picture_is_noticed(what, change):
     distance = apart(drawn(lambda: spoiled(change)), Image.open(IMAGES / "busbw-4-nodes.png").convert("RGB"))
     assert distance > TOLERANCE, f"{what}: only {distance:.2f} apart"
@@ -186,7 +201,9 @@ def texts(axes):
         if one.axison:
             found += [one.xaxis.label, one.yaxis.label]
             for axis, view in ((one.xaxis, one.get_xlim()), (one.yaxis, one.get_ylim())):
-                found += [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible() and min(view) <= tick.get_loc() <= max(view)]
+                found += [
+                    tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible() and min(view) <= tick.get_loc() <= max(view)
+                ]
         if one.get_legend():
             found += one.get_legend().get_texts()
         out += [(text.get_text(), text.get_window_extent(renderer)) for text in found if text.get_text().strip() and text.get_visible()]
@@ -201,7 +218,7 @@ def test_no_text_lies_on_another_or_is_cut_off(name):
     for text, box in found:
         assert -1 <= box.x0 and box.x1 <= width + 1 and -1 <= box.y0 and box.y1 <= height + 1, f"{text!r} is cut off: {box}"
     for i, (text, box) in enumerate(found):
-        for other, second in found[i + 1:]:
+        for other, second in found[i + 1 :]:
             across = min(box.x1, second.x1) - max(box.x0, second.x0)
             along = min(box.y1, second.y1) - max(box.y0, second.y0)
             assert across <= 1 or along <= 1, f"{text!r} lies on {other!r} by {across:.1f} x {along:.1f} pixels"
@@ -222,15 +239,22 @@ def test_axes_say_what_they_show_and_legends_lie_outside(name):
 def test_series_differ_in_more_than_hue(name):
     """In a grey print: by marker, dashes, pattern, or clearly by lightness."""
     from matplotlib.colors import to_rgb
+
     axes = picture(name)
     looks = []
     for handle in axes.get_legend().legend_handles if axes.get_legend() else []:
         line = hasattr(handle, "get_marker")
         colour = handle.get_color() if line else handle.get_facecolor()
         grey = float(np.dot(to_rgb(colour), (0.3, 0.59, 0.11))) if colour != "none" else 1.0
-        looks.append((type(handle).__name__, (handle.get_marker(), handle.get_linestyle()) if line else (handle.get_hatch(), handle.get_edgecolor()), grey))
+        looks.append(
+            (
+                type(handle).__name__,
+                (handle.get_marker(), handle.get_linestyle()) if line else (handle.get_hatch(), handle.get_edgecolor()),
+                grey,
+            )
+        )
     for i, (kind, shape, grey) in enumerate(looks):
-        for other, second, lightness in looks[i + 1:]:
+        for other, second, lightness in looks[i + 1 :]:
             assert (kind, shape) != (other, second) or abs(grey - lightness) > 0.1, (shape, grey, lightness)
 
 
@@ -312,7 +336,10 @@ def test_cells_of_the_heat_map_are_the_fastest_plan_with_both_words_fixed():
 
 
 def test_nothing_listed_beats_the_front():
-    for plans, better in ((fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64), -1), (fc.plan_serve("dgx-h100", "llama3-8b", gpus=8), 1)):
+    for plans, better in (
+        (fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64), -1),
+        (fc.plan_serve("dgx-h100", "llama3-8b", gpus=8), 1),
+    ):
         axes = plot.pareto(plans)
         front, listed = (np.column_stack(line.get_data()) * better for line in axes.get_lines()[:2])
         for point in front:
@@ -329,7 +356,7 @@ def test_the_chart_has_every_piece_of_work_at_its_time(name):
     assert sum(box.width for box in boxes) == pytest.approx(1e3 * (run.bars["end_seconds"] - run.bars["start_seconds"]).sum())
     assert max(box.x1 for box in boxes) == pytest.approx(1e3 * run.bars["end_seconds"].max())
     for i, one in enumerate(boxes):
-        for other in boxes[i + 1:]:
+        for other in boxes[i + 1 :]:
             lap = min(min(one.x1, other.x1) - max(one.x0, other.x0), min(one.y1, other.y1) - max(one.y0, other.y0))
             assert lap <= 1e-6, "two pieces lie on each other"
 
@@ -362,27 +389,40 @@ def test_residuals_are_predicted_over_measured():
     assert len(edge) == 1 and edge[0].get_xdata() == [table["bytes"][40]]
 
 
-@pytest.mark.parametrize("call, name", [
-    (lambda: plot.busbw(h100(), fc.AllReduce(), sizes=[]), "sizes"),
-    (lambda: plot.busbw(h100(), fc.AllReduce(), sizes=[1.0, float("nan")]), "sizes"),
-    (lambda: plot.busbw(h100(), fc.AllReduce(), measured=([1.0, 2.0], [1.0])), "measured"),
-    (lambda: plot.busbw(h100(), fc.AllToAll(), measured=np.array([("all_reduce", 1.0, 1.0)], dtype=[("operation", "U12"), ("bytes", "f8"), ("seconds", "f8")])), "measured"),
-    (lambda: plot.terms(h100(), fc.AllReduce(1e6), "time"), "against"),
-    (lambda: plot.terms(h100(), fc.AllReduce(), "nodes"), "how much"),
-    (lambda: plot.scaling(h100(), fc.AllReduce(1e6), values=[8]), "values"),
-    (lambda: plot.scaling(h100(), fc.AllReduce(1e6), show="speed"), "show"),
-    (lambda: plot.layouts("dgx-h100", "llama3-8b", gpus=8, global_batch=8, rows="size"), "rows"),
-    (lambda: plot.layouts("dgx-h100", "llama3-8b", gpus=8, global_batch=8, rows="pp"), "columns"),
-    (lambda: plot.layouts("dgx-h100", "llama3-405b", gpus=8, global_batch=8), "does not fit"),
-    (lambda: plot.goodput([16]), "gpus"),
-    (lambda: plot.residuals({"bytes": np.zeros(1), "seconds": np.zeros(1), "predicted_seconds": np.zeros(1)}), "errors")])
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        (lambda: plot.busbw(h100(), fc.AllReduce(), sizes=[]), "sizes"),
+        (lambda: plot.busbw(h100(), fc.AllReduce(), sizes=[1.0, float("nan")]), "sizes"),
+        (lambda: plot.busbw(h100(), fc.AllReduce(), measured=([1.0, 2.0], [1.0])), "measured"),
+        (
+            lambda: plot.busbw(
+                h100(),
+                fc.AllToAll(),
+                measured=np.array([("all_reduce", 1.0, 1.0)], dtype=[("operation", "U12"), ("bytes", "f8"), ("seconds", "f8")]),
+            ),
+            "measured",
+        ),
+        (lambda: plot.terms(h100(), fc.AllReduce(1e6), "time"), "against"),
+        (lambda: plot.terms(h100(), fc.AllReduce(), "nodes"), "how much"),
+        (lambda: plot.scaling(h100(), fc.AllReduce(1e6), values=[8]), "values"),
+        (lambda: plot.scaling(h100(), fc.AllReduce(1e6), show="speed"), "show"),
+        (lambda: plot.layouts("dgx-h100", "llama3-8b", gpus=8, global_batch=8, rows="size"), "rows"),
+        (lambda: plot.layouts("dgx-h100", "llama3-8b", gpus=8, global_batch=8, rows="pp"), "columns"),
+        (lambda: plot.layouts("dgx-h100", "llama3-405b", gpus=8, global_batch=8), "does not fit"),
+        (lambda: plot.goodput([16]), "gpus"),
+        (lambda: plot.residuals({"bytes": np.zeros(1), "seconds": np.zeros(1), "predicted_seconds": np.zeros(1)}), "errors"),
+    ],
+)
 def test_nonsense_is_refused_by_name(call, name):
     with pytest.raises((fc.RequestError, TypeError), match=name):
         call()
 
 
 def run(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "MPLBACKEND": "Agg"})
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "MPLBACKEND": "Agg"}
+    )
 
 
 def test_the_package_and_its_pictures_import_without_matplotlib():
@@ -391,10 +431,12 @@ def test_the_package_and_its_pictures_import_without_matplotlib():
 
 
 def test_without_matplotlib_a_picture_says_what_to_install():
-    done = run("import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None\n"
-               "import fabricost as fc, fabricost.plot as plot\n"
-               "try: plot.roofline(fc.load_system('dgx-h100'))\n"
-               "except ImportError as error: print(error)")
+    done = run(
+        "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None\n"
+        "import fabricost as fc, fabricost.plot as plot\n"
+        "try: plot.roofline(fc.load_system('dgx-h100'))\n"
+        "except ImportError as error: print(error)"
+    )
     assert "pip install 'fabricost[plot]'" in done.stdout, done.stderr
 
 

@@ -1,4 +1,5 @@
 """`fabricost report`: one page that needs nothing else, with the figures the package gives; faults leave no file."""
+
 import base64
 import os
 import pathlib
@@ -16,8 +17,14 @@ from test_html import LOG, Page, number  # noqa: E402
 
 
 def command(*arguments, folder=None):
-    return subprocess.run([sys.executable, "-m", "fabricost", "report", *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300, cwd=folder, env={**os.environ, "MPLBACKEND": "Agg"})
+    return subprocess.run(
+        [sys.executable, "-m", "fabricost", "report", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
 
 
 def facts(text):
@@ -27,7 +34,7 @@ def facts(text):
 
 def whole(text):
     """Parses, and loads nothing: no script, no style sheet, no address in any attribute; pictures inline and well-formed SVG."""
-    page = Page(text[text.index("<html"):])
+    page = Page(text[text.index("<html") :])
     assert not {"script", "link", "iframe", "object", "embed", "base", "form", "a"} & set(page.tags)
     for tag, name, value in page.attributes:
         assert not name.startswith("on") and "url(" not in (value or "")
@@ -97,8 +104,21 @@ def test_the_same_question_gives_the_same_page(monkeypatch):
 
 def test_the_command_writes_what_the_function_returns(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    done = command("dgx-h100", "all-reduce", "--size", "64MiB", "--nodes", 2, "--sizes", "1MiB:1GiB:x2", "--set", "nic.gdr=false", "-o", "r.html",
-                   folder=tmp_path)
+    done = command(
+        "dgx-h100",
+        "all-reduce",
+        "--size",
+        "64MiB",
+        "--nodes",
+        2,
+        "--sizes",
+        "1MiB:1GiB:x2",
+        "--set",
+        "nic.gdr=false",
+        "-o",
+        "r.html",
+        folder=tmp_path,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     system = fc.load_system("dgx-h100", ["nic.gdr=false"])
     wanted = fc.report(system, fc.AllReduce(64 * fc.MiB, nodes=2), sizes=[2.0**i for i in range(20, 31)])
@@ -106,20 +126,24 @@ def test_the_command_writes_what_the_function_returns(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["dgx-h10"], 'no system named "dgx-h10"'),
-    (["dgx-h100", "all_redce"], "write all_reduce"),
-    (["dgx-h100", "--size", "1MiB"], "--size: of which operation"),
-    (["dgx-h100", "all_reduce", "--size", "12 parsecs"], '"12 parsecs" is not a size'),
-    (["dgx-h100", "all_reduce", "--sizes", "1GiB:1MiB:x2"], "does not grow"),
-    (["dgx-h100", "all_reduce", "--ranks", "x"], "--ranks"),
-    (["dgx-h100", "all_reduce", "--size", "1MiB", "--ranks", "9"], "9 ranks"),
-    (["dgx-h100", "all_reduce", "--log", "none.txt"], "none.txt"),
-    (["dgx-h100", "--model", "llama3-8b"], "--gpus"),
-    (["dgx-h100", "--model", "llama3-8b", "--gpus", "8"], "--global-batch"),
-    (["dgx-h100", "--gpus", "8"], "--model"),
-    (["dgx-h100", "--model", "llama3-8b", "--gpus", "8", "--serve", "--ttft", "fast"], '"fast" is not a time'),
-    (["dgx-h100", "--frobnicate"], "--frobnicate")])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["dgx-h10"], 'no system named "dgx-h10"'),
+        (["dgx-h100", "all_redce"], "write all_reduce"),
+        (["dgx-h100", "--size", "1MiB"], "--size: of which operation"),
+        (["dgx-h100", "all_reduce", "--size", "12 parsecs"], '"12 parsecs" is not a size'),
+        (["dgx-h100", "all_reduce", "--sizes", "1GiB:1MiB:x2"], "does not grow"),
+        (["dgx-h100", "all_reduce", "--ranks", "x"], "--ranks"),
+        (["dgx-h100", "all_reduce", "--size", "1MiB", "--ranks", "9"], "9 ranks"),
+        (["dgx-h100", "all_reduce", "--log", "none.txt"], "none.txt"),
+        (["dgx-h100", "--model", "llama3-8b"], "--gpus"),
+        (["dgx-h100", "--model", "llama3-8b", "--gpus", "8"], "--global-batch"),
+        (["dgx-h100", "--gpus", "8"], "--model"),
+        (["dgx-h100", "--model", "llama3-8b", "--gpus", "8", "--serve", "--ttft", "fast"], '"fast" is not a time'),
+        (["dgx-h100", "--frobnicate"], "--frobnicate"),
+    ],
+)
 def test_a_fault_says_what_to_mend_and_leaves_no_file(tmp_path, arguments, message):
     page = tmp_path / "r.html"
     page.write_text("before")
@@ -137,8 +161,12 @@ def test_a_folder_that_does_not_exist_is_said_by_name(tmp_path):
 def test_the_compiled_command_says_how_to_ask():
     if "FABRICOST_TOOL" not in os.environ:
         pytest.skip("FABRICOST_TOOL names no compiled command")
-    done = subprocess.run([os.environ["FABRICOST_TOOL"], "report", "dgx-h100", "--model", "llama3-8b", "-o", "r.html"], capture_output=True,
-                          text=True, timeout=60)
+    done = subprocess.run(
+        [os.environ["FABRICOST_TOOL"], "report", "dgx-h100", "--model", "llama3-8b", "-o", "r.html"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "python3 -m fabricost report dgx-h100 --model llama3-8b -o r.html" in done.stderr
 
@@ -150,8 +178,13 @@ def test_texts_of_the_asker_are_escaped():
 
 
 def test_report_refuses_half_a_question():
-    for asked, name in (({"gpus": 8}, "model"), ({"sizes": [1.0, 2.0]}, "sizes"), ({"operation": 3}, "operation"),
-                        ({"model": "llama3-8b"}, "gpus"), ({"model": "llama3-8b", "gpus": 8}, "global_batch")):
+    for asked, name in (
+        ({"gpus": 8}, "model"),
+        ({"sizes": [1.0, 2.0]}, "sizes"),
+        ({"operation": 3}, "operation"),
+        ({"model": "llama3-8b"}, "gpus"),
+        ({"model": "llama3-8b", "gpus": 8}, "global_batch"),
+    ):
         with pytest.raises((fc.RequestError, TypeError), match=name):
             fc.report("dgx-h100", **asked)
 

@@ -1,4 +1,5 @@
 """Pictures of decisions: layouts of a training job, what trades one thing for another, a pipeline's schedule, goodput at scale."""
+
 from __future__ import annotations
 
 import math
@@ -24,8 +25,19 @@ def _candidates(word: str, gpus: int, most: int) -> list[Any]:
     return [2**power for power in range(int(math.log2(min(gpus, most))) + 1)]
 
 
-def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, rows: str = "tp", columns: str = "pp",
-            row_values: Sequence[Any] | None = None, column_values: Sequence[Any] | None = None, ax: Any = None, **asked: Any) -> Any:
+def layouts(
+    system: System | str,
+    model: Any,
+    *,
+    gpus: int,
+    global_batch: int,
+    rows: str = "tp",
+    columns: str = "pp",
+    row_values: Sequence[Any] | None = None,
+    column_values: Sequence[Any] | None = None,
+    ax: Any = None,
+    **asked: Any,
+) -> Any:
     """Heat map of the fastest layout at each pair of two layout words: step time as colour and number, the best framed.
 
     Each cell is the whole search of fabricost.plan with the two words fixed. Hatched: no layout of the pair fits the memory. Empty: the
@@ -37,6 +49,7 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
     Returns the axes. Raises RequestError when a word is none of these, when nothing fits anywhere, and where plan does for all cells.
     """
     from ._core import load_system, plan
+
     for what, word in (("rows", rows), ("columns", columns)):
         if word not in LAYOUT_WORDS:
             raise RequestError(f'{what}: "{word}" is none of {" ".join(LAYOUT_WORDS)}')
@@ -44,8 +57,10 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
         raise RequestError(f'columns: "{columns}" is what the rows show')
     machine = system if isinstance(system, System) else load_system(system)
     most = {"tp": machine.domain, "ep": 256, "dp": gpus}
-    values = [list(given) if given is not None else _candidates(word, gpus, most.get(word, 64))
-              for word, given in ((rows, row_values), (columns, column_values))]
+    values = [
+        list(given) if given is not None else _candidates(word, gpus, most.get(word, 64))
+        for word, given in ((rows, row_values), (columns, column_values))
+    ]
     steps, unfit = np.full((len(values[0]), len(values[1])), np.nan), []
     best, lacking, impossible = None, None, None
     for i, row in enumerate(values[0]):
@@ -79,26 +94,45 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
 
 
 def _word_label(word: str) -> str:
-    return {"tp": "tensor ranks (tp)", "pp": "pipeline stages (pp)", "vp": "chunks of a stage (vp)", "cp": "context ranks (cp)",
-            "ep": "expert ranks (ep)", "dp": "data replicas (dp)", "expert_tp": "tensor ranks of an expert",
-            "zero": "ZeRO stage", "microbatch": "microbatch, sequences"}.get(word, word)
+    return {
+        "tp": "tensor ranks (tp)",
+        "pp": "pipeline stages (pp)",
+        "vp": "chunks of a stage (vp)",
+        "cp": "context ranks (cp)",
+        "ep": "expert ranks (ep)",
+        "dp": "data replicas (dp)",
+        "expert_tp": "tensor ranks of an expert",
+        "zero": "ZeRO stage",
+        "microbatch": "microbatch, sequences",
+    }.get(word, word)
 
 
 def _heat(ax: Any, steps: np.ndarray, unfit: list[tuple[int, int]]) -> None:
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
     import matplotlib
+
     low, high = np.nanmin(steps), np.nanmax(steps)
     norm, colours = LogNorm(low, high if high > low else low * 1.01), matplotlib.colormaps["cividis_r"]
-    ax.pcolormesh(np.arange(steps.shape[1] + 1) - 0.5, np.arange(steps.shape[0] + 1) - 0.5, np.ma.masked_invalid(steps), cmap=colours, norm=norm)
+    ax.pcolormesh(
+        np.arange(steps.shape[1] + 1) - 0.5, np.arange(steps.shape[0] + 1) - 0.5, np.ma.masked_invalid(steps), cmap=colours, norm=norm
+    )
     ax.invert_yaxis()
     for i, j in unfit:
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="#EEEEEE", edgecolor="#888888", hatch="////", linewidth=0))
     top = np.unravel_index(np.nanargmin(steps), steps.shape)
     for (i, j), step in np.ndenumerate(steps):
         if np.isfinite(step):
-            ax.text(j, i, f"{step:.3g}", ha="center", va="center", fontsize=8, color=style.ink(colours(norm(step))),
-                    fontweight="bold" if (i, j) == top else "normal")
+            ax.text(
+                j,
+                i,
+                f"{step:.3g}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=style.ink(colours(norm(step))),
+                fontweight="bold" if (i, j) == top else "normal",
+            )
     ax.add_patch(Rectangle((top[1] - 0.46, top[0] - 0.46), 0.92, 0.92, fill=False, edgecolor=style.VERMILLION, linewidth=2.6))
     ax.set_xticks(np.arange(-0.5, steps.shape[1]), minor=True)
     ax.set_yticks(np.arange(-0.5, steps.shape[0]), minor=True)
@@ -108,6 +142,7 @@ def _heat(ax: Any, steps: np.ndarray, unfit: list[tuple[int, int]]) -> None:
 
 def _heat_legend(ax: Any, unfit: bool, impossible: bool) -> None:
     from matplotlib.patches import Patch
+
     handles = [Patch(facecolor="none", edgecolor=style.VERMILLION, linewidth=2, label="fastest")]
     if unfit:
         handles.append(Patch(facecolor="#EEEEEE", edgecolor="#888888", hatch="////", linewidth=0, label="does not fit"))
@@ -121,8 +156,16 @@ def _label_ends(ax: Any, points: list[tuple[float, float, str]]) -> None:
     low, high = ax.get_xlim()
     for x, y, text in (points[0], points[-1]) if len(points) > 1 else points:
         right = (x - low) / (high - low) > 0.5
-        ax.annotate(text, (x, y), (-8 if right else 8, 9), textcoords="offset points", ha="right" if right else "left", va="bottom",
-                    fontsize=style.SMALL, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})
+        ax.annotate(
+            text,
+            (x, y),
+            (-8 if right else 8, 9),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            va="bottom",
+            fontsize=style.SMALL,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+        )
 
 
 def _layout_text(plan: Any) -> str:
@@ -147,18 +190,49 @@ def pareto(plans: Any, *, ax: Any = None) -> Any:
         if serving:
             return one.tokens_per_second_per_user, one.tokens_per_second_per_gpu
         return one.memory_bytes / GIB, one.step_seconds
+
     ordered = sorted(front, key=place)
     line = np.array([place(one) for one in ordered])
     listed = np.array([place(one) for one in plans])
     ax = style.axes(ax)
     style.grid(ax)
-    ax.plot(line[:, 0], line[:, 1], color=style.BLUE, marker="o", markersize=5, linewidth=1.6, drawstyle="steps-pre" if serving else "steps-post",
-            markeredgecolor="black", markeredgewidth=0.5, label="nothing beats it in both", zorder=3)
-    ax.plot(listed[:, 0], listed[:, 1], linestyle="none", marker="D", markersize=5, markerfacecolor="none", markeredgecolor=style.VERMILLION,
-            markeredgewidth=1.2, label="listed, best first", zorder=4)
+    ax.plot(
+        line[:, 0],
+        line[:, 1],
+        color=style.BLUE,
+        marker="o",
+        markersize=5,
+        linewidth=1.6,
+        drawstyle="steps-pre" if serving else "steps-post",
+        markeredgecolor="black",
+        markeredgewidth=0.5,
+        label="nothing beats it in both",
+        zorder=3,
+    )
+    ax.plot(
+        listed[:, 0],
+        listed[:, 1],
+        linestyle="none",
+        marker="D",
+        markersize=5,
+        markerfacecolor="none",
+        markeredgecolor=style.VERMILLION,
+        markeredgewidth=1.2,
+        label="listed, best first",
+        zorder=4,
+    )
     best = place(plans[0])
-    ax.plot(*best, linestyle="none", marker="*", markersize=13, color=style.ORANGE, markeredgecolor="black", markeredgewidth=0.7,
-            label="first of the list", zorder=5)
+    ax.plot(
+        *best,
+        linestyle="none",
+        marker="*",
+        markersize=13,
+        color=style.ORANGE,
+        markeredgecolor="black",
+        markeredgewidth=0.7,
+        label="first of the list",
+        zorder=5,
+    )
     ax.margins(0.08, 0.14)
     _label_ends(ax, [(x, y, _layout_text(one)) for (x, y), one in zip(line, ordered)])
     if serving:
@@ -177,8 +251,12 @@ def pareto(plans: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-BAR_STYLES = {"forward": (style.SKY, ""), "backward": (style.ORANGE, "///"), "weight": (style.GREEN, "...."),
-              "full_backward": (style.VERMILLION, "\\\\\\")}
+BAR_STYLES = {
+    "forward": (style.SKY, ""),
+    "backward": (style.ORANGE, "///"),
+    "weight": (style.GREEN, "...."),
+    "full_backward": (style.VERMILLION, "\\\\\\"),
+}
 BAR_EDGE = "#00000070"  # also of the patterns
 BAR_NAMES = {"forward": "forward", "backward": "backward", "weight": "weight gradient", "full_backward": "backward and weight gradient"}
 
@@ -203,20 +281,28 @@ def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None)
     rows = _rows(bars)
     for kind, (colour, hatch) in BAR_STYLES.items():
         for row in sorted({one for one, bar in zip(rows, bars) if bar["kind"] == kind}):
-            spans = [(bar["start_seconds"] * scale, (bar["end_seconds"] - bar["start_seconds"]) * scale)
-                     for one, bar in zip(rows, bars) if one == row and bar["kind"] == kind]
+            spans = [
+                (bar["start_seconds"] * scale, (bar["end_seconds"] - bar["start_seconds"]) * scale)
+                for one, bar in zip(rows, bars)
+                if one == row and bar["kind"] == kind
+            ]
             ax.broken_barh(spans, row, facecolor=colour, hatch=hatch, edgecolor=BAR_EDGE, linewidth=0.5, zorder=2)
         _number(ax, [(one, bar) for one, bar in zip(rows, bars) if bar["kind"] == kind], scale, width / whole)
     handed = _hand_overs(bars, run.stages, exchange_seconds)
     for (t0, s0), (t1, s1) in handed:
-        ax.plot([t0 * scale, t1 * scale], [s0 + 0.4 * np.sign(s1 - s0), s1 - 0.4 * np.sign(s1 - s0)], color="black", linewidth=0.8, zorder=4)
+        ax.plot(
+            [t0 * scale, t1 * scale], [s0 + 0.4 * np.sign(s1 - s0), s1 - 0.4 * np.sign(s1 - s0)], color="black", linewidth=0.8, zorder=4
+        )
     ax.set_xlim(0, whole * 1.003)
     ax.set_ylim(run.stages - 0.5, -0.5)
     ax.set_yticks(range(run.stages))
     ax.set_ylabel("stage")
     ax.set_xlabel(f"time, {unit}")
-    style.title(ax, f"{run.schedule}, {run.stages} stages, {run.microbatches} microbatches, step {style.seconds_text(run.step_seconds)}, "
-                    f"bubble {100 * run.bubble_over_total:.1f} %")
+    style.title(
+        ax,
+        f"{run.schedule}, {run.stages} stages, {run.microbatches} microbatches, step {style.seconds_text(run.step_seconds)}, "
+        f"bubble {100 * run.bubble_over_total:.1f} %",
+    )
     _gantt_legend(ax, bars, bool(handed))
     return ax
 
@@ -240,6 +326,7 @@ def _rows(bars: Any) -> list[tuple[float, float]]:
 def _number(ax: Any, bars: list[Any], scale: float, points: float) -> None:
     """Writes the microbatch into the bars of a kind where it fits all of them; `points` a unit of time is wide."""
     from matplotlib.patheffects import withStroke
+
     if not bars:
         return
     size = 6.5
@@ -247,8 +334,16 @@ def _number(ax: Any, bars: list[Any], scale: float, points: float) -> None:
     if narrowest < style.text_width(str(max(bar["microbatch"] for _, bar in bars)), size) + 1:
         return
     for (bottom, height), bar in bars:
-        ax.text((bar["start_seconds"] + bar["end_seconds"]) * scale / 2, bottom + height / 2, str(bar["microbatch"]), ha="center", va="center",
-                fontsize=size, zorder=3, path_effects=[withStroke(linewidth=1.6, foreground="#FFFFFFCC")])
+        ax.text(
+            (bar["start_seconds"] + bar["end_seconds"]) * scale / 2,
+            bottom + height / 2,
+            str(bar["microbatch"]),
+            ha="center",
+            va="center",
+            fontsize=size,
+            zorder=3,
+            path_effects=[withStroke(linewidth=1.6, foreground="#FFFFFFCC")],
+        )
 
 
 def _time_scale(seconds: float) -> tuple[float, str]:
@@ -257,10 +352,16 @@ def _time_scale(seconds: float) -> tuple[float, str]:
 
 def _hand_overs(bars: Any, stages: int, exchange: float | None) -> list[tuple[tuple[float, int], tuple[float, int]]]:
     """Lines from the end of a microbatch's forward on a stage to its start on the next, when hand-overs take time."""
-    forward = {(int(b["stage"]), int(b["chunk"]), int(b["microbatch"])): (float(b["start_seconds"]), float(b["end_seconds"]))
-               for b in bars if b["kind"] == "forward"}
-    pairs = [((forward[stage, chunk, micro][1], stage), (forward[stage + 1, chunk, micro][0], stage + 1))
-             for stage, chunk, micro in forward if (stage + 1, chunk, micro) in forward]
+    forward = {
+        (int(b["stage"]), int(b["chunk"]), int(b["microbatch"])): (float(b["start_seconds"]), float(b["end_seconds"]))
+        for b in bars
+        if b["kind"] == "forward"
+    }
+    pairs = [
+        ((forward[stage, chunk, micro][1], stage), (forward[stage + 1, chunk, micro][0], stage + 1))
+        for stage, chunk, micro in forward
+        if (stage + 1, chunk, micro) in forward
+    ]
     pairs = [(a, b) for a, b in pairs if b[0] >= a[0]]
     if not pairs:
         return []
@@ -274,9 +375,12 @@ def _hand_overs(bars: Any, stages: int, exchange: float | None) -> list[tuple[tu
 def _gantt_legend(ax: Any, bars: Any, handed: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
+
     present = [kind for kind in BAR_STYLES if (bars["kind"] == kind).any()]
-    handles: list[Any] = [Patch(facecolor=BAR_STYLES[kind][0], hatch=BAR_STYLES[kind][1], edgecolor=BAR_EDGE, linewidth=0.5,
-                                label=BAR_NAMES[kind]) for kind in present]
+    handles: list[Any] = [
+        Patch(facecolor=BAR_STYLES[kind][0], hatch=BAR_STYLES[kind][1], edgecolor=BAR_EDGE, linewidth=0.5, label=BAR_NAMES[kind])
+        for kind in present
+    ]
     handles.append(Patch(facecolor="#DDDDDD", edgecolor="none", label="bubble"))
     if handed:
         handles.append(Line2D([], [], color="black", linewidth=0.8, label="hand-over"))
@@ -291,6 +395,7 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
     Returns the axes. Raises RequestError where goodput does.
     """
     from ._core import goodput as compute
+
     counts = [int(n) for n in (2 ** np.arange(9, 17) if gpus is None else np.unique(np.asarray(gpus)))]
     if len(counts) < 2:
         raise RequestError("gpus: a curve needs two or more different numbers of GPUs")
@@ -298,10 +403,13 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
     ax = style.axes(ax)
     style.grid(ax, "y")
     floor = np.zeros(len(jobs))
-    for label, field, colour, hatch in (("counts", "goodput", style.BLUE, ""), ("checkpoints", "checkpoints_share", style.SKY, "...."),
-                                        ("done again", "lost_share", style.ORANGE, "////"),
-                                        ("recovery", "recovery_share", style.VERMILLION, "\\\\\\\\"),
-                                        ("waiting for a node", "waiting_share", style.GREY, "xxxx")):
+    for label, field, colour, hatch in (
+        ("counts", "goodput", style.BLUE, ""),
+        ("checkpoints", "checkpoints_share", style.SKY, "...."),
+        ("done again", "lost_share", style.ORANGE, "////"),
+        ("recovery", "recovery_share", style.VERMILLION, "\\\\\\\\"),
+        ("waiting for a node", "waiting_share", style.GREY, "xxxx"),
+    ):
         part = 100 * np.array([getattr(job, field) for job in jobs])
         if part.any():
             ax.bar(range(len(jobs)), part, bottom=floor, color=colour, hatch=hatch, edgecolor=style.ink(colour), linewidth=0.4, label=label)
@@ -313,7 +421,10 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
     ax.set_ylim(0, 100)
     ax.set_xlabel("GPUs")
     ax.set_ylabel("share of the time, %")
-    style.title(ax, f"goodput, {jobs[0].failures_per_1000_node_days:.3g} failures per 1,000 node-days, "
-                    f"checkpoints stop {style.seconds_text(jobs[0].stall_seconds)}, recovery {style.seconds_text(jobs[0].recovery_seconds)}")
+    style.title(
+        ax,
+        f"goodput, {jobs[0].failures_per_1000_node_days:.3g} failures per 1,000 node-days, "
+        f"checkpoints stop {style.seconds_text(jobs[0].stall_seconds)}, recovery {style.seconds_text(jobs[0].recovery_seconds)}",
+    )
     style.legend(ax, columns=4)
     return ax

@@ -1,4 +1,5 @@
 """Pictures of predictions: bus bandwidth, terms, tiers and scaling, against size, ranks or nodes."""
+
 from __future__ import annotations
 
 import os
@@ -49,6 +50,7 @@ def _measured(measured: Any, system: System, operation: Operation, ranks: int, n
     """Bytes and seconds of the points that answer the same question; pairs of arrays are taken as they are."""
     if isinstance(measured, (str, os.PathLike)):
         from . import read_log
+
         measured = read_log(measured, system=system, ranks=ranks, nodes=nodes)
     measured = getattr(measured, "samples", measured)  # of a Validation
     names = getattr(getattr(measured, "dtype", None), "names", None) or tuple(getattr(measured, "columns", ()))
@@ -93,8 +95,18 @@ def _shade_regions(ax: Any, x: np.ndarray, names: Sequence[str], highest: np.nda
         turned = style.text_width(label, style.SMALL) > room
         tall = (style.text_width(name, style.SMALL) if turned else 2.6 * style.SMALL) / height
         if room > 1.3 * style.SMALL:
-            ax.text(np.sqrt(low * high), 0.985, name if turned else label, transform=ax.get_xaxis_transform(), rotation=90 if turned else 0,
-                    ha="center", va="top", fontsize=style.SMALL, color="#333333", zorder=5)
+            ax.text(
+                np.sqrt(low * high),
+                0.985,
+                name if turned else label,
+                transform=ax.get_xaxis_transform(),
+                rotation=90 if turned else 0,
+                ha="center",
+                va="top",
+                fontsize=style.SMALL,
+                color="#333333",
+                zorder=5,
+            )
             near = highest[max(0, first - 1) : last + 2]
             top = max(top, float(near.max()) / max(0.3, 1 - tall - 0.05))
     ax.set_ylim(0, max(top, float(highest.max()) * 1.05))
@@ -130,8 +142,18 @@ def busbw(system: System, operation: Operation, sizes: Any = None, *, measured: 
     if points is not None:
         size, seconds = points
         rate = size * factor[0] / seconds / GB
-        ax.plot(size, rate, linestyle="none", marker="o", markersize=4, markerfacecolor="white", markeredgecolor="black",
-                markeredgewidth=0.9, label="measured", zorder=4)
+        ax.plot(
+            size,
+            rate,
+            linestyle="none",
+            marker="o",
+            markersize=4,
+            markerfacecolor="white",
+            markeredgecolor="black",
+            markeredgewidth=0.9,
+            label="measured",
+            zorder=4,
+        )
         for one, value in zip(size, rate):
             place = min(len(x) - 1, int(np.searchsorted(x, one)))
             highest[place] = max(highest[place], value)
@@ -149,8 +171,11 @@ def _against(system: System, operation: Operation, against: str, values: Any) ->
     if against != "size" and operation.bytes is None:
         raise RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)")
     if values is None:
-        values = {"size": 2.0 ** np.arange(10, 35, 2), "nodes": 2 ** np.arange(0, 11),
-                  "ranks": system.gpus_per_node * 2 ** np.arange(0, 11)}[against]
+        values = {
+            "size": 2.0 ** np.arange(10, 35, 2),
+            "nodes": 2 ** np.arange(0, 11),
+            "ranks": system.gpus_per_node * 2 ** np.arange(0, 11),
+        }[against]
     out = np.unique(np.asarray(values, dtype=float if against == "size" else np.int64))
     if out.size < 2 or out[0] <= 0:
         raise RequestError(f"values: two or more different {against} above 0 are needed")
@@ -168,8 +193,16 @@ def _axis(ax: Any, against: str, values: np.ndarray) -> None:
         style.count_axis(ax, list(values), "ranks (GPUs)" if against == "ranks" else "nodes")
 
 
-def terms(system: System, operation: Operation, against: str = "size", values: Any = None, *, share: bool | None = None, ax: Any = None,
-          **choice: Any) -> Any:
+def terms(
+    system: System,
+    operation: Operation,
+    against: str = "size",
+    values: Any = None,
+    *,
+    share: bool | None = None,
+    ax: Any = None,
+    **choice: Any,
+) -> Any:
     """The terms of a predicted time, stacked, against message size, ranks or nodes: colours are tiers, patterns are kinds of terms.
 
     share: percent of the time rather than time; when left out, where times differ by more than 20 times. Times stand above the bars.
@@ -190,8 +223,17 @@ def terms(system: System, operation: Operation, against: str = "size", values: A
     for name, tier in kinds:
         part = np.array([row.get((name, tier), 0.0) for row in rows]) * scale
         colour = style.tier_colour(tier)
-        ax.bar(place, part, bottom=floor, width=0.8, color=colour, hatch=style.TERM_HATCHES.get(name, "++"), edgecolor=style.ink(colour),
-               linewidth=0.4, label=f"{name} ({tier})")
+        ax.bar(
+            place,
+            part,
+            bottom=floor,
+            width=0.8,
+            color=colour,
+            hatch=style.TERM_HATCHES.get(name, "++"),
+            edgecolor=style.ink(colour),
+            linewidth=0.4,
+            label=f"{name} ({tier})",
+        )
         floor += part
     _totals(ax, place, floor, p.seconds)
     labels = [style.size_text(v).replace(" ", "\n") for v in x] if against == "size" else [f"{v:,}" for v in x]
@@ -214,12 +256,20 @@ def _totals(ax: Any, place: np.ndarray, floor: np.ndarray, seconds: np.ndarray) 
     tall = (max(style.text_width(one, style.SMALL) for one in labels) if turned else 1.6 * style.SMALL) / (box.height / ax.figure.dpi * 72)
     ax.set_ylim(0, floor.max() / (1 - tall - 0.03))
     for x, y, label in zip(place, floor, labels):
-        ax.annotate(label, (x, y), (0, 2), textcoords="offset points", ha="center", va="bottom", rotation=90 if turned else 0,
-                    fontsize=style.SMALL)
+        ax.annotate(
+            label, (x, y), (0, 2), textcoords="offset points", ha="center", va="bottom", rotation=90 if turned else 0, fontsize=style.SMALL
+        )
 
 
-def roofline(system: System, operation: Operation | None = None, sizes: Any = None, *, tiers: Sequence[str] | None = None,
-             ax: Any = None, **choice: Any) -> Any:
+def roofline(
+    system: System,
+    operation: Operation | None = None,
+    sizes: Any = None,
+    *,
+    tiers: Sequence[str] | None = None,
+    ax: Any = None,
+    **choice: Any,
+) -> Any:
     """Time against bytes, tier by tier: each is flat at its latency, then rises at its one-way rate; the highest binds.
 
     Without an operation the tiers as described: seconds = max(latency, bytes / bytes_per_second) of one endpoint, one direction.
@@ -235,11 +285,16 @@ def roofline(system: System, operation: Operation | None = None, sizes: Any = No
     if operation is None:
         for name in tiers or ():
             system.tiers[name]  # a KeyError names those near
-        curves = {t.name: np.maximum(t.latency_seconds, x / t.bytes_per_second) for t in system.tiers
-                  if t.bytes_per_second > 0 and (tiers is None or t.name in tiers)}
-        labels = {name: f"{name}: {style.rate_text(system.tiers[name].bytes_per_second)}, "
-                        f"{style.seconds_text(system.tiers[name].latency_seconds) if system.tiers[name].latency_seconds > 0 else 'latency unknown'}"
-                  for name in curves}
+        curves = {
+            t.name: np.maximum(t.latency_seconds, x / t.bytes_per_second)
+            for t in system.tiers
+            if t.bytes_per_second > 0 and (tiers is None or t.name in tiers)
+        }
+        labels = {
+            name: f"{name}: {style.rate_text(system.tiers[name].bytes_per_second)}, "
+            f"{style.seconds_text(system.tiers[name].latency_seconds) if system.tiers[name].latency_seconds > 0 else 'latency unknown'}"
+            for name in curves
+        }
         text = f"{system.name}, one endpoint of each tier, one direction"
     else:
         p = predict(system, again(operation, bytes=x), **choice)
@@ -254,8 +309,16 @@ def roofline(system: System, operation: Operation | None = None, sizes: Any = No
     for i, (name, values) in enumerate(curves.items()):
         ax.plot(x, values, color=style.tier_colour(name), linestyle=style.DASHES[i % len(style.DASHES)], linewidth=1.8, label=labels[name])
         marked = slice(len(x) // 8 + i * 3, None, max(1, len(x) // 5))
-        ax.plot(x[marked], values[marked], linestyle="none", marker=style.MARKERS[i % len(style.MARKERS)], markersize=5,
-                color=style.tier_colour(name), markeredgecolor="black", markeredgewidth=0.5)
+        ax.plot(
+            x[marked],
+            values[marked],
+            linestyle="none",
+            marker=style.MARKERS[i % len(style.MARKERS)],
+            markersize=5,
+            color=style.tier_colour(name),
+            markeredgecolor="black",
+            markeredgewidth=0.5,
+        )
     style.size_axis(ax, x[0], x[-1], "bytes through one endpoint" if operation is None else "message size")
     style.time_axis(ax)
     style.title(ax, text)
@@ -263,8 +326,16 @@ def roofline(system: System, operation: Operation | None = None, sizes: Any = No
     return ax
 
 
-def scaling(system: System, operation: Operation, against: str = "ranks", values: Any = None, *, show: str = "seconds", ax: Any = None,
-            **choice: Any) -> Any:
+def scaling(
+    system: System,
+    operation: Operation,
+    against: str = "ranks",
+    values: Any = None,
+    *,
+    show: str = "seconds",
+    ax: Any = None,
+    **choice: Any,
+) -> Any:
     """How time, bus bandwidth or efficiency change with ranks, nodes or size, with the interval.
 
     show: 'seconds', 'busbw' (GB/s) or 'efficiency' = bus bandwidth over that of the first value, percent.
@@ -278,15 +349,28 @@ def scaling(system: System, operation: Operation, against: str = "ranks", values
     p = predict(system, _changed(operation, against, x), **choice)
     bus = p.bus_bytes_per_second
     scale = np.full(len(x), 1 / GB) if show == "busbw" else np.full(len(x), 100 / bus[0])
-    middle, low, high = ((p.seconds, p.low_seconds, p.high_seconds) if show == "seconds" else
-                         (bus * scale, bus * scale * p.seconds / p.high_seconds, bus * scale * p.seconds / p.low_seconds))
+    middle, low, high = (
+        (p.seconds, p.low_seconds, p.high_seconds)
+        if show == "seconds"
+        else (bus * scale, bus * scale * p.seconds / p.high_seconds, bus * scale * p.seconds / p.low_seconds)
+    )
     ax = style.axes(ax)
     style.grid(ax)
     ax.fill_between(x, low, high, color=style.BLUE, alpha=0.22, linewidth=0, label="nine in ten measurements")
     for i, (name, first, last) in enumerate(regions([f"{a} {b}" for a, b in zip(p.algorithm, p.protocol)])):
         part = slice(first, last + 1)
-        ax.plot(x[part], middle[part], linestyle="none", marker=style.MARKERS[i % len(style.MARKERS)], markersize=6, color=style.BLUE,
-                markeredgecolor="black", markeredgewidth=0.6, label=name, zorder=3)
+        ax.plot(
+            x[part],
+            middle[part],
+            linestyle="none",
+            marker=style.MARKERS[i % len(style.MARKERS)],
+            markersize=6,
+            color=style.BLUE,
+            markeredgecolor="black",
+            markeredgewidth=0.6,
+            label=name,
+            zorder=3,
+        )
     ax.plot(x, middle, color=style.BLUE, linewidth=1.6, label=f"predicted ({_bases(p)})", zorder=2)
     _axis(ax, against, x)
     if show == "seconds":

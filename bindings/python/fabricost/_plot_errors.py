@@ -1,4 +1,5 @@
 """The picture of how far predictions are from measurements."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -20,8 +21,13 @@ def compared(errors: Any) -> dict[str, np.ndarray]:
         raise TypeError("errors: a validation or a fit is wanted, or a table with bytes, measured_seconds and predicted_seconds")
     operation = np.asarray(errors["operation"]).astype(str) if "operation" in columns else np.full(len(errors["bytes"]), "all")
     system = np.asarray(errors["system"]).astype(str) if "system" in columns else np.full(len(operation), "")
-    return {"operation": operation, "system": system, "bytes": np.asarray(errors["bytes"], dtype=float),
-            "measured": np.asarray(errors[measured], dtype=float), "predicted": np.asarray(errors["predicted_seconds"], dtype=float)}
+    return {
+        "operation": operation,
+        "system": system,
+        "bytes": np.asarray(errors["bytes"], dtype=float),
+        "measured": np.asarray(errors[measured], dtype=float),
+        "predicted": np.asarray(errors["predicted_seconds"], dtype=float),
+    }
 
 
 def residuals(errors: Any, *, ax: Any = None) -> Any:
@@ -35,6 +41,7 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     Returns the axes of the points. Raises RequestError when there are none.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     table = compared(errors)
     keep = (table["bytes"] > 0) & (table["measured"] > 0) & (table["predicted"] > 0)
     if not keep.any():
@@ -53,19 +60,41 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     for i, name in enumerate(sorted(set(table["operation"]))):
         own = table["operation"] == name
         colour, marker = style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)]
-        ax.plot(table["bytes"][own], 2 ** shown[own], linestyle="none", marker=marker, markersize=4 if own.sum() < 300 else 2.5,
-                markerfacecolor=colour, markeredgecolor="black", markeredgewidth=0.3, alpha=0.85, label=name, zorder=2)
+        ax.plot(
+            table["bytes"][own],
+            2 ** shown[own],
+            linestyle="none",
+            marker=marker,
+            markersize=4 if own.sum() < 300 else 2.5,
+            markerfacecolor=colour,
+            markeredgecolor="black",
+            markeredgewidth=0.3,
+            alpha=0.85,
+            label=name,
+            zorder=2,
+        )
     far = np.abs(np.log2(ratio)) > reach
     for side, marker in ((1, "^"), (-1, "v")):
         out = far & (np.sign(np.log2(ratio)) == side)
-        ax.plot(table["bytes"][out], np.full(int(out.sum()), 2 ** (0.94 * side * reach)), linestyle="none", marker=marker, markersize=8, color="black",
-                zorder=5, label="further off" if out.any() and (side == 1 or not (far & (ratio > 1)).any()) else "_")
+        ax.plot(
+            table["bytes"][out],
+            np.full(int(out.sum()), 2 ** (0.94 * side * reach)),
+            linestyle="none",
+            marker=marker,
+            markersize=8,
+            color="black",
+            zorder=5,
+            label="further off" if out.any() and (side == 1 or not (far & (ratio > 1)).any()) else "_",
+        )
     low, high = table["bytes"].min(), table["bytes"].max()
     style.size_axis(ax, low / 1.5, max(high, low * 4) * 1.5)
     ax.set_yscale("log", base=2)
     ax.set_ylim(2**-reach, 2**reach)
-    ticks = [t for t in ((0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4) if reach > 0.75 else
-                         (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6)) if 2**-reach <= t <= 2**reach]
+    ticks = [
+        t
+        for t in ((0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4) if reach > 0.75 else (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6))
+        if 2**-reach <= t <= 2**reach
+    ]
     ax.yaxis.set_major_locator(FixedLocator(ticks))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -1,4 +1,5 @@
 """The picture of a machine: one node's GPUs, what joins them, and the tiers above, each link with its one-way rate."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +10,18 @@ from ._core import System, Tier
 MOST_DRAWN = 8
 HOST = ("pcie", "c2c")
 SCALE_UP = ("nvlink", "xgmi", "ici", "ualink")
-KIND_WORDS = {"switch": "switches", "full_mesh": "each with each", "mesh_graph": "mesh", "ring": "ring", "torus": "torus", "host": "to the host",
-              "point_to_point": "point to point", "rails": "rails", "fat_tree": "fat tree", "dragonfly": "dragonfly"}
+KIND_WORDS = {
+    "switch": "switches",
+    "full_mesh": "each with each",
+    "mesh_graph": "mesh",
+    "ring": "ring",
+    "torus": "torus",
+    "host": "to the host",
+    "point_to_point": "point to point",
+    "rails": "rails",
+    "fat_tree": "fat tree",
+    "dragonfly": "dragonfly",
+}
 
 
 def _places(count: int) -> list[tuple[float, str]]:
@@ -23,8 +34,20 @@ def _places(count: int) -> list[tuple[float, str]]:
 
 def _box(ax: Any, x: float, y: float, width: float, height: float, text: str, colour: str, size: float = 8) -> None:
     from matplotlib.patches import FancyBboxPatch
-    ax.add_patch(FancyBboxPatch((x - width / 2, y - height / 2), width, height, boxstyle="round,pad=0,rounding_size=0.012", mutation_aspect=0.5,
-                                facecolor=colour, edgecolor="black", linewidth=0.8, zorder=3))
+
+    ax.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - height / 2),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.012",
+            mutation_aspect=0.5,
+            facecolor=colour,
+            edgecolor="black",
+            linewidth=0.8,
+            zorder=3,
+        )
+    )
     ax.text(x, y, text, ha="center", va="center", fontsize=size, color=style.ink(colour), zorder=4)
 
 
@@ -63,7 +86,9 @@ def topology(system: System, *, ax: Any = None) -> Any:
             ax.text(x, y, "...", ha="center", va="center", fontsize=12)
         else:
             _box(ax, x, y, width, 0.5, f"GPU\n{name}", style.GREY, 7)
-    ax.text(right + 0.02, y, "\n".join(f"{t.name} {style.rate_text(t.bytes_per_second)}" for t in memory), ha="left", va="center", fontsize=8)
+    ax.text(
+        right + 0.02, y, "\n".join(f"{t.name} {style.rate_text(t.bytes_per_second)}" for t in memory), ha="left", va="center", fontsize=8
+    )
     below = [x for x, name in spots if name != "..."]
     for tier in host:
         y = _row(ax, tier, below, y, step, left, right)
@@ -116,7 +141,14 @@ def _row(ax: Any, tier: Tier, below: list[float], y: float, step: float, left: f
     for x in below:
         _link(ax, (x, y + 0.18), (x, top), tier.name)
     each = "each GPU" if tier.kind == "host" else "each link"
-    _box(ax, (left + right) / 2, top, right - left, 0.4, f"{tier.name}: {KIND_WORDS.get(tier.kind, tier.kind)}, joins {tier.endpoints}",
-         style.tier_colour(tier.name))
+    _box(
+        ax,
+        (left + right) / 2,
+        top,
+        right - left,
+        0.4,
+        f"{tier.name}: {KIND_WORDS.get(tier.kind, tier.kind)}, joins {tier.endpoints}",
+        style.tier_colour(tier.name),
+    )
     ax.text(right + 0.02, top, f"{tier.name}, {each}:\n{_caption(tier)}", ha="left", va="center", fontsize=8)
     return top

@@ -1,25 +1,54 @@
-"""What all pictures share: colours and patterns that survive colour blindness and grey prints, ticks in the field's units, legends and titles.
+"""What all pictures share: colours and patterns for any eye and for grey prints, ticks in the field's units, legends and titles.
 
 Colours are those of M. Okabe and K. Ito, "Color Universal Design" (2002), https://jfly.uni-koeln.de/color/.
 """
+
 from __future__ import annotations
 
 import math
 from typing import Any, Iterable, Sequence
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#999999",
+)
 COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 2)), (0, (3, 1, 1, 1)))
 HATCHES = ("", "///", "\\\\\\", "xxx", "...", "+++", "ooo", "---", "||", "**")
 
 # One colour per kind of tier, everywhere; what no list knows gets the next free one.
-TIER_COLOURS = {"gpu": GREY, "l2": "#BBBBBB", "hbm": YELLOW, "nvlink": GREEN, "xgmi": GREEN, "ici": GREEN, "ualink": GREEN, "c2c": PURPLE,
-                "pcie": ORANGE, "nic": BLUE, "leaf": SKY, "spine": VERMILLION, "core": BLACK}
+TIER_COLOURS = {
+    "gpu": GREY,
+    "l2": "#BBBBBB",
+    "hbm": YELLOW,
+    "nvlink": GREEN,
+    "xgmi": GREEN,
+    "ici": GREEN,
+    "ualink": GREEN,
+    "c2c": PURPLE,
+    "pcie": ORANGE,
+    "nic": BLUE,
+    "leaf": SKY,
+    "spine": VERMILLION,
+    "core": BLACK,
+}
 # One pattern per kind of term.
-TERM_HATCHES = {"wire": "", "launch": "", "serial steps": "////", "protocol floor": "....", "latency growth": "xxxx",
-                "local copies": "\\\\\\\\"}
+TERM_HATCHES = {
+    "wire": "",
+    "launch": "",
+    "serial steps": "////",
+    "protocol floor": "....",
+    "latency growth": "xxxx",
+    "local copies": "\\\\\\\\",
+}
 
 SMALL = 7  # points: text inside a picture
 
@@ -78,6 +107,7 @@ def _three(value: float) -> str:
 def size_axis(ax: Any, low: float, high: float, label: str = "message size") -> None:
     """A logarithmic axis of sizes from low to high with ticks at powers of two, as many as there is room for."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     room = max(3, int(ax.get_window_extent().width / ax.figure.dpi / 0.55))
     step = next((s for s in (1, 2, 5, 10) if (last - first) / s < room), 20)
@@ -94,6 +124,7 @@ def size_axis(ax: Any, low: float, high: float, label: str = "message size") -> 
 def time_axis(ax: Any, axis: str = "y", label: str = "time") -> None:
     """Ticks of a logarithmic axis of seconds, each with its own unit."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     which = ax.yaxis if axis == "y" else ax.xaxis
     (ax.set_yscale if axis == "y" else ax.set_xscale)("log")
     low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
@@ -113,6 +144,7 @@ def _tick_seconds(seconds: float) -> str:
 def count_axis(ax: Any, values: Sequence[float], label: str) -> None:
     """A logarithmic axis of counts with ticks at these values, as many as there is room for."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     ax.set_xscale("log", base=2)
     room = max(3, int(ax.get_window_extent().width / ax.figure.dpi / 0.6))
     step = math.ceil(len(values) / room)
@@ -143,12 +175,23 @@ def title(ax: Any, text: str) -> None:
 def legend(ax: Any, columns: int = 3, handles: Iterable[Any] | None = None, below: float = 36) -> Any:
     """A legend under the axes, where it hides nothing; `below` in points, past the axis' label."""
     from matplotlib.transforms import ScaledTranslation
+
     away = ax.transAxes + ScaledTranslation(0, -below / 72, ax.figure.dpi_scale_trans)
     shown = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
     if not shown:
         return None
-    return ax.legend(handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=away, borderaxespad=0,
-                     ncols=min(columns, len(shown)), fontsize=8, frameon=False, handlelength=2.2, columnspacing=1.4)
+    return ax.legend(
+        handles=shown,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=away,
+        borderaxespad=0,
+        ncols=min(columns, len(shown)),
+        fontsize=8,
+        frameon=False,
+        handlelength=2.2,
+        columnspacing=1.4,
+    )
 
 
 def text_width(text: str, points: float) -> float:
@@ -159,6 +202,7 @@ def text_width(text: str, points: float) -> float:
 def ink(colour: Any) -> str:
     """Black or white, whichever can be read on that colour (relative luminance as WCAG 2 defines it)."""
     from matplotlib.colors import to_rgb
+
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return BLACK if luminance > 0.18 else "#FFFFFF"

@@ -1,4 +1,5 @@
 """`fabricost report`: the questions of a report as a command line. Exit status 2 and one message on stderr for what the asker can mend."""
+
 from __future__ import annotations
 
 import argparse
@@ -6,15 +7,35 @@ import re
 import sys
 from typing import Any, NoReturn, Sequence
 
-UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+UNITS = {
+    "": 1,
+    "B": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKMGT]?i?B|)", re.ASCII)
 TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|ms|us)", re.ASCII)
-OPERATIONS = {"all_reduce": "AllReduce", "all_gather": "AllGather", "reduce_scatter": "ReduceScatter", "broadcast": "Broadcast",
-              "reduce": "Reduce", "all_to_all": "AllToAll", "send_recv": "SendRecv"}
+OPERATIONS = {
+    "all_reduce": "AllReduce",
+    "all_gather": "AllGather",
+    "reduce_scatter": "ReduceScatter",
+    "broadcast": "Broadcast",
+    "reduce": "Reduce",
+    "all_to_all": "AllToAll",
+    "send_recv": "SendRecv",
+}
 
 
 def _fault(text: str) -> NoReturn:
     from . import RequestError
+
     raise RequestError(text)
 
 
@@ -60,8 +81,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> _Parser:
-    out = _Parser(prog="fabricost report", allow_abbrev=False, description="One self-contained HTML page with the answer, its pictures, sources and how sure it is",
-                  epilog="Example: fabricost report dgx-h100 all_reduce --size 256MiB --ranks 64 --log my_nccl_tests.log -o report.html")
+    out = _Parser(
+        prog="fabricost report",
+        allow_abbrev=False,
+        description="One self-contained HTML page with the answer, its pictures, sources and how sure it is",
+        epilog="Example: fabricost report dgx-h100 all_reduce --size 256MiB --ranks 64 --log my_nccl_tests.log -o report.html",
+    )
     add = out.add_argument
     add("system", metavar="SYSTEM", help="a name, or a YAML file")
     add("operation", metavar="OPERATION", nargs="?", help=" ".join(OPERATIONS))
@@ -92,6 +117,7 @@ def _parser() -> _Parser:
 
 def _operation(asked: argparse.Namespace) -> Any:
     import fabricost as fc
+
     if asked.operation is None:
         for name in ("size", "sizes", "ranks", "nodes", "dtype", "path", "algorithm", "protocol", "choice"):
             if getattr(asked, name):
@@ -100,6 +126,7 @@ def _operation(asked: argparse.Namespace) -> Any:
     name = asked.operation.lower().replace("-", "_")
     if name not in OPERATIONS:
         import difflib
+
         near = difflib.get_close_matches(name, OPERATIONS, 1)
         _fault(f'"{asked.operation}" is no operation; write {near[0] if near else "one of: " + " ".join(OPERATIONS)}')
     size = None if asked.size is None else size_of(asked.size, "--size")
@@ -113,8 +140,11 @@ def _operation(asked: argparse.Namespace) -> Any:
 
 
 def _plan(asked: argparse.Namespace) -> dict[str, Any]:
-    words = (("tp", "pp", "ep", "dp", "isl", "osl", "batch", "precision", "stack") if asked.serve else
-             ("sequence", "tp", "pp", "cp", "ep", "dp", "precision", "stack"))
+    words = (
+        ("tp", "pp", "ep", "dp", "isl", "osl", "batch", "precision", "stack")
+        if asked.serve
+        else ("sequence", "tp", "pp", "cp", "ep", "dp", "precision", "stack")
+    )
     every = ("sequence", "tp", "pp", "cp", "ep", "dp", "isl", "osl", "batch", "precision", "stack", "ttft", "tpot")
     for name in every:
         if getattr(asked, name) is not None:
@@ -131,12 +161,24 @@ def _plan(asked: argparse.Namespace) -> dict[str, Any]:
 
 def _run(arguments: Sequence[str]) -> None:
     import fabricost as fc
+
     asked = _parser().parse_args(arguments)
     operation = _operation(asked)
     choice = {name: getattr(asked, name) for name in ("algorithm", "protocol", "choice") if getattr(asked, name)}
-    fc.report(fc.load_system(asked.system, asked.set, asked.calibration), operation,
-              sizes=None if asked.sizes is None else sizes_of(asked.sizes), log=asked.log, model=asked.model, gpus=asked.gpus,
-              global_batch=asked.global_batch, serve=asked.serve, plan=_plan(asked), output=asked.output, title=asked.title, **choice)
+    fc.report(
+        fc.load_system(asked.system, asked.set, asked.calibration),
+        operation,
+        sizes=None if asked.sizes is None else sizes_of(asked.sizes),
+        log=asked.log,
+        model=asked.model,
+        gpus=asked.gpus,
+        global_batch=asked.global_batch,
+        serve=asked.serve,
+        plan=_plan(asked),
+        output=asked.output,
+        title=asked.title,
+        **choice,
+    )
 
 
 def main(arguments: Sequence[str]) -> int:

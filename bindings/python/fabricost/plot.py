@@ -7,6 +7,7 @@ few of them, and by markers, dashes or patterns in grey prints. docs/pictures.md
 >>> axes = fc.plot.busbw(fc.load_system("dgx-h100"), fc.AllReduce())  # doctest: +SKIP
 >>> axes.figure.savefig("busbw.png")  # doctest: +SKIP
 """
+
 from ._plot_choices import goodput, layouts, pareto, pipeline
 from ._plot_curves import busbw, roofline, scaling, terms
 from ._plot_errors import residuals
