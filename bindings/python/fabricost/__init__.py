@@ -13,7 +13,7 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 """
 import os as _os
 
-from . import _core
+from . import _core, _html
 from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
@@ -37,6 +37,7 @@ from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_acc
 from ._core import Compared, Comparison, compare
 from ._sweep import Sweep, sweep
 from .names import Algorithm, DataType, Protocol
+from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
 __all__ = [
@@ -59,6 +60,8 @@ __all__ = [
     # machines of one's own
     "SlowRange", "Tuning", "tune",
     "Topology", "topo",
+    # pages
+    "report",
     # workloads
     "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
     "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
@@ -79,3 +82,4 @@ for _name in __all__:  # users know one module
     if callable(_thing):
         _thing.__module__ = __name__
 del _name, _thing
+_html.attach(_core)
