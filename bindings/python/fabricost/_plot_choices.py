@@ -1,0 +1,316 @@
+"""Pictures of decisions: layouts of a training job, what trades one thing for another, a pipeline's schedule, goodput at scale."""
+from __future__ import annotations
+
+import math
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _plot_style as style
+from ._core import RequestError, System
+
+GIB = 2**30
+LAYOUT_WORDS = ("tp", "pp", "vp", "cp", "ep", "dp", "expert_tp", "zero", "microbatch", "schedule", "recompute")
+
+
+def _candidates(word: str, gpus: int, most: int) -> list[Any]:
+    """Values of a layout word that are worth trying."""
+    if word == "zero":
+        return [0, 1, 2, 3]
+    if word == "recompute":
+        return ["none", "selective", "full"]
+    if word == "schedule":
+        return ["1f1b", "interleaved", "zb_h1", "zb_v"]
+    return [2**power for power in range(int(math.log2(min(gpus, most))) + 1)]
+
+
+def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, rows: str = "tp", columns: str = "pp",
+            row_values: Sequence[Any] | None = None, column_values: Sequence[Any] | None = None, ax: Any = None, **asked: Any) -> Any:
+    """Heat map of the fastest layout at each pair of two layout words: step time as colour and number, the best framed.
+
+    Each cell is the whole search of fabricost.plan with the two words fixed. Hatched: no layout of the pair fits the memory. Empty: the
+    pair is not possible (ranks that do not divide GPUs, layers, heads or batch).
+
+    rows, columns: two of tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute. row_values, column_values: those to
+    try; powers of two up to a domain's GPUs (tp, ep) or 64 when left out. asked: what else plan takes.
+
+    Returns the axes. Raises RequestError when a word is none of these, when nothing fits anywhere, and where plan does for all cells.
+    """
+    from ._core import load_system, plan
+    for what, word in (("rows", rows), ("columns", columns)):
+        if word not in LAYOUT_WORDS:
+            raise RequestError(f'{what}: "{word}" is none of {" ".join(LAYOUT_WORDS)}')
+    if rows == columns:
+        raise RequestError(f'columns: "{columns}" is what the rows show')
+    machine = system if isinstance(system, System) else load_system(system)
+    most = {"tp": machine.domain, "ep": 256, "dp": gpus}
+    values = [list(given) if given is not None else _candidates(word, gpus, most.get(word, 64))
+              for word, given in ((rows, row_values), (columns, column_values))]
+    steps, unfit, last = np.full((len(values[0]), len(values[1])), np.nan), [], None
+    best = None
+    for i, row in enumerate(values[0]):
+        for j, column in enumerate(values[1]):
+            try:
+                one = plan(machine, model, gpus=gpus, global_batch=global_batch, **{**asked, "top": 1, rows: row, columns: column})[0]
+            except RequestError as error:
+                last = error
+                if "does not fit" in str(error):
+                    unfit.append((i, j))
+                continue
+            if not one.fits:
+                unfit.append((i, j))
+                continue
+            steps[i, j] = one.step_seconds
+            if best is None or one.step_seconds < best.step_seconds:
+                best = one
+    if best is None:
+        raise last if last is not None else RequestError("rows, columns: there is nothing to try")
+    ax = style.axes(ax, 1.6 + 0.72 * len(values[1]), 1.9 + 0.48 * len(values[0]))
+    _heat(ax, steps, unfit)
+    ax.set_xticks(range(len(values[1])), [str(v) for v in values[1]])
+    ax.set_yticks(range(len(values[0])), [str(v) for v in values[0]])
+    ax.set_xlabel(_word_label(columns))
+    ax.set_ylabel(_word_label(rows))
+    style.title(ax, f"{best.model} on {gpus:,} {machine.name} GPUs, {global_batch:,} sequences a step, step time in s")
+    _heat_legend(ax, bool(unfit), bool(np.isnan(steps).sum() > len(unfit)))
+    return ax
+
+
+def _word_label(word: str) -> str:
+    return {"tp": "tensor ranks (tp)", "pp": "pipeline stages (pp)", "vp": "chunks of a stage (vp)", "cp": "context ranks (cp)",
+            "ep": "expert ranks (ep)", "dp": "data replicas (dp)", "expert_tp": "tensor ranks of an expert",
+            "zero": "ZeRO stage", "microbatch": "microbatch, sequences"}.get(word, word)
+
+
+def _heat(ax: Any, steps: np.ndarray, unfit: list[tuple[int, int]]) -> None:
+    from matplotlib.colors import LogNorm
+    from matplotlib.patches import Rectangle
+    import matplotlib
+    low, high = np.nanmin(steps), np.nanmax(steps)
+    norm, colours = LogNorm(low, high if high > low else low * 1.01), matplotlib.colormaps["cividis_r"]
+    ax.imshow(steps, cmap=colours, norm=norm, aspect="auto")
+    for i, j in unfit:
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="#EEEEEE", edgecolor="#888888", hatch="////", linewidth=0))
+    top = np.unravel_index(np.nanargmin(steps), steps.shape)
+    for (i, j), step in np.ndenumerate(steps):
+        if np.isfinite(step):
+            ax.text(j, i, f"{step:.3g}", ha="center", va="center", fontsize=8, color=style.ink(colours(norm(step))),
+                    fontweight="bold" if (i, j) == top else "normal")
+    ax.add_patch(Rectangle((top[1] - 0.46, top[0] - 0.46), 0.92, 0.92, fill=False, edgecolor=style.VERMILLION, linewidth=2.6))
+    ax.set_xticks(np.arange(-0.5, steps.shape[1]), minor=True)
+    ax.set_yticks(np.arange(-0.5, steps.shape[0]), minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.2)
+    ax.tick_params(which="minor", length=0)
+
+
+def _heat_legend(ax: Any, unfit: bool, impossible: bool) -> None:
+    from matplotlib.patches import Patch
+    handles = [Patch(facecolor="none", edgecolor=style.VERMILLION, linewidth=2, label="fastest")]
+    if unfit:
+        handles.append(Patch(facecolor="#EEEEEE", edgecolor="#888888", hatch="////", linewidth=0, label="does not fit"))
+    if impossible:
+        handles.append(Patch(facecolor="white", edgecolor="#999999", label="not possible"))
+    style.legend(ax, handles=handles)
+
+
+def _label_ends(ax: Any, points: list[tuple[float, float, str]]) -> None:
+    """Names the two ends of a front, each towards the inside of the picture."""
+    low, high = ax.get_xlim()
+    for x, y, text in (points[0], points[-1]) if len(points) > 1 else points:
+        right = (x - low) / (high - low) > 0.5
+        ax.annotate(text, (x, y), (-8 if right else 8, 9), textcoords="offset points", ha="right" if right else "left", va="bottom",
+                    fontsize=style.SMALL, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})
+
+
+def _layout_text(plan: Any) -> str:
+    words = [f"{word} {getattr(plan, word)}" for word in ("tp", "pp", "cp", "ep", "dp") if getattr(plan, word, 1) > 1]
+    return " ".join(words) or "one GPU each"
+
+
+def pareto(plans: Any, *, ax: Any = None) -> Any:
+    """What trades one good thing for another, with the front nothing else beats in both.
+
+    ServePlans: tokens per second and GPU against tokens per second and user (1 / time per token). Plans of training: step time against
+    memory of a GPU. The front is plans.pareto(), over all layouts; the listed plans stand beside it.
+
+    Returns the axes. Raises TypeError for anything else.
+    """
+    front = plans.pareto() if hasattr(plans, "pareto") else None
+    if front is None or len(front) == 0:
+        raise TypeError("plans: a ServePlans or Plans is wanted, as plan_serve and plan give")
+    serving = hasattr(front[0], "tpot_seconds")
+
+    def place(one: Any) -> tuple[float, float]:
+        if serving:
+            return one.tokens_per_second_per_user, one.tokens_per_second_per_gpu
+        return one.memory_bytes / GIB, one.step_seconds
+    ordered = sorted(front, key=place)
+    line = np.array([place(one) for one in ordered])
+    listed = np.array([place(one) for one in plans])
+    ax = style.axes(ax)
+    style.grid(ax)
+    ax.plot(line[:, 0], line[:, 1], color=style.BLUE, marker="o", markersize=5, linewidth=1.6, drawstyle="steps-pre" if serving else "steps-post",
+            markeredgecolor="black", markeredgewidth=0.5, label="nothing beats it in both", zorder=3)
+    ax.plot(listed[:, 0], listed[:, 1], linestyle="none", marker="D", markersize=5, markerfacecolor="none", markeredgecolor=style.VERMILLION,
+            markeredgewidth=1.2, label="listed, best first", zorder=4)
+    best = place(plans[0])
+    ax.plot(*best, linestyle="none", marker="*", markersize=13, color=style.ORANGE, markeredgecolor="black", markeredgewidth=0.7,
+            label="first of the list", zorder=5)
+    ax.margins(0.08, 0.14)
+    _label_ends(ax, [(x, y, _layout_text(one)) for (x, y), one in zip(line, ordered)])
+    if serving:
+        ax.set_xlabel("tokens/s for each user")
+        ax.set_ylabel("tokens/s for each GPU")
+        ax.set_ylim(0, None)
+    else:
+        ax.set_xlabel("memory of the fullest GPU, GiB")
+        style.time_axis(ax, label="step time")
+        if line[:, 1].max() < 10 * line[:, 1].min():
+            ax.set_yscale("linear")
+            ax.set_ylabel("step time, s")
+    first = plans[0]
+    style.title(ax, f"{first.model} on {first.gpus:,} {first.system} GPUs, {first.stack}")
+    style.legend(ax)
+    return ax
+
+
+BAR_STYLES = {"forward": (style.SKY, ""), "backward": (style.ORANGE, "///"), "weight": (style.GREEN, "...."),
+              "full_backward": (style.VERMILLION, "\\\\\\")}
+BAR_EDGE = "#00000070"  # also of the patterns
+BAR_NAMES = {"forward": "forward", "backward": "backward", "weight": "weight gradient", "full_backward": "backward and weight gradient"}
+
+
+def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None) -> Any:
+    """Gantt chart of a pipeline schedule: every piece of work of each stage with its microbatch, waiting in grey.
+
+    run: what fabricost.pipeline gives. exchange_seconds: length of a hand-over, drawn as lines from stage to stage; when left out, lines
+    stand between a forward and the next stage's where something lies between them.
+
+    Returns the axes.
+    """
+    bars = run.bars
+    scale, unit = _time_scale(float(bars["end_seconds"].max()))
+    ax = style.axes(ax, 8.0, 1.5 + 0.36 * run.stages)
+    whole = float(bars["end_seconds"].max()) * scale
+    width = ax.get_window_extent().width / ax.figure.dpi * 72
+    for stage in range(run.stages):
+        own = bars[bars["stage"] == stage]
+        first, last = own["start_seconds"].min() * scale, own["end_seconds"].max() * scale
+        ax.broken_barh([(first, last - first)], (stage - 0.4, 0.8), facecolor="#DDDDDD", edgecolor="none", zorder=1)
+    rows = _rows(bars)
+    for kind, (colour, hatch) in BAR_STYLES.items():
+        for row in sorted({one for one, bar in zip(rows, bars) if bar["kind"] == kind}):
+            spans = [(bar["start_seconds"] * scale, (bar["end_seconds"] - bar["start_seconds"]) * scale)
+                     for one, bar in zip(rows, bars) if one == row and bar["kind"] == kind]
+            ax.broken_barh(spans, row, facecolor=colour, hatch=hatch, edgecolor=BAR_EDGE, linewidth=0.5, zorder=2)
+        _number(ax, [(one, bar) for one, bar in zip(rows, bars) if bar["kind"] == kind], scale, width / whole)
+    handed = _hand_overs(bars, run.stages, exchange_seconds)
+    for (t0, s0), (t1, s1) in handed:
+        ax.plot([t0 * scale, t1 * scale], [s0 + 0.4 * np.sign(s1 - s0), s1 - 0.4 * np.sign(s1 - s0)], color="black", linewidth=0.8, zorder=4)
+    ax.set_xlim(0, whole * 1.003)
+    ax.set_ylim(run.stages - 0.5, -0.5)
+    ax.set_yticks(range(run.stages))
+    ax.set_ylabel("stage")
+    ax.set_xlabel(f"time, {unit}")
+    style.title(ax, f"{run.schedule}, {run.stages} stages, {run.microbatches} microbatches, step {style.seconds_text(run.step_seconds)}, "
+                    f"bubble {100 * run.bubble_over_total:.1f} %")
+    _gantt_legend(ax, bars, bool(handed))
+    return ax
+
+
+def _rows(bars: Any) -> list[tuple[float, float]]:
+    """(bottom, height) of each bar: its stage, or half of it for two pieces that run as one, the forward above."""
+    together: dict[tuple[int, float], int] = {}
+    for bar in bars:
+        key = int(bar["stage"]), float(bar["start_seconds"])
+        together[key] = together.get(key, 0) + (bar["end_seconds"] > bar["start_seconds"])
+    out = []
+    for bar in bars:
+        stage = float(bar["stage"])
+        if together[int(stage), float(bar["start_seconds"])] < 2:
+            out.append((stage - 0.4, 0.8))
+        else:
+            out.append((stage - 0.4, 0.4) if bar["kind"] == "forward" else (stage, 0.4))
+    return out
+
+
+def _number(ax: Any, bars: list[Any], scale: float, points: float) -> None:
+    """Writes the microbatch into the bars of a kind where it fits all of them; `points` a unit of time is wide."""
+    from matplotlib.patheffects import withStroke
+    if not bars:
+        return
+    size = 6.5
+    narrowest = min(bar["end_seconds"] - bar["start_seconds"] for _, bar in bars) * scale * points
+    if narrowest < style.text_width(str(max(bar["microbatch"] for _, bar in bars)), size) + 1:
+        return
+    for (bottom, height), bar in bars:
+        ax.text((bar["start_seconds"] + bar["end_seconds"]) * scale / 2, bottom + height / 2, str(bar["microbatch"]), ha="center", va="center",
+                fontsize=size, zorder=3, path_effects=[withStroke(linewidth=1.6, foreground="#FFFFFFCC")])
+
+
+def _time_scale(seconds: float) -> tuple[float, str]:
+    return (1e6, "us") if seconds < 1e-3 else (1e3, "ms") if seconds < 10 else (1, "s")
+
+
+def _hand_overs(bars: Any, stages: int, exchange: float | None) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+    """Lines from the end of a microbatch's forward on a stage to its start on the next, when hand-overs take time."""
+    forward = {(int(b["stage"]), int(b["chunk"]), int(b["microbatch"])): (float(b["start_seconds"]), float(b["end_seconds"]))
+               for b in bars if b["kind"] == "forward"}
+    pairs = [((forward[stage, chunk, micro][1], stage), (forward[stage + 1, chunk, micro][0], stage + 1))
+             for stage, chunk, micro in forward if (stage + 1, chunk, micro) in forward]
+    pairs = [(a, b) for a, b in pairs if b[0] >= a[0]]
+    if not pairs:
+        return []
+    shortest = min(b[0] - a[0] for a, b in pairs)
+    took = shortest if exchange is None else exchange
+    if took <= 1e-9 * max(b[0] for _, b in pairs):
+        return []
+    return [((t0, s0), (t0 + took, s1)) for (t0, s0), (_, s1) in pairs]
+
+
+def _gantt_legend(ax: Any, bars: Any, handed: bool) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    present = [kind for kind in BAR_STYLES if (bars["kind"] == kind).any()]
+    handles: list[Any] = [Patch(facecolor=BAR_STYLES[kind][0], hatch=BAR_STYLES[kind][1], edgecolor=BAR_EDGE, linewidth=0.5,
+                                label=BAR_NAMES[kind]) for kind in present]
+    handles.append(Patch(facecolor="#DDDDDD", edgecolor="none", label="bubble"))
+    if handed:
+        handles.append(Line2D([], [], color="black", linewidth=0.8, label="hand-over"))
+    style.legend(ax, columns=5, handles=handles)
+
+
+def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
+    """Share of a job's time that counts, against its GPUs, with where the rest goes: checkpoints, work done again, recovery, waiting.
+
+    gpus: numbers of GPUs; 512 to 65,536 when left out. asked: what fabricost.goodput takes besides.
+
+    Returns the axes. Raises RequestError where goodput does.
+    """
+    from ._core import goodput as compute
+    counts = [int(n) for n in (2 ** np.arange(9, 17) if gpus is None else np.unique(np.asarray(gpus)))]
+    if len(counts) < 2:
+        raise RequestError("gpus: a curve needs two or more different numbers of GPUs")
+    jobs = [compute(gpus=n, **asked) for n in counts]
+    ax = style.axes(ax)
+    style.grid(ax, "y")
+    floor = np.zeros(len(jobs))
+    for label, field, colour, hatch in (("counts", "goodput", style.BLUE, ""), ("checkpoints", "checkpoints_share", style.SKY, "...."),
+                                        ("done again", "lost_share", style.ORANGE, "////"),
+                                        ("recovery", "recovery_share", style.VERMILLION, "\\\\\\\\"),
+                                        ("waiting for a node", "waiting_share", style.GREY, "xxxx")):
+        part = 100 * np.array([getattr(job, field) for job in jobs])
+        if part.any():
+            ax.bar(range(len(jobs)), part, bottom=floor, color=colour, hatch=hatch, edgecolor=style.ink(colour), linewidth=0.4, label=label)
+        if field == "goodput":
+            for i, value in enumerate(part):
+                ax.text(i, value - 2, f"{value:.0f}", ha="center", va="top", color="white", fontsize=8, fontweight="bold")
+        floor += part
+    ax.set_xticks(range(len(jobs)), [f"{n:,}" for n in counts], fontsize=8)
+    ax.set_ylim(0, 100)
+    ax.set_xlabel("GPUs")
+    ax.set_ylabel("share of the time, %")
+    style.title(ax, f"goodput, {jobs[0].failures_per_1000_node_days:.3g} failures per 1,000 node-days, "
+                    f"checkpoints stop {style.seconds_text(jobs[0].stall_seconds)}, recovery {style.seconds_text(jobs[0].recovery_seconds)}")
+    style.legend(ax, columns=4)
+    return ax

@@ -1,0 +1,164 @@
+"""What all pictures share: colours and patterns that survive colour blindness and grey prints, ticks in the field's units, legends and titles.
+
+Colours are those of M. Okabe and K. Ito, "Color Universal Design" (2002), https://jfly.uni-koeln.de/color/.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, Iterable, Sequence
+
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
+MARKERS = "osD^vPX*"
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 2)), (0, (3, 1, 1, 1)))
+HATCHES = ("", "///", "\\\\\\", "xxx", "...", "+++", "ooo", "---", "||", "**")
+
+# One colour per kind of tier, everywhere; what no list knows gets the next free one.
+TIER_COLOURS = {"gpu": GREY, "l2": "#BBBBBB", "hbm": YELLOW, "nvlink": GREEN, "xgmi": GREEN, "ici": GREEN, "ualink": GREEN, "c2c": PURPLE,
+                "pcie": ORANGE, "nic": BLUE, "leaf": SKY, "spine": VERMILLION, "core": BLACK}
+# One pattern per kind of term.
+TERM_HATCHES = {"wire": "", "launch": "", "serial steps": "////", "protocol floor": "....", "latency growth": "xxxx",
+                "local copies": "\\\\\\\\"}
+
+SMALL = 7  # points: text inside a picture
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot. Raises ImportError saying what to install."""
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'fabricost[plot]'") from error
+    return matplotlib.pyplot
+
+
+def axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
+    """The axes given, or those of a new figure of that many inches whose layout keeps texts apart."""
+    if ax is not None:
+        return ax
+    return pyplot().subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def tier_colour(name: str) -> str:
+    return TIER_COLOURS.get(name, PURPLE)
+
+
+def size_text(size: float) -> str:
+    """A size with a binary unit: 65536 is "64 KiB"."""
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >= 2**power:
+            return f"{size / 2**power:.4g} {unit}"
+    return f"{size:.4g} B"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time with its unit and three digits: 2.05e-5 is "20.5 us"."""
+    for scale, unit in ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms")):
+        if seconds < 999.5 * scale:
+            return f"{_three(seconds / scale)} {unit}"
+    return f"{_three(seconds)} s"
+
+
+def rate_text(bytes_per_second: float) -> str:
+    """A rate with a decimal unit: 4.5e11 is "450 GB/s"."""
+    for scale, unit in ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s")):
+        if bytes_per_second >= scale:
+            return f"{bytes_per_second / scale:.4g} {unit}"
+    return f"{bytes_per_second / 1e3:.4g} kB/s"
+
+
+def _three(value: float) -> str:
+    if value >= 999.5 or value == 0:
+        return f"{value:.0f}"
+    digits = max(0, 2 - math.floor(math.log10(value)))
+    return f"{value:.{digits}f}"
+
+
+def size_axis(ax: Any, low: float, high: float, label: str = "message size") -> None:
+    """A logarithmic axis of sizes from low to high with ticks at powers of two, as many as there is room for."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
+    room = max(3, int(ax.get_window_extent().width / ax.figure.dpi / 0.55))
+    step = next((s for s in (1, 2, 5, 10) if (last - first) / s < room), 20)
+    ticks = [2.0**power for power in range(first, last + 1) if power % step == 0]
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(low, high)
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(value)))
+    ax.tick_params(axis="x", labelsize=8)
+    ax.set_xlabel(label)
+
+
+def time_axis(ax: Any, axis: str = "y", label: str = "time") -> None:
+    """Ticks of a logarithmic axis of seconds, each with its own unit."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    which = ax.yaxis if axis == "y" else ax.xaxis
+    (ax.set_yscale if axis == "y" else ax.set_xscale)("log")
+    low, high = ax.get_ylim() if axis == "y" else ax.get_xlim()
+    which.set_major_locator(LogLocator(base=10, subs=(1,) if high > 60 * low else (1, 2, 5), numticks=12))
+    which.set_major_formatter(FuncFormatter(lambda value, _: _tick_seconds(value)))
+    which.set_minor_formatter(NullFormatter())
+    (ax.set_ylabel if axis == "y" else ax.set_xlabel)(label)
+
+
+def _tick_seconds(seconds: float) -> str:
+    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= 0.999 * scale:
+            return f"{seconds / scale:.4g} {unit}"
+    return f"{seconds * 1e9:.4g} ns"
+
+
+def count_axis(ax: Any, values: Sequence[float], label: str) -> None:
+    """A logarithmic axis of counts with ticks at these values, as many as there is room for."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    ax.set_xscale("log", base=2)
+    room = max(3, int(ax.get_window_extent().width / ax.figure.dpi / 0.6))
+    step = math.ceil(len(values) / room)
+    ax.xaxis.set_major_locator(FixedLocator(list(values)[::step]))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.set_xlabel(label)
+
+
+def grid(ax: Any, axis: str = "both") -> None:
+    ax.grid(True, axis=axis, color="#DDDDDD", linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def title(ax: Any, text: str) -> None:
+    """A title as wide as there is room for, broken at commas."""
+    size = 10
+    room = max(20, int(ax.figure.get_size_inches()[0] * 72 / (0.56 * size)))
+    lines: list[str] = []
+    for part in text.split(", "):
+        if lines and len(lines[-1]) + 2 + len(part) <= room:
+            lines[-1] += ", " + part
+        else:
+            lines.append(part)
+    ax.set_title(",\n".join(lines), fontsize=size)
+
+
+def legend(ax: Any, columns: int = 3, handles: Iterable[Any] | None = None, below: float = 36) -> Any:
+    """A legend under the axes, where it hides nothing; `below` in points, past the axis' label."""
+    from matplotlib.transforms import ScaledTranslation
+    away = ax.transAxes + ScaledTranslation(0, -below / 72, ax.figure.dpi_scale_trans)
+    shown = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
+    if not shown:
+        return None
+    return ax.legend(handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=away, borderaxespad=0,
+                     ncols=min(columns, len(shown)), fontsize=8, frameon=False, handlelength=2.2, columnspacing=1.4)
+
+
+def text_width(text: str, points: float) -> float:
+    """About how wide a line of DejaVu Sans is, in points."""
+    return 0.62 * points * max(len(line) for line in text.split("\n"))
+
+
+def ink(colour: Any) -> str:
+    """Black or white, whichever can be read on that colour (relative luminance as WCAG 2 defines it)."""
+    from matplotlib.colors import to_rgb
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return BLACK if luminance > 0.18 else "#FFFFFF"

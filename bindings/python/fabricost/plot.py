@@ -1,0 +1,19 @@
+"""Pictures of what the package computes: one function and one call each, `ax=` to draw into a figure of yours, the axes given back.
+
+Needs matplotlib (pip install 'fabricost[plot]'), which is imported when a picture is drawn. Colours are told apart by people who see
+few of them, and by markers, dashes or patterns in grey prints. docs/pictures.md shows each.
+
+>>> import fabricost as fc, fabricost.plot
+>>> axes = fc.plot.busbw(fc.load_system("dgx-h100"), fc.AllReduce())  # doctest: +SKIP
+>>> axes.figure.savefig("busbw.png")  # doctest: +SKIP
+"""
+from ._plot_choices import goodput, layouts, pareto, pipeline
+from ._plot_curves import busbw, roofline, scaling, terms
+from ._plot_errors import residuals
+from ._plot_machine import topology
+
+__all__ = ["busbw", "goodput", "layouts", "pareto", "pipeline", "residuals", "roofline", "scaling", "terms", "topology"]
+
+for _name in __all__:  # users know one module
+    globals()[_name].__module__ = __name__
+del _name
