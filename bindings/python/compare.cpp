@@ -184,11 +184,11 @@ void add_compare(py::module_& module) {
     return out + "\n" + c.verdict;
   });
   const py::none none;
-  module.def(
-      "compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "serve"_a = false, "global_batch"_a = none,
-      "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none, "tpot_seconds"_a = none,
-      "precision"_a = none, "stack"_a = none,
-      R"(compare(systems, model, *, gpus, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None, ttft_seconds=None, tpot_seconds=None, precision=None, stack=None)
+  module.def("compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "serve"_a = false,
+             "global_batch"_a = none, "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none,
+             "tpot_seconds"_a = none, "precision"_a = none, "stack"_a = none,
+             R"(compare(systems, model, *, gpus, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None,
+    ttft_seconds=None, tpot_seconds=None, precision=None, stack=None)
 --
 
 The best each of several machines makes of one job, side by side: time, tokens, money, power, what binds, a Comparison.

@@ -274,7 +274,9 @@ void add_cost(py::module_& module) {
       "sequence"_a = none, "tokens_per_second_per_gpu"_a = none, "model"_a = none, "mfu"_a = none, "plan"_a = none, "goodput"_a = 1.0,
       "share"_a = 0.01, "upgrade_dollars"_a = none, "dollars_per_gpu_hour"_a = none, "dollars_per_server"_a = none,
       "dollars_per_kwh"_a = none, "pue"_a = none, "lifetime_years"_a = none, "prices"_a = "default",
-      R"(cost(system, *, gpus=None, hours=None, tokens=None, step_seconds=None, global_batch=None, sequence=None, tokens_per_second_per_gpu=None, model=None, mfu=None, plan=None, goodput=1.0, share=0.01, upgrade_dollars=None, dollars_per_gpu_hour=None, dollars_per_server=None, dollars_per_kwh=None, pue=None, lifetime_years=None, prices='default')
+      R"(cost(system, *, gpus=None, hours=None, tokens=None, step_seconds=None, global_batch=None, sequence=None,
+    tokens_per_second_per_gpu=None, model=None, mfu=None, plan=None, goodput=1.0, share=0.01, upgrade_dollars=None,
+    dollars_per_gpu_hour=None, dollars_per_server=None, dollars_per_kwh=None, pue=None, lifetime_years=None, prices='default')
 --
 
 What GPUs, tokens and training runs cost in dollars and joules, a Cost.

@@ -266,7 +266,10 @@ void add_goodput(py::module_& module) {
       "checkpoint_every_seconds"_a = none, "background"_a = false, "drain_seconds"_a = none, "restart_seconds"_a = none,
       "reload_seconds"_a = none, "model"_a = none, "storage_bytes_per_second"_a = none, "spares"_a = none, "repair_seconds"_a = none,
       "replaced"_a = none, "jitter"_a = none, "dollars_per_gpu_hour"_a = none, "prices"_a = "default",
-      R"(goodput(*, gpus, gpus_per_node=None, system=None, fleet=None, mttf_node_seconds=None, failures_per_node_day=None, failures_per_1000_node_days=None, checkpoint_seconds=None, checkpoint_every_seconds=None, background=False, drain_seconds=None, restart_seconds=None, reload_seconds=None, model=None, storage_bytes_per_second=None, spares=None, repair_seconds=None, replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default')
+      R"(goodput(*, gpus, gpus_per_node=None, system=None, fleet=None, mttf_node_seconds=None, failures_per_node_day=None,
+    failures_per_1000_node_days=None, checkpoint_seconds=None, checkpoint_every_seconds=None, background=False, drain_seconds=None,
+    restart_seconds=None, reload_seconds=None, model=None, storage_bytes_per_second=None, spares=None, repair_seconds=None,
+    replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default')
 --
 
 What failures and checkpoints leave of a job's time, a Goodput.
@@ -450,11 +453,11 @@ void add_stragglers(py::module_& module) {
                            100 * (1 / w.efficiency - 1));
       });
   const py::none none;
-  module.def(
-      "stragglers", &stragglers, "times"_a = none, py::kw_only(), "ranks"_a = none, "mean_seconds"_a = none, "deviation_seconds"_a = none,
-      "p50_seconds"_a = none, "p99_seconds"_a = none, "shape"_a = none, "barriers"_a = none, "slow"_a = py::tuple(), "rails"_a = none,
-      "rails_lost"_a = none, "reroute"_a = "spread", "network_share"_a = none,
-      R"(stragglers(times=None, *, ranks, mean_seconds=None, deviation_seconds=None, p50_seconds=None, p99_seconds=None, shape=None, barriers=None, slow=(), rails=None, rails_lost=None, reroute='spread', network_share=None)
+  module.def("stragglers", &stragglers, "times"_a = none, py::kw_only(), "ranks"_a = none, "mean_seconds"_a = none,
+             "deviation_seconds"_a = none, "p50_seconds"_a = none, "p99_seconds"_a = none, "shape"_a = none, "barriers"_a = none,
+             "slow"_a = py::tuple(), "rails"_a = none, "rails_lost"_a = none, "reroute"_a = "spread", "network_share"_a = none,
+             R"(stragglers(times=None, *, ranks, mean_seconds=None, deviation_seconds=None, p50_seconds=None, p99_seconds=None, shape=None,
+    barriers=None, slow=(), rails=None, rails_lost=None, reroute='spread', network_share=None)
 --
 
 What a step waits for the slowest of its ranks, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.

@@ -196,7 +196,8 @@ void add_pipeline(py::module_& module) {
       "pipeline", &pipeline, py::kw_only(), "schedule"_a = none, "stages"_a = none, "microbatches"_a = none, "forward_seconds"_a = none,
       "backward_seconds"_a = none, "weight_seconds"_a = none, "exchange_seconds"_a = 0.0, "head_seconds"_a = 0.0,
       "overlapped_seconds"_a = 0.0, "chunks"_a = none, "held"_a = none,
-      R"(pipeline(*, schedule, stages, microbatches, forward_seconds, backward_seconds=None, weight_seconds=None, exchange_seconds=0.0, head_seconds=0.0, overlapped_seconds=0.0, chunks=None, held=None)
+      R"(pipeline(*, schedule, stages, microbatches, forward_seconds, backward_seconds=None, weight_seconds=None, exchange_seconds=0.0,
+    head_seconds=0.0, overlapped_seconds=0.0, chunks=None, held=None)
 --
 
 What one step of a pipeline schedule takes, waits and holds: a PipelineRun, every piece of work placed in time.

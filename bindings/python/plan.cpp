@@ -258,13 +258,14 @@ void add_plan(py::module_& module) {
   add_sensitivity(module);
   add_plans(module);
   const py::none none;
-  module.def(
-      "plan", &plan, "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "global_batch"_a = none, "sequence"_a = 4096,
-      "precision"_a = "bf16", "stack"_a = default_stack, "top"_a = 10, "tp"_a = none, "pp"_a = none, "vp"_a = none, "cp"_a = none,
-      "ep"_a = none, "dp"_a = none, "expert_tp"_a = none, "zero"_a = none, "microbatch"_a = none, "schedule"_a = none, "recompute"_a = none,
-      "sequence_parallel"_a = none, "placing"_a = none, "max_tp"_a = none, "headroom"_a = 0.0, "stack_scale"_a = none, "routing"_a = none,
-      "capacity"_a = none,
-      R"(plan(system, model, *, gpus, global_batch, sequence=4096, precision='bf16', stack='megatron-core', top=10, tp=None, pp=None, vp=None, cp=None, ep=None, dp=None, expert_tp=None, zero=None, microbatch=None, schedule=None, recompute=None, sequence_parallel=None, placing=None, max_tp=None, headroom=0.0, stack_scale=None, routing=None, capacity=None)
+  module.def("plan", &plan, "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "global_batch"_a = none, "sequence"_a = 4096,
+             "precision"_a = "bf16", "stack"_a = default_stack, "top"_a = 10, "tp"_a = none, "pp"_a = none, "vp"_a = none, "cp"_a = none,
+             "ep"_a = none, "dp"_a = none, "expert_tp"_a = none, "zero"_a = none, "microbatch"_a = none, "schedule"_a = none,
+             "recompute"_a = none, "sequence_parallel"_a = none, "placing"_a = none, "max_tp"_a = none, "headroom"_a = 0.0,
+             "stack_scale"_a = none, "routing"_a = none, "capacity"_a = none,
+             R"(plan(system, model, *, gpus, global_batch, sequence=4096, precision='bf16', stack='megatron-core', top=10, tp=None, pp=None,
+    vp=None, cp=None, ep=None, dp=None, expert_tp=None, zero=None, microbatch=None, schedule=None, recompute=None,
+    sequence_parallel=None, placing=None, max_tp=None, headroom=0.0, stack_scale=None, routing=None, capacity=None)
 --
 
 The layouts that train a model fastest on a machine, Plans: every layout of the space is priced or shown not to be needed.

@@ -243,7 +243,8 @@ void add_serving(py::module_& module) {
       "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "isl"_a = 4096, "osl"_a = 512, "ttft_seconds"_a = none,
       "tpot_seconds"_a = none, "concurrency"_a = none, "batch"_a = none, "disaggregated"_a = false, "precision"_a = none,
       "kv_precision"_a = none, "stack"_a = ServingStack{}.name, "top"_a = 10, "tp"_a = none, "pp"_a = none, "ep"_a = none, "dp"_a = none,
-      R"(plan_serve(system, model, *, gpus, isl=4096, osl=512, ttft_seconds=None, tpot_seconds=None, concurrency=None, batch=None, disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None)
+      R"(plan_serve(system, model, *, gpus, isl=4096, osl=512, ttft_seconds=None, tpot_seconds=None, concurrency=None, batch=None,
+    disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None)
 --
 
 The deployments that answer most tokens per second on so many GPUs within limits on time, ServePlans.

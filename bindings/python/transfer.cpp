@@ -104,11 +104,11 @@ void add_storage(py::module_& module) {
                            s.through_host_seconds, s.through_host_bottleneck);
       });
   const py::none none;
-  module.def(
-      "transfer_storage", &storage, "system"_a, py::kw_only(), "bytes"_a = none, "bytes_per_gpu"_a = none, "nodes"_a = 1, "gpus"_a = none,
-      "client"_a = none, "ports"_a = none, "read_bytes_per_second"_a = none, "store_bytes_per_second"_a = none, "latency_seconds"_a = 0.0,
-      "host_memory_bytes_per_second"_a = none, "behind_host"_a = false,
-      R"(transfer_storage(system, *, bytes=None, bytes_per_gpu=None, nodes=1, gpus=None, client=None, ports=None, read_bytes_per_second=None, store_bytes_per_second=None, latency_seconds=0.0, host_memory_bytes_per_second=None, behind_host=False)
+  module.def("transfer_storage", &storage, "system"_a, py::kw_only(), "bytes"_a = none, "bytes_per_gpu"_a = none, "nodes"_a = 1,
+             "gpus"_a = none, "client"_a = none, "ports"_a = none, "read_bytes_per_second"_a = none, "store_bytes_per_second"_a = none,
+             "latency_seconds"_a = 0.0, "host_memory_bytes_per_second"_a = none, "behind_host"_a = false,
+             R"(transfer_storage(system, *, bytes=None, bytes_per_gpu=None, nodes=1, gpus=None, client=None, ports=None,
+    read_bytes_per_second=None, store_bytes_per_second=None, latency_seconds=0.0, host_memory_bytes_per_second=None, behind_host=False)
 --
 
 From storage into the GPUs of one node or many: a list of StorageTransfer, one for each way of sharing the weights.

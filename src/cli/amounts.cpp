@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -60,6 +62,15 @@ double number_from(const std::string& text, std::string_view option, double leas
   std::string_view rest;
   const double number = io::leading_number(text, rest);
   if (!rest.empty() || !(number >= least && number <= most)) refuse(option, text, fmt::format("a number from {} to {}", least, most));
+  return number;
+}
+
+int whole_number_from(const std::string& text, std::string_view option, int least, int most) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, fault] = std::from_chars(text.data(), end, number);
+  if (stopped != end || fault != std::errc{} || number < least || number > most)
+    refuse(option, text, fmt::format("a whole number from {} to {}", least, most));
   return number;
 }
 

@@ -18,6 +18,8 @@ namespace fabricost::cli {
 
 /// A plain number in a range. \throws RequestError
 [[nodiscard]] double number_from(const std::string& text, std::string_view option, double least, double most);
+/// The same of whole numbers: "1.5" and "1e3" are none. \throws RequestError
+[[nodiscard]] int whole_number_from(const std::string& text, std::string_view option, int least, int most);
 
 /// Bytes per second of a storage: "2TB/s". \throws RequestError
 [[nodiscard]] double storage_rate_of(const std::string& text, std::string_view option);

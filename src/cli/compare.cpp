@@ -1,6 +1,7 @@
 /// \file compare.cpp
 /// fabricost compare: the best each machine makes of a job, side by side: time, money, power, what binds it, how sure that is.
 
+#include "../io/term_words.hpp"
 #include "../io/text_table.hpp"
 #include "names.hpp"
 #include "plan_serve.hpp"
@@ -8,13 +9,14 @@
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
+#include "write_file.hpp"
 
+#include <fabricost/io/compare_picture.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/io/reliability.hpp>
 #include <fabricost/io/workload.hpp>
-#include <fabricost/plan/cost.hpp>
-#include <fabricost/plan/training.hpp>
+#include <fabricost/plan/compare.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,6 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <tuple>
 
 namespace fabricost::cli {
 namespace {
@@ -34,29 +35,18 @@ constexpr auto right = TextTable::Align::right;
 /// As typed; empty where nothing was.
 struct CompareOptions {
   std::vector<std::string> systems;
-  std::string model, gpus, global_batch, sequence, precision, stack, max_tp, isl, osl, ttft, tpot;
+  std::string model, gpus, global_batch, sequence, precision, stack, max_tp, isl, osl, ttft, tpot, plot;
   bool train = false, serve = false, json = false;
 };
 
-/// One machine's best.
-struct Compared {
-  std::string system, layout, binds, trouble;  ///< trouble: why it has none
-  double seconds = 0, low = 0, high = 0;       ///< of a step, or of a token
-  double tokens_per_gpu = 0;                   ///< tokens per second and GPU
-  double share = 0;                            ///< of the time, what binds it takes
-  std::optional<double> dollars, joules;       ///< per million tokens; nothing where not known
-  double megawatts = 0;
+/// The machines' best, and what was compared in one line.
+struct Comparison {
+  std::vector<Compared> all;
+  std::string title;
+  bool mixture = false;  ///< the model has experts
 };
 
-void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
-  const Money money = money_per_million_tokens(system, gpus, c.tokens_per_gpu * gpus, prices);
-  if (money.paid_known()) c.dollars = money.paid().value();
-  if (!money.power_known) return;
-  c.joules = money.energy.value();
-  c.megawatts = power_of(system, gpus, prices.power).site.value() * 1e-6;
-}
-
-[[nodiscard]] Compared train_on(const CompareOptions& o, const System& system, const Prices& prices) {
+[[nodiscard]] TrainingQuestion training_question(const CompareOptions& o) {
   TrainingQuestion q;
   q.model = load_model(o.model);
   q.stack = load_stack(o.stack.empty() ? default_stack : o.stack);
@@ -64,90 +54,90 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
   q.global_batch = count_of(o.global_batch, "--global-batch");
   if (!o.sequence.empty()) q.sequence = count_of(o.sequence, "--sequence");
   q.max_tp = count_of(o.max_tp, "--max-tp");
-  q.top = 1;
   if (!o.precision.empty()) {
     const auto p = detail::parse_enum<Precision>(o.precision, precision_names);
     if (!p) throw_unknown(o.precision, "a precision", listed(precision_names));
     q.precision = *p;
   }
-  Compared c;
-  const TrainingPlan plan = plan_training(q, system);
-  if (plan.layouts.empty()) throw RequestError("does not fit in any layout");
-  const PricedLayout& best = plan.layouts.front();
-  const Layout& l = best.layout;
-  const StepTime& t = best.time;
-  c.seconds = t.seconds;
-  std::tie(c.low, c.high) = interval_of(t.seconds, q.stack, system.gpu.generation, q.precision);
-  c.tokens_per_gpu = static_cast<double>(q.global_batch) * q.sequence / (t.seconds * q.gpus);
-  c.layout = fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, q.model.mixture() ? fmt::format(" ep {}", l.ep) : "", l.dp,
-                         l.zero);
-  const std::array<std::pair<const char*, double>, 8> terms{{{"tensor exchange", t.tensor},
-                                                             {"context exchange", t.context},
-                                                             {"expert exchange", t.expert},
-                                                             {"hand-over", t.pipeline},
-                                                             {"bubble", t.bubble},
-                                                             {"data exchange", t.data},
-                                                             {"launches", t.floor},
-                                                             {"optimizer", t.optimizer}}};
-  const auto most = std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  c.binds = fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * t.compute / t.seconds, most->first, 100 * most->second / t.seconds);
-  c.share = most->second / t.seconds;
-  add_money(c, system, q.gpus, prices);
-  return c;
+  return q;
 }
 
-[[nodiscard]] Compared serve_on(const CompareOptions& o, const System& system, const std::string& named, const Prices& prices) {
+[[nodiscard]] ServeOptions serve_options(const CompareOptions& o) {
   ServeOptions s;
-  s.model = o.model, s.system = named, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack;
+  s.model = o.model, s.gpus = o.gpus, s.precision = o.precision, s.stack = o.stack;
   s.isl = o.isl, s.osl = o.osl, s.ttft = o.ttft, s.tpot = o.tpot;
-  s.json = true;
   s.top = "1";
-  const Json answer = Json::parse(plan_serve(s, Terminal{}));
-  const Json& best = answer.at("layouts").at(0);
-  Compared c;
-  c.seconds = best.at("tpot_s").get<double>();
-  c.low = best.at("interval_tpot_s").at(0).get<double>();
-  c.high = best.at("interval_tpot_s").at(1).get<double>();
-  c.tokens_per_gpu = best.at("tokens_per_s_per_gpu").get<double>();
-  c.layout = fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", best.at("replicas").get<int>(), best.at("tp").get<int>(),
-                         best.at("pp").get<int>(), best.at("ep").get<int>(), best.at("batch").get<double>());
-  std::string name;
-  double most = 0;
-  for (const Json& term : best.at("terms"))
-    if (const double t = term.at("time_s").get<double>(); t > most) most = t, name = term.at("name").get<std::string>();
-  std::replace(name.begin(), name.end(), '_', ' ');
-  c.share = most / c.seconds;
-  c.binds = fmt::format("{} {:.0f} %", name, 100 * c.share);
-  add_money(c, system, count_of(o.gpus, "--gpus"), prices);
-  return c;
+  return s;
 }
 
-[[nodiscard]] std::vector<Compared> compare(const CompareOptions& o) {
+[[nodiscard]] Comparison compare(const CompareOptions& o) {
   if (o.train == o.serve) throw RequestError("compare for what? Say --train or --serve");
   if (o.model.empty()) throw RequestError("which model? Name it with --model (fabricost models lists them)");
   if (o.systems.empty()) throw RequestError("which machines? Name two or more (fabricost systems lists them)");
   if (o.gpus.empty()) throw RequestError("on how many GPUs? Say it with --gpus");
   if (o.train && o.global_batch.empty()) throw RequestError("how many sequences a step? Say it with --global-batch");
   const Prices prices = load_prices();
-  std::vector<Compared> out;
-  bool any = false;
-  for (const std::string& named : o.systems) {
-    const System system = load_system(named);
-    Compared c;
-    try {
-      c = o.train ? train_on(o, system, prices) : serve_on(o, system, named, prices);
-      any = true;
-    } catch (const RequestError& error) {
-      c.trouble = error.what();
-    }
-    c.system = system.name;
-    out.push_back(std::move(c));
+  std::vector<System> systems;
+  // training asks for no kernels of inference
+  for (const std::string& named : o.systems)
+    systems.push_back(load_system(named, {}, {}, {.compute = true, .custom = o.serve, .moe = o.serve}));
+  if (o.train) {
+    const TrainingQuestion q = training_question(o);
+    return {compare(systems, [&](const System& system) { return compared(q, system, prices); }),
+            fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch, q.sequence,
+                        precision_names[static_cast<std::size_t>(q.precision)]),
+            q.model.mixture()};
   }
-  if (!any) throw RequestError(out.front().system + ": " + out.front().trouble);
-  return out;
+  const ServeOptions s = serve_options(o);
+  return {compare(systems,
+                  [&](const System& system) {
+                    const ServeAnswer answer = serve_answer(s, system);
+                    return compared(answer.question, answer.plan.layouts.front(), system, prices);
+                  }),
+          fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {} tokens{}{}", o.model, o.gpus, o.isl.empty() ? "4096" : o.isl,
+                      o.osl.empty() ? "512" : o.osl, o.ttft.empty() ? "" : ", first token within " + o.ttft,
+                      o.tpot.empty() ? "" : ", each further one within " + o.tpot)};
 }
 
-[[nodiscard]] Json to_json(const CompareOptions& o, const std::vector<Compared>& all) {
+[[nodiscard]] std::string layout_text(const Compared& c, bool mixture) {
+  if (c.serving) {
+    const EngineLayout& e = c.serving->engine;
+    return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", c.serving->replicas, e.tp, e.pp, e.ep, c.serving->batch);
+  }
+  const Layout& l = c.training->layout;
+  return fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
+}
+
+/// The largest term; of training the largest besides computing and the stack's own factor.
+[[nodiscard]] TimeTerm largest_term(const Compared& c) {
+  TimeTerm most;
+  for (const TimeTerm& t : c.terms)
+    if (t.seconds > most.seconds && !(c.training && (t.name == "compute" || t.name == "stack"))) most = t;
+  return most;
+}
+
+/// "arithmetic 69 %, bubble 9 %", as the field `binds` says it.
+[[nodiscard]] std::string binds(const Compared& c) {
+  const TimeTerm most = largest_term(c);
+  if (c.serving) {
+    std::string name{most.name};
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return fmt::format("{} {:.0f} %", name, 100 * most.seconds / c.seconds);
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> said{{{"layer_floor", "launches"},
+                                                                               {"tensor", "tensor exchange"},
+                                                                               {"context", "context exchange"},
+                                                                               {"expert", "expert exchange"},
+                                                                               {"hand_over", "hand-over"},
+                                                                               {"data", "data exchange"}}};
+  std::string_view name = most.name;
+  for (const auto& [term, words] : said)
+    if (term == most.name) name = words;
+  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * c.training->time.compute / c.seconds, name, 100 * most.seconds / c.seconds);
+}
+
+[[nodiscard]] Json to_json(const CompareOptions& o, const Comparison& of) {
+  const std::vector<Compared>& all = of.all;
   Json out{{"model", o.model}, {"for", o.train ? "train" : "serve"}, {"gpus", count_of(o.gpus, "--gpus")}};
   out["systems"] = Json::array();
   const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
@@ -156,16 +146,22 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
       out["systems"].push_back({{"system", c.system}, {"trouble", c.trouble}});
       continue;
     }
-    out["systems"].push_back({{"system", c.system},
-                              {o.train ? "step_s" : "tpot_s", c.seconds},
-                              {"interval_s", {c.low, c.high}},
-                              {"tokens_per_s_per_gpu", c.tokens_per_gpu},
-                              {"dollars_per_million_tokens", known(c.dollars)},
-                              {"joules_per_million_tokens", known(c.joules)},
-                              {"megawatts", c.megawatts},
-                              {"layout", c.layout},
-                              {"binds", c.binds}});
+    Json one{{"system", c.system},
+             {o.train ? "step_s" : "tpot_s", c.seconds},
+             {"interval_s", {c.low, c.high}},
+             {"tokens_per_s_per_gpu", c.tokens_per_gpu},
+             {"dollars_per_million_tokens", known(c.dollars)},
+             {"joules_per_million_tokens", known(c.joules)},
+             {"megawatts", c.megawatts},
+             {"layout", layout_text(c, of.mixture)},
+             {"binds", binds(c)},
+             {"terms", Json::array()}};
+    for (const TimeTerm& t : c.terms) one["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
+    out["systems"].push_back(std::move(one));
   }
+  const Verdict v = verdict_of(all);
+  out["verdict"] = {
+      {"best", v.best->system}, {"next", v.next != nullptr ? Json(v.next->system) : Json(nullptr)}, {"faster", v.faster}, {"sure", v.sure}};
   return out;
 }
 
@@ -183,33 +179,95 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
   return out;
 }
 
-[[nodiscard]] std::string text_of(const CompareOptions& o, const std::vector<Compared>& all, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} {} on {} GPUs", o.train ? "Training" : "Serving", o.model, o.gpus)) + "\n";
-  TextTable rows{{{"system"},
-                  {o.train ? "step s" : "ms a token", right},
+/// Which terms take how much of the time, machines side by side; those of a per cent and more somewhere.
+[[nodiscard]] std::string shares_text(const std::vector<Compared>& all) {
+  std::vector<TextTable::Column> columns{{""}};
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+  std::vector<const Compared*> able;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) able.push_back(&c), columns.push_back({c.system, right});
+  for (std::size_t i = 0; i < able.size(); ++i)
+    for (const TimeTerm& t : able[i]->terms) {
+      const std::string words{io::term_words(t.name)};
+      auto at = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == words; });
+      if (at == rows.end()) at = rows.insert(rows.end(), {words, std::vector<double>(able.size())});
+      at->second[i] += t.seconds / able[i]->seconds;
+    }
+  TextTable out{columns};
+  for (const auto& [words, shares] : rows) {
+    if (std::none_of(shares.begin(), shares.end(), [](double share) { return std::fabs(share) >= 0.01; })) continue;
+    std::vector<std::string> cells{words};
+    for (const double share : shares) cells.push_back(fmt::format("{:.0f} %", 100 * share));
+    out.row(cells);
+  }
+  return out.text(2);
+}
+
+/// "25 % less energy"; nothing where it is not known of both.
+[[nodiscard]] std::string against(const std::optional<double>& one, const std::optional<double>& other, std::string_view what) {
+  if (!one || !other || !(*other > 0)) return "";
+  const double less = 100 * (1 - *one / *other);
+  if (std::fabs(less) < 0.5) return fmt::format("the same {}", what);
+  return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
+}
+
+/// One sentence: which, by how much, how sure.
+[[nodiscard]] std::string verdict_text(const CompareOptions& o, const std::vector<Compared>& all) {
+  const Verdict v = verdict_of(all);
+  if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
+  std::string extras;
+  for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
+    if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  return fmt::format("{} is the better one: {:.3g} times the tokens of {} {} as many GPUs{}{}; {}.", v.best->system, v.faster,
+                     v.next->system, o.train ? "trained on" : "answered by", extras, extras.empty() ? "" : " a token",
+                     v.sure ? fmt::format("that is sure, their ranges ({:.3g} to {:.3g} and {:.3g} to {:.3g} tokens/s/GPU) do not meet",
+                                          v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
+                            : fmt::format("likely, not sure: their ranges ({:.3g} to {:.3g} and {:.3g} to {:.3g} tokens/s/GPU) overlap",
+                                          v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate()));
+}
+
+[[nodiscard]] std::string text_of(const CompareOptions& o, const Comparison& of, const Terminal& terminal) {
+  const std::vector<Compared>& all = of.all;
+  std::string out = terminal.strong(of.title) + "\n";
+  TextTable rows{{{"machine"},
+                  {o.train ? "s a step" : "ms a token", right},
                   {"nine in ten", right},
                   {"tokens/s/GPU", right},
                   {"$/M tokens", right},
                   {"J/token", right},
                   {"MW", right},
-                  {"what takes it"},
-                  {"layout"}}};
+                  {o.train ? "takes most besides computing" : "takes most"}}};
   const double unit = o.train ? 1 : 1e3;
   for (const Compared& c : all) {
     if (!c.trouble.empty()) continue;
+    const TimeTerm most = largest_term(c);
     rows.row({c.system, fmt::format("{:.4g}", unit * c.seconds), fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
               fmt::format("{:.4g}", c.tokens_per_gpu), c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?",
-              c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?", c.joules ? fmt::format("{:.3g}", c.megawatts) : "?", c.binds,
-              c.layout});
+              c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?", c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
+              fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * most.seconds / c.seconds)});
   }
   out += rows.text(2);
   for (const Compared& c : all)
-    if (!c.trouble.empty()) out += fmt::format("  {}: {}\n", c.system, c.trouble);
+    if (!c.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", c.system, c.trouble), 120);
   out += "\n" + terminal.strong("Tokens per second and GPU") + "\n" + bars(all);
+  out += "\n" + terminal.strong(o.train ? "Where a step goes" : "Where the time of a token goes") + "\n" + shares_text(all);
+  out += "\n" + terminal.strong("Laid out as") + "\n";
+  TextTable layouts{{{""}, {""}}};
+  for (const Compared& c : all)
+    if (c.trouble.empty()) layouts.row({c.system, layout_text(c, of.mixture)});
+  out += layouts.text(2);
+  out += wrapped("  ",
+                 "GPUs that share a layer's matrices: tp; stages of layers: pp; " +
+                     std::string{o.train ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), "
+                                           "gradients (2) and weights (3)."
+                                         : "experts: ep; so many engines, each with a batch of requests."},
+                 100);
+  out += "\n" + wrapped("  ", verdict_text(o, all), 100);
   out +=
-      "\n  Money is rent where a price is known, else what owning costs; power is the site's, with cooling. The sooner two intervals part, "
-      "the\n"
-      "  surer the order of two machines.\n";
+      wrapped("  ",
+              "Nine in ten measured runs should fall into the range given. Money is rent where a price is known, else what owning costs; "
+              "joules and megawatts are the site's, with cooling.",
+              100);
   return out;
 }
 
@@ -235,11 +293,13 @@ void add_compare(CLI::App& app, Runner& runner) {
   option("--tpot", o->tpot, "Serving: longest time per token, as in 30ms", "TIME");
   option("--precision", o->precision, "Of matrix products", "P");
   option("--stack", o->stack, "The software", "NAME");
+  option("--plot", o->plot, "Write a picture (SVG)", "FILE");
   sub.add_flag("--json", o->json, "Print JSON");
   sub.footer("Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304");
   runner.add(sub, [o](const Terminal& terminal) {
-    const std::vector<Compared> all = compare(*o);
-    return o->json ? printed(to_json(*o, all)) : text_of(*o, all, terminal);
+    const Comparison of = compare(*o);
+    if (!o->plot.empty()) write_file(o->plot, comparison_svg(of.all, of.title), "--plot");
+    return o->json ? printed(to_json(*o, of)) : text_of(*o, of, terminal);
   });
 }
 

@@ -83,7 +83,7 @@ struct Planned {
   if (!o.hours.empty() && !o.tokens.empty()) throw RequestError("--hours or --tokens: the other one follows");
 
   const Model model = o.model.empty() ? Model{} : load_model(o.model);  // a name that was typed must exist
-  out.system = load_system(system, o.overrides);
+  out.system = load_system(system, o.overrides, {}, KernelSets::none());
   out.prices = load_prices(o.prices.empty() ? "default" : o.prices);
   const auto own = [](const std::string& text, std::string_view option, double least, double most) {
     return text.empty() ? std::nullopt : std::optional{number_from(text, option, least, most)};

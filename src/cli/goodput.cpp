@@ -48,7 +48,7 @@ struct FailingJob {
   if (o.gpus.empty()) throw RequestError("how many GPUs? Add --gpus, as in --gpus 16384");
   out.gpus = count_of(o.gpus, "--gpus");
   if (!o.system.empty()) {
-    const System system = load_system(o.system);
+    const System system = load_system(o.system, {}, {}, KernelSets::none());
     out.gpus_per_node = system.gpus_per_node;
     Prices prices = load_prices(o.prices.empty() ? "default" : o.prices);
     if (!o.price.empty()) prices.gpu_hour.value = units::USD_per_h(number_from(o.price, "--price-gpu-hour", 0, 1e6));
@@ -98,7 +98,7 @@ struct FailingJob {
   c.recovery = (o.restart.empty() ? facts.recovery : duration_of(o.restart, "--restart")) + out.reload;
 
   if (!o.jitter.empty()) out.jitter = share_of(o.jitter, "--jitter");
-  if (!o.spares.empty()) q.spares = static_cast<int>(number_from(o.spares, "--spares", 0, 1e6));
+  if (!o.spares.empty()) q.spares = whole_number_from(o.spares, "--spares", 0, 1000000);
   if (!o.repair.empty())
     q.repair = duration_of(o.repair, "--repair");
   else if (!o.spares.empty())

@@ -3,6 +3,7 @@
 /// fabricost plan --serve: plan_serve.cpp.
 
 #include "../io/text_table.hpp"
+#include "amounts.hpp"
 #include "names.hpp"
 #include "plan_serve.hpp"
 #include "plan_text.hpp"
@@ -18,7 +19,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <chrono>
 #include <memory>
 
@@ -28,7 +28,7 @@ namespace {
 /// As typed; empty where nothing was.
 struct PlanOptions {
   std::string model, system, gpus, global_batch, sequence, precision, stack, calibration, headroom, top, threads;
-  std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale, routing, capacity;
+  std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, shard, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale, routing, capacity;
   std::vector<std::string> overrides;
   bool train = false, serve = false, json = false, sensitivity = false, pareto = false;
   ServeOptions serving;
@@ -37,14 +37,6 @@ struct PlanOptions {
 [[nodiscard]] std::optional<int> given(const std::string& text, std::string_view option) {
   if (text.empty()) return std::nullopt;
   return count_of(text, option);
-}
-
-[[nodiscard]] double number_of(const std::string& text, std::string_view option, double least, double most) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= least && value <= most))
-    throw RequestError(fmt::format("{} {}: write a number from {} to {}", option, text.substr(0, 40), least, most));
-  return value;
 }
 
 template <class Enum, std::size_t N>
@@ -62,7 +54,7 @@ void choose_routing(const std::string& text, Stack& out) {
   out.routing = *one_of<RoutingKind>(text.substr(0, point), known, "a way to choose experts");
   if (point != std::string::npos) {
     if (out.routing != RoutingKind::zipf) throw RequestError(fmt::format("--routing {}: only zipf takes a number, its exponent", text.substr(0, 40)));
-    out.zipf_exponent = number_of(text.substr(point + 1), "--routing zipf:", 0, 5);
+    out.zipf_exponent = number_from(text.substr(point + 1), "--routing zipf:", 0, 5);
   }
 }
 
@@ -85,7 +77,8 @@ void choose_routing(const std::string& text, Stack& out) {
   q.dp = given(o.dp, "--dp");
   q.expert_tp = given(o.expert_tp, "--expert-tp");
   q.microbatch = given(o.microbatch, "--microbatch");
-  if (!o.zero.empty()) q.zero = static_cast<int>(number_of(o.zero, "--zero", 0, 3));
+  if (!o.zero.empty()) q.zero = whole_number_from(o.zero, "--zero", 0, 3);
+  q.shard = count_of(o.shard, "--shard");
   if (!o.schedule.empty()) {
     q.schedule = parse_pipeline_schedule(o.schedule);
     if (!q.schedule || *q.schedule == PipelineSchedule::none)
@@ -96,14 +89,14 @@ void choose_routing(const std::string& text, Stack& out) {
   q.placing = one_of<Placing>(o.placing, placing_names, "a placing of stages");
   constexpr std::array<std::string_view, 2> yes_no{"no", "yes"};
   if (const auto sp = one_of<unsigned char>(o.sequence_parallel, yes_no, "an answer")) q.sequence_parallel = *sp == 1;
-  if (!o.headroom.empty()) q.headroom = number_of(o.headroom, "--headroom", 0, 0.9);
+  if (!o.headroom.empty()) q.headroom = number_from(o.headroom, "--headroom", 0, 0.9);
   if (!o.top.empty()) q.top = count_of(o.top, "--top");
   if (!o.threads.empty() && count_of(o.threads, "--threads") > 1)
     throw RequestError("--threads: a search is run on one thread; leave it out");
   q.stack = load_stack(o.stack.empty() ? std::string{default_stack} : o.stack);
-  if (!o.stack_scale.empty()) q.stack.scale = number_of(o.stack_scale, "--stack-scale", 0.2, 5);
+  if (!o.stack_scale.empty()) q.stack.scale = number_from(o.stack_scale, "--stack-scale", 0.2, 5);
   if (!o.routing.empty()) choose_routing(o.routing, q.stack);
-  if (!o.capacity.empty()) q.stack.capacity = number_of(o.capacity, "--capacity", 0.1, 100);
+  if (!o.capacity.empty()) q.stack.capacity = number_from(o.capacity, "--capacity", 0.1, 100);
   q.model = load_model(o.model);
   return q;
 }
@@ -112,7 +105,7 @@ void choose_routing(const std::string& text, Stack& out) {
   if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
   if (o.serve) {
     for (const auto& [name, text] : {std::pair{"--global-batch", &o.global_batch}, {"--sequence", &o.sequence}, {"--max-tp", &o.max_tp},
-                                     {"--vp", &o.vp}, {"--cp", &o.cp}, {"--expert-tp", &o.expert_tp}, {"--zero", &o.zero},
+                                     {"--vp", &o.vp}, {"--cp", &o.cp}, {"--expert-tp", &o.expert_tp}, {"--zero", &o.zero}, {"--shard", &o.shard},
                                      {"--microbatch", &o.microbatch}, {"--schedule", &o.schedule}, {"--recompute", &o.recompute},
                                      {"--sequence-parallel", &o.sequence_parallel}, {"--placing", &o.placing}, {"--headroom", &o.headroom},
                                      {"--stack-scale", &o.stack_scale}})
@@ -127,7 +120,7 @@ void choose_routing(const std::string& text, Stack& out) {
   if (const std::string_view given = given_option(o.serving); !given.empty())
     throw RequestError(fmt::format("{} is of --serve; leave it out of --train", given));
   const TrainingQuestion q = question_of(o);
-  System system = load_system(o.system, o.overrides, o.calibration);
+  const System system = load_system(o.system, o.overrides, o.calibration, {.compute = true, .custom = false, .moe = false});
   const auto start = std::chrono::steady_clock::now();
   TrainingPlan plan = plan_training(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -165,6 +158,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--expert-tp", o->expert_tp, "Tensor ranks of one expert", "N");
   option("--dp", o->dp, "Data replicas", "N");
   option("--zero", o->zero, "Sharded over data: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights", "0..3");
+  option("--shard", o->shard, "Replicas that share what --zero shards; default all (fewer: HSDP)", "N");
   option("--microbatch", o->microbatch, "Sequences a microbatch", "N");
   option("--schedule", o->schedule, "Of the pipeline: 1f1b, ..., dualpipe; default those of the stack", "NAME");
   option("--recompute", o->recompute, "none, selective or full", "KIND");

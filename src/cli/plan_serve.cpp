@@ -12,7 +12,7 @@
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
-#include <fabricost/plan/serving.hpp>
+#include <fabricost/plan/terms.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -45,43 +45,6 @@ constexpr auto right = TextTable::Align::right;
   return *found;
 }
 
-struct ServeAnswer {
-  ServingQuestion question;
-  System system;
-  ServingPlan plan;
-  double seconds = 0;
-  std::vector<PricedServing> pareto;
-};
-
-struct NamedTerm {
-  std::string_view name;
-  double seconds;
-};
-/// What a token's time is made of; they sum to TPOT.
-[[nodiscard]] std::vector<NamedTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
-  const ForwardTime& f = p.time.decode;
-  const double scale = q.stack.stretch / q.stack.tokens_per_step();
-  std::vector<NamedTerm> out{{"weights_and_products", f.products * scale},
-                             {"attention", f.attention * scale},
-                             {"experts", f.experts * scale},
-                             {"elementwise", f.elementwise * scale},
-                             {"head", f.head * scale},
-                             {"kernels", f.kernels * scale},
-                             {"tensor", f.tensor * scale},
-                             {"exchange", f.exchange * scale},
-                             {"stages", f.stages * scale}};
-  double known = p.time.interference;
-  for (const NamedTerm& t : out) known += t.seconds;
-  if (q.stack.overlaps) {  // the smaller of the two halves' turns hides
-    const double hidden = (f.seconds() - pass_seconds(f, q.stack)) * scale;
-    out.push_back({"hidden", -hidden});
-    known -= hidden;
-  }
-  out.push_back({"framework", p.time.tpot - known});
-  out.push_back({"prompts_of_others", p.time.interference});
-  return out;
-}
-
 [[nodiscard]] Json layout_json(const ServingQuestion& q, const PricedServing& p) {
   const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
   Json out{{"tp", p.engine.tp},
@@ -104,12 +67,12 @@ struct NamedTerm {
            {"interval_tpot_s", {p.time.tpot / wide_tpot, p.time.tpot * wide_tpot}}};
   if (p.apart) out["prefill"] = {{"tp", p.prefill.tp}, {"pp", p.prefill.pp}, {"ep", p.prefill.ep}, {"dp", p.prefill.attention_dp}};
   out["terms"] = Json::array();
-  for (const NamedTerm& t : terms_of(q, p)) out["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
+  for (const TimeTerm& t : terms_of(q, p)) out["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
   out["ttft_terms"] = Json::array();
   const ServingTime& t = p.time;
   const double rest = t.ttft - t.prompt - t.queue - t.transfer;
-  for (const NamedTerm& term :
-       {NamedTerm{"prompt", t.prompt}, NamedTerm{"queue", t.queue}, NamedTerm{"transfer", t.transfer}, NamedTerm{"framework", rest}})
+  for (const TimeTerm& term :
+       {TimeTerm{"prompt", t.prompt}, TimeTerm{"queue", t.queue}, TimeTerm{"transfer", t.transfer}, TimeTerm{"framework", rest}})
     out["ttft_terms"].push_back({{"name", term.name}, {"time_s", term.seconds}});
   return out;
 }
@@ -168,7 +131,7 @@ struct NamedTerm {
   const PricedServing& best = a.plan.layouts.front();
   out += "\n" + terminal.strong("A token of the first") + "\n";
   TextTable rows{{{"term"}, {"ms", right}, {"share", right}}};
-  for (const NamedTerm& t : terms_of(q, best))
+  for (const TimeTerm& t : terms_of(q, best))
     if (std::fabs(t.seconds) > 1e-9)
       rows.row({std::string{t.name}, fmt::format("{:.4g}", 1e3 * t.seconds), fmt::format("{:.1f} %", 100 * t.seconds / best.time.tpot)});
   rows.row({"TPOT", fmt::format("{:.4g}", 1e3 * best.time.tpot), ""});
@@ -263,9 +226,8 @@ std::string_view given_option(const ServeOptions& o) {
   return o.disaggregated ? "--disaggregated" : "";
 }
 
-std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {
+ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
   if (o.model.empty()) throw RequestError("which model? Name it with --model (fabricost models lists them)");
-  if (o.system.empty()) throw RequestError("on which machine? Name it with --system (fabricost systems lists them)");
   if (o.gpus.empty()) throw RequestError("on how many GPUs? Say it with --gpus");
   ServingQuestion q;
   q.gpus = count_of(o.gpus, "--gpus");
@@ -289,7 +251,6 @@ std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {
     if (*cache != WeightFormat::bf16 && *cache != WeightFormat::fp8) throw RequestError("--kv-precision: write bf16 or fp8");
   }
   q.model = load_model(o.model);
-  const System system = load_system(o.system, o.overrides, o.calibration);
   q.format.weights = format.value_or(system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16);
   q.format.kv_width =
       cache.value_or(q.format.weights == WeightFormat::bf16 ? WeightFormat::bf16 : WeightFormat::fp8) == WeightFormat::bf16 ? 2 : 1;
@@ -302,6 +263,12 @@ std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {
   if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan));
   ServeAnswer answer{q, system, std::move(plan), seconds, {}};
   if (o.pareto) answer.pareto = serving_pareto(q, system);
+  return answer;
+}
+
+std::string plan_serve(const ServeOptions& o, const Terminal& terminal) {
+  if (o.system.empty()) throw RequestError("on which machine? Name it with --system (fabricost systems lists them)");
+  const ServeAnswer answer = serve_answer(o, load_system(o.system, o.overrides, o.calibration));
   return o.json ? printed(to_json(answer)) : text_of(answer, terminal);
 }
 

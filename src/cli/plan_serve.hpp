@@ -4,6 +4,8 @@
 
 #include "runner.hpp"
 
+#include <fabricost/plan/serving.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +32,21 @@ void add_serve_options(CLI::App& subcommand, ServeOptions& options);
 /// The name of an option of serving alone that was given; empty: none.
 [[nodiscard]] std::string_view given_option(const ServeOptions& options);
 
+/// What was asked, as meant, and what was found.
+struct ServeAnswer {
+  ServingQuestion question;
+  System system;
+  ServingPlan plan;
+  double seconds = 0;  ///< of the search
+  std::vector<PricedServing> pareto;
+};
+
+/// The search on a machine that is loaded already (`options.system` is not looked at); at least one layout.
 /// \throws RequestError, SpecError; also when nothing fits or keeps the limits, saying what comes nearest
+[[nodiscard]] ServeAnswer serve_answer(const ServeOptions& options, const System& system);
+
+/// The same as text or JSON, the machine loaded by its name. \throws RequestError, SpecError; also when nothing fits or keeps the limits,
+/// saying what comes nearest
 [[nodiscard]] std::string plan_serve(const ServeOptions& options, const Terminal& terminal);
 
 }  // namespace fabricost::cli

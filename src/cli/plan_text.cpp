@@ -1,5 +1,5 @@
 /// \file plan_text.cpp
-/// Plans as JSON and text; what changes of the machine would give.
+/// Plans as JSON and text.
 
 #include "plan_text.hpp"
 
@@ -7,14 +7,13 @@
 #include "report.hpp"
 
 #include <fabricost/io/memory_text.hpp>
+#include <fabricost/plan/terms.hpp>
 #include <fabricost/workload/flops.hpp>
 #include <fabricost/workload/memory_advice.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <tuple>
 
@@ -24,16 +23,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr double gibi = 1073741824.0;
 constexpr auto right = TextTable::Align::right;
-
-struct NamedTerm {
-  std::string_view name;
-  double StepTime::*seconds;
-};
-constexpr std::array terms{NamedTerm{"compute", &StepTime::compute},     NamedTerm{"layer_floor", &StepTime::floor},
-                           NamedTerm{"tensor", &StepTime::tensor},       NamedTerm{"context", &StepTime::context},
-                           NamedTerm{"expert", &StepTime::expert},       NamedTerm{"hand_over", &StepTime::pipeline},
-                           NamedTerm{"bubble", &StepTime::bubble},       NamedTerm{"data", &StepTime::data},
-                           NamedTerm{"optimizer", &StepTime::optimizer}, NamedTerm{"stack", &StepTime::stack}};
 
 /// Figures that follow from a step's time.
 struct Derived {
@@ -73,8 +62,9 @@ struct Derived {
            {"memory_GiB", p.memory.total() / gibi},
            {"exposed_comm_s", p.time.exposed()}};
   out["terms"] = Json::array();
-  for (const NamedTerm& term : terms) out["terms"].push_back({{"name", term.name}, {"time_s", p.time.*term.seconds}});
+  for (const TimeTerm& term : terms_of(p.time)) out["terms"].push_back({{"name", term.name}, {"time_s", term.seconds}});
   out["expert_tp"] = l.expert_tp;
+  if (l.shard > 0) out["shard"] = l.shard;
   out["fits"] = fits(p.memory, Processor::of(a.system).memory, a.question.headroom);
   out["sequence_parallel"] = l.sequence_parallel;
   out["placing"] = placing_names[static_cast<std::size_t>(l.placing)];
@@ -110,9 +100,9 @@ struct Derived {
 
 [[nodiscard]] std::string best_text(const PlanAnswer& a, const PricedLayout& p) {
   TextTable rows{{{"term"}, {"s", right}, {"share", right}}};
-  for (const NamedTerm& term : terms)
-    if (const double s = p.time.*term.seconds; std::fabs(s) > 0)
-      rows.row({std::string{term.name}, fmt::format("{:.4g}", s), fmt::format("{:.1f} %", 100 * s / p.time.seconds)});
+  for (const TimeTerm& term : terms_of(p.time))
+    if (std::fabs(term.seconds) > 0)
+      rows.row({std::string{term.name}, fmt::format("{:.4g}", term.seconds), fmt::format("{:.1f} %", 100 * term.seconds / p.time.seconds)});
   rows.row({"total", fmt::format("{:.4g}", p.time.seconds), ""});
   const Derived d = derived(a, p);
   std::string out = rows.text(2);
@@ -125,55 +115,6 @@ struct Derived {
 }
 
 }  // namespace
-
-std::vector<Sensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
-  std::vector<Sensitivity> out;
-  TrainingQuestion one = question;
-  one.top = 1;
-  const auto try_change = [&](const std::string& change, auto&& apply) {
-    System other = system;
-    apply(other);
-    Sensitivity s{change, 0, 0};
-    try {
-      const TrainingPlan plan = plan_training(one, other);
-      if (plan.layouts.empty()) return;
-      s.seconds = plan.layouts.front().time.seconds;
-      s.gain = seconds / s.seconds - 1;
-      out.push_back(s);
-    } catch (const RequestError&) {
-      return;  // the change makes a machine that cannot be asked this
-    }
-  };
-  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
-    const Tier& tier = system.tiers[i];
-    if (tier.role == TierRole::memory) continue;
-    try_change(fmt::format("{} bandwidth + 10 %", tier.name.view()), [i](System& s) { s.tiers[i].bandwidth.value *= 1.1; });
-  }
-  try_change("hbm bandwidth + 10 %", [](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; });
-  try_change("hbm size + 10 %", [](System& s) { s.gpu.memory.value *= 1.1; });
-  try_change("arithmetic + 10 %", [](System& s) {
-    for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= 1.1;
-  });
-  try_change("domain x 2", [](System& s) {
-    s.domain *= 2;
-    for (Tier& tier : s.tiers) {
-      if (tier.role == TierRole::scale_up) tier.endpoints *= 2;
-      if (tier.role == TierRole::nic && s.domain / 2 == s.gpus_per_node) tier.endpoints *= 2;
-    }
-    if (s.domain / 2 == s.gpus_per_node) s.gpus_per_node *= 2, s.nodes = std::max(1, s.nodes / 2);
-  });
-  std::stable_sort(out.begin(), out.end(), [](const Sensitivity& a, const Sensitivity& b) { return a.gain > b.gain; });
-  return out;
-}
-
-std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
-  question.prune = false;
-  question.top = 10000000;
-  std::vector<PricedLayout> out;
-  for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first
-    if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
-  return out;
-}
 
 std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
   const double capacity = Processor::of(system).memory;

@@ -161,7 +161,7 @@ Asked ask(const Question& q, bool sized) {
     if (q.size.empty()) throw RequestError("how much? Add --size, as in --size 256MiB");
     op.bytes = parse_size(q.size);
   }
-  return {load_system(q.system, q.overrides, q.calibration), op, choice};
+  return {load_system(q.system, q.overrides, q.calibration, {.compute = false, .custom = !q.library.empty(), .moe = false}), op, choice};
 }
 
 std::string title(const Asked& asked, int ranks, int nodes, bool sized) {

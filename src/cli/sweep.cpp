@@ -1,20 +1,17 @@
 /// \file sweep.cpp
 /// fabricost sweep: one operation at many sizes or on many counts of nodes, as a table, CSV or JSON.
 
-#include "../io/text_table.hpp"
 #include "counts.hpp"
+#include "predictions_table.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
 #include "sweep_counts.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <memory>
 
 namespace fabricost::cli {
@@ -24,29 +21,6 @@ namespace {
   std::string out = fmt::format("{}\n", csv_header);
   for (const Prediction& p : predictions) out += csv_row(p) + "\n";
   return out;
-}
-
-[[nodiscard]] std::string json(const System& system, const std::vector<Prediction>& predictions) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const Prediction& p : predictions) out.push_back(to_json(system, p));
-  return printed(out);
-}
-
-[[nodiscard]] std::string table(const std::vector<Prediction>& predictions) {
-  constexpr auto right = TextTable::Align::right;
-  TextTable rows{{{"size", right},
-                  {"time", right},
-                  {"algbw GB/s", right},
-                  {"busbw GB/s", right},
-                  {"runs"},
-                  {"bottleneck"},
-                  {"nine in ten within", right}}};
-  for (const Prediction& p : predictions)
-    rows.row({size_text(p.operation.bytes), time_text(p.time()), fmt::format("{:.2f}", p.algorithm_bandwidth().value() / 1e9),
-              fmt::format("{:.2f}", p.bus_bandwidth().value() / 1e9), fmt::format("{} {}", p.algorithm.view(), p.protocol.view()),
-              std::string{p.bottleneck().tier.view()},
-              fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
-  return rows.text(2);
 }
 
 }  // namespace
@@ -87,10 +61,10 @@ void add_sweep(CLI::App& app, Runner& runner) {
     const std::vector<Bytes> sizes = parse_sizes(options->sizes);
     const Asked asked = ask(*options, false);
     const std::vector<Prediction> predictions = sweep(asked.system, asked.operation, sizes, asked.choice);
-    if (options->json) return json(asked.system, predictions);
+    if (options->json) return predictions_json(asked.system, predictions);
     if (options->csv) return csv(predictions);
     const Prediction& first = predictions.front();
-    std::string out = terminal.strong(title(asked, first.ranks, first.nodes, false)) + "\n" + table(predictions);
+    std::string out = terminal.strong(title(asked, first.ranks, first.nodes, false)) + "\n" + predictions_table(predictions, false);
     for (const std::string& one : assumed(asked.system, first)) out += wrapped("  ", "Assumed: " + one + ".");
     return out;
   });

@@ -6,6 +6,7 @@
 #include "../io/rough_size.hpp"
 #include "../io/text_table.hpp"
 #include "counts.hpp"
+#include "predictions_table.hpp"
 #include "report.hpp"
 
 #include <fabricost/io/quantity_text.hpp>
@@ -88,33 +89,16 @@ std::string sweep_counts(const Question& question, SweepForm form, const Termina
   std::vector<Prediction> predictions;
   for (const Operation& op : all.operations)
     predictions.push_back(at_count(op, [&] { return predict(all.asked.system, op, all.asked.choice); }));
-  if (form == SweepForm::json) {
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
-    for (const Prediction& p : predictions) out.push_back(to_json(all.asked.system, p));
-    return printed(out);
-  }
+  if (form == SweepForm::json) return predictions_json(all.asked.system, predictions);
   if (form == SweepForm::csv) {
     std::string out = fmt::format("nodes,ranks,{}\n", csv_header);
     for (const Prediction& p : predictions) out += fmt::format("{},{},{}\n", p.nodes, p.ranks, csv_row(p));
     return out;
   }
-  TextTable rows{{{"nodes", right},
-                  {"ranks", right},
-                  {"time", right},
-                  {"algbw GB/s", right},
-                  {"busbw GB/s", right},
-                  {"runs"},
-                  {"bottleneck"},
-                  {"nine in ten within", right}}};
-  for (const Prediction& p : predictions)
-    rows.row({std::to_string(p.nodes), std::to_string(p.ranks), time_text(p.time()),
-              fmt::format("{:.2f}", p.algorithm_bandwidth().value() / 1e9), fmt::format("{:.2f}", p.bus_bandwidth().value() / 1e9),
-              fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), std::string{p.bottleneck().tier.view()},
-              fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)))});
   const Operation& op = all.asked.operation;
   std::string out =
       terminal.strong(fmt::format("{} of {} ({}), {}", name(op.collective), size_text(op.bytes), name(op.dtype), all.asked.system.name)) +
-      "\n" + rows.text(2);
+      "\n" + predictions_table(predictions, true);
   for (const std::string& one : assumed(all.asked.system, predictions.back())) out += wrapped("  ", "Assumed: " + one + ".", 98);
   return out;
 }

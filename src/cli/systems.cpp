@@ -41,7 +41,7 @@ void add_systems(CLI::App& app, Runner& runner) {
     const std::vector<TextTable::Column> columns{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}};
     TextTable machines{columns}, clusters{columns};
     for (const SystemName& one : system_names()) {
-      const System system = load_system(one.name);
+      const System system = load_system(one.name, {}, "none");
       json.push_back({{"name", system.name}, {"gpus", system.gpus()}, {"domain", system.domain}, {"kind", kind_of(system)}});
       (one.cluster ? clusters : machines)
           .row({system.name, std::to_string(system.gpus()), std::to_string(system.domain), kind_of(system), shortened(system.title)});

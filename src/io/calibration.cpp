@@ -169,7 +169,8 @@ void use_datasheet(System& system) {
 
 }  // namespace
 
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, Altered altered, Faults& faults) {
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
+                      Faults& faults) {
   Constants& c = system.constants;
   const std::vector<std::string> self{system.name};
   const bool measured_library = system.library != Library::other;
@@ -235,9 +236,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       shipped(system.library == Library::oneccl ? "pcie-oneccl" : "pcie");
     }
   }
-  shipped(fmt::format("compute-{}", name(system.gpu.generation)));
-  shipped(fmt::format("custom-{}", name(system.gpu.generation)));
-  shipped(fmt::format("moe-{}", name(system.gpu.generation)));
+  for (const auto& [wanted, set] : {std::pair{kernels.compute, "compute"}, {kernels.custom, "custom"}, {kernels.moe, "moe"}})
+    if (wanted) shipped(fmt::format("{}-{}", set, name(system.gpu.generation)));
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped
   if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);

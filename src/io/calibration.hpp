@@ -18,7 +18,8 @@ struct Altered {
   bool outside = false;  ///< the NICs or the network
 };
 
-/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, Altered altered, Faults& faults);
+/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels which shipped sets of kernels are read
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
+                      Faults& faults);
 
 }  // namespace fabricost::io

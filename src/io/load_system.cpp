@@ -126,7 +126,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
 
 namespace fabricost {
 
-System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration) {
+System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration,
+                   KernelSets kernels) {
   io::SpecStore library;
   std::vector<std::string> chain;
   io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
@@ -141,7 +142,7 @@ System load_system(std::string_view name_or_path, std::span<const std::string> o
   io::Altered altered{.inside = nameless, .outside = nameless};
   System system = io::read_system(tree, library, split, altered, faults);
   faults.raise();
-  io::calibrate_system(system, library, calibration, altered, faults);
+  io::calibrate_system(system, library, calibration, kernels, altered, faults);
   faults.raise();
   return system;
 }

@@ -1,9 +1,12 @@
 """fabricost compare: what each machine makes of a job, beside what plan says of it alone."""
 import json
 import os
+import pathlib
 import sys
+import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support.command import Command  # noqa: E402
@@ -41,6 +44,30 @@ class Compare(unittest.TestCase):
         text = compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits)
         for word in ("ms a token", "$/M tokens", "J/token", "####"):
             self.assertIn(word, text)
+
+    def test_the_answer_ends_in_a_verdict_with_the_figures_of_the_table(self):
+        out = json.loads(compare.works("dgx-b200", "gb200-nvl72", "--train", *JOB, "--global-batch", "2304", "--json"))
+        slow, fast = out["systems"]
+        self.assertEqual((out["verdict"]["best"], out["verdict"]["next"]), ("gb200-nvl72", "dgx-b200"))
+        self.assertAlmostEqual(out["verdict"]["faster"], fast["tokens_per_s_per_gpu"] / slow["tokens_per_s_per_gpu"])
+        self.assertEqual(out["verdict"]["sure"], fast["interval_s"][1] / slow["interval_s"][0] < 1)  # as many tokens a step
+        for one in out["systems"]:
+            self.assertAlmostEqual(sum(t["time_s"] for t in one["terms"]), one["step_s"], places=9)
+        text = compare.works("dgx-b200", "gb200-nvl72", "--train", *JOB, "--global-batch", "2304")
+        sentence = " ".join(text.split("gb200-nvl72 is the better one")[1].split())
+        less = 1 - fast["dollars_per_million_tokens"] / slow["dollars_per_million_tokens"]
+        for words in (f"{out['verdict']['faster']:.3g} times", f"{100 * less:.0f} % less money", "overlap"):
+            self.assertIn(words, sentence)
+
+    def test_a_picture_is_written_where_asked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder) / "out.svg"
+            compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", "--plot", str(target))
+            root = xml.etree.ElementTree.parse(target).getroot()
+            words = " ".join(t.text for t in root.iter("{http://www.w3.org/2000/svg}text"))
+            for word in ("dgx-h100", "dgx-b200", "milliseconds a token", "USD per million tokens"):
+                self.assertIn(word, words)
+            compare.refused("dgx-h100", "--serve", "--model", "llama3-70b", "--gpus", "8", "--plot", folder, saying=["--plot"])
 
     def test_a_machine_that_cannot_is_said_so_beside_those_that_can(self):
         out = json.loads(compare.works("dgx-h100", "dgx-b200", "--train", "--model", "llama3-405b", "--gpus", "64", "--global-batch", "64", "--json"))

@@ -32,7 +32,7 @@ double sum(const StepTime& t) {
 /// Every layout of small integers, tried one by one: shares nothing with the search but is_possible, the price and the memory.
 struct Tried {
   std::vector<double> seconds;  // of those that fit
-  long long fitting = 0;
+  long long fitting = 0, unfit = 0;
 };
 Tried try_all(const TrainingQuestion& q, const System& system) {
   Tried out;
@@ -67,8 +67,11 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                     for (const Placing placing : {Placing::data_inside, Placing::stages_inside}) {
                       l.placing = placing;
                       if (placing == Placing::stages_inside && (pp == 1 || l.dp == 1 || system.domain < 2 * tp * cp)) continue;
-                      if (!fits(worst_stage(q.model, l, q.stack.memory), gpu.memory, q.headroom)) continue;
-                      ++out.fitting;
+                      bool fitting = true;  // stage by stage, none left out
+                      for (int stage = 0; stage < pp && fitting; ++stage)
+                        fitting = fits(memory_of(q.model, l, q.stack.memory, stage), gpu.memory, q.headroom);
+                      ++(fitting ? out.fitting : out.unfit);
+                      if (!fitting) continue;
                       out.seconds.push_back(step_time(q.model, l, q.stack, gpu, costs).seconds);
                     }
                   }
@@ -95,6 +98,28 @@ TEST_CASE("The search finds what pricing every layout finds, dense and with expe
     q.prune = false;
     CHECK(plan_training(q, system).evaluated == all.fitting);
   }
+}
+
+TEST_CASE("Where memory is short, leaving branches out by their states loses no layout that fits") {
+  for (const char* name : {"llama3-8b", "mixtral-8x7b"})
+    for (const double gigabytes : {24.0, 40.0}) {
+      CAPTURE(name, gigabytes);
+      System system = load_system("dgx-h100");
+      system.gpu.memory.value = units::GB(gigabytes);
+      TrainingQuestion q = question(name, 32, 64, 4096);
+      q.headroom = 0.1;
+      const Tried all = try_all(q, system);
+      REQUIRE(all.fitting > 0);
+      CHECK(all.unfit > all.fitting);
+      q.prune = false;
+      q.top = 1000000;
+      const TrainingPlan plan = plan_training(q, system);
+      CHECK(plan.evaluated == all.fitting);
+      CHECK(plan.unfit == all.unfit);
+      REQUIRE(plan.layouts.size() == all.seconds.size());
+      for (std::size_t i = 0; i < all.seconds.size(); ++i)
+        if (plan.layouts[i].time.seconds != Approx(all.seconds[i]).epsilon(1e-12)) FAIL("layout " << i << " differs");
+    }
 }
 
 TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no efficiency above one") {

@@ -24,11 +24,22 @@ namespace fabricost {
 /// before anything is loaded, not while other threads load.
 void use_data_directory(std::filesystem::path directory);
 
+/// Which shipped constants of kernels are read beside those of collectives. A command that prices none of a kind need not wait for its
+/// file; a system without them has the defaults of hardware/constants.hpp and basis `datasheet` for that kind.
+struct KernelSets {
+  bool compute = true;  ///< products, attention, memory traffic: any workload
+  bool custom = true;   ///< inference engines' own all-reduces
+  bool moe = true;      ///< dispatch and combine of experts
+
+  [[nodiscard]] static constexpr KernelSets none() { return {false, false, false}; }
+};
+
 /// A named system or cluster of data/, or a YAML file (a name with a '/' or ending in .yaml).
 /// \param overrides `PATH=VALUE` each, as in `tiers.nvlink.bandwidth=900 GB/s per direction` or `nic.gdr=false`
 /// \param calibration empty: the shipped one; "none": datasheet and prior only; else a calibration file
+/// \param kernels which shipped sets of kernels are read; a calibration file given is read whole
 [[nodiscard]] System load_system(std::string_view name_or_path, std::span<const std::string> overrides = {},
-                                 std::string_view calibration = {});
+                                 std::string_view calibration = {}, KernelSets kernels = {});
 
 /// One GPU, link or switch of data/ by name or path.
 [[nodiscard]] Gpu load_gpu(std::string_view name_or_path);

@@ -26,7 +26,8 @@ enum class LayoutFault : unsigned char {
   schedule,
   no_experts,
   experts,
-  expert_ranks
+  expert_ranks,
+  shard
 };
 
 [[nodiscard]] constexpr bool divides(long long part, long long whole) { return part > 0 && whole % part == 0; }
@@ -56,9 +57,13 @@ enum class LayoutFault : unsigned char {
   if (l.pp > 1 && (m.layers < l.pp || has_idle_chunk(m, l))) return LayoutFault::idle_chunk;
   if (l.vp > 1 && l.microbatches() % l.pp != 0) return LayoutFault::interleaving;
   if (!schedule_runs(l)) return LayoutFault::schedule;
+  const long long replicas = static_cast<long long>(l.dp) * l.cp;
+  if (l.shard < 0 || (l.shard > 0 && l.shard < replicas && !divides(l.shard, replicas))) return LayoutFault::shard;
   if (!m.mixture()) return l.ep == 1 ? LayoutFault::none : LayoutFault::no_experts;
   if (!divides(l.ep, m.experts)) return LayoutFault::experts;
   if (!divides(static_cast<long long>(l.ep) * l.expert_tp, static_cast<long long>(l.tp) * l.cp * l.dp)) return LayoutFault::expert_ranks;
+  const long long whole = static_cast<long long>(l.ep) * l.expert_tp, near = static_cast<long long>(l.shard) * l.tp;
+  if (l.shard > 0 && l.shard < replicas && near > whole && !divides(whole, near)) return LayoutFault::shard;
   return LayoutFault::none;
 }
 
@@ -107,6 +112,9 @@ enum class LayoutFault : unsigned char {
       return "schedule " + std::string(name(l.schedule)) + " cannot run " + n(l.pp) + " stages x " + n(l.vp) + " chunks with " +
              n(l.microbatches()) +
              " microbatches; dualpipe needs an even number of stages and twice as many microbatches, only interleaved takes vp above 1";
+    case LayoutFault::shard:
+      return "shard " + n(l.shard) + " cuts the " + n(l.dp * l.cp) + " replicas" + (l.ep > 1 ? " or the copies of an expert" : "") +
+             " unevenly; take " + n(detail::nearest_divisor(l.dp * l.cp, std::max(1, l.shard))) + ", or leave it out to shard over all";
     case LayoutFault::no_experts: return "ep " + n(l.ep) + ": " + m.name + " has no experts; take ep 1";
     case LayoutFault::experts:
       return l.ep > m.experts ? "ep " + n(l.ep) + ": more expert ranks than the " + n(m.experts) + " experts of " + m.name +

@@ -9,12 +9,12 @@
 /// latter are gone by then, so full recompute comes out high by up to one layer.
 
 #include <fabricost/workload/activations.hpp>
+#include <fabricost/workload/heavy_stages.hpp>
 #include <fabricost/workload/in_flight.hpp>
 #include <fabricost/workload/stage_parameters.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
+#include <span>
 
 namespace fabricost {
 
@@ -39,25 +39,19 @@ struct MemoryUse {
   [[nodiscard]] double total() const { return allocated() + runtime + fragmentation; }
 };
 
-/// Ranks that the states of parameters outside routed experts are divided over when they are.
-[[nodiscard]] inline int shard_ranks(const Layout& layout) {
-  const int ranks = layout.dp * layout.cp;
-  return layout.shard > 0 ? std::min(layout.shard, ranks) : ranks;
-}
-/// The same for routed experts, t / (e t_e) as many: with expert ranks taken from data ranks, fewer replicas are left.
-[[nodiscard]] inline double expert_shard_ranks(const Layout& layout) {
-  return std::max(1.0, static_cast<double>(shard_ranks(layout)) * layout.tp / (static_cast<double>(layout.ep) * layout.expert_tp));
+/// CUDA context, communicators of the groups that have more than one rank, what the stack allocates besides; bytes.
+[[nodiscard]] inline double runtime_memory(const Layout& layout, const MemoryStack& stack) {
+  const int communicators = (layout.tp > 1) + (layout.pp > 1) + (layout.cp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1);
+  return stack.context + stack.extra + stack.communicator * communicators;
 }
 
-/// Memory of stage `stage` (from 0) with `in_flight` microbatches' activations alive, for a schedule not in in_flight.hpp.
+/// Memory of a stage with `in_flight` microbatches' activations alive. \param count parameters_of(model)
 /// The layout must be possible for the model; nothing is checked here.
-[[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage, double in_flight) {
-  const ParameterCount count = parameters_of(model);
-  const LayerSplit split = split_layers(model, layout);
-  const StageContent content = stage_content(split, model, layout, stage);
-  StageParameters whole = stage_parameters(count, model, content);
+[[nodiscard]] inline MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
+                                         const HeavyStage& at, double in_flight) {
+  const auto& [stage, content, mirror] = at;
   const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
-  const StageContent mirror = both_ways ? stage_content(split, model, layout, layout.pp - 1 - stage) : StageContent{};
+  StageParameters whole = stage_parameters(count, model, content);
   if (both_ways) whole += stage_parameters(count, model, mirror);
   const RankParameters own = rank_parameters(whole, model, layout, content.layers + mirror.layers);
 
@@ -120,65 +114,32 @@ struct MemoryUse {
     use.buffers += stack.weight_gradient * std::max({head, dense_matrix, expert_matrix});
   }
 
-  const int communicators = (layout.tp > 1) + (layout.pp > 1) + (layout.cp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1);
-  use.runtime = stack.context + stack.extra + stack.communicator * communicators;
+  use.runtime = runtime_memory(layout, stack);
   use.fragmentation = stack.fragmentation * use.allocated();
   return use;
 }
 
+/// Memory of stage `stage` (from 0) with `in_flight` microbatches' activations alive, for a schedule not in in_flight.hpp.
+[[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage, double in_flight) {
+  return memory_of(model, parameters_of(model), layout, stack, stage_of(split_layers(model, layout), model, layout, stage), in_flight);
+}
 /// The same with the microbatches the layout's schedule keeps in flight on that stage.
 [[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage) {
   return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
 }
 
-/// The stage that needs most. A stage is priced unless one before it, priced, holds as much of everything: dense layers, layers with
-/// experts, embedding, head, microbatches in flight.
-[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const Layout& layout, const MemoryStack& stack) {
-  MemoryUse worst = memory_of(model, layout, stack, 0);
-  const int last = layout.pp - 1;
-  if (last < 1) return worst;
-  const LayerSplit split = split_layers(model, layout);
-  const auto try_stage = [&](int stage, double in_flight) {
-    const MemoryUse use = memory_of(model, layout, stack, stage, in_flight);
+/// The stage that needs most. \param count parameters_of(model) \param stages heavy_stages(model, layout)
+[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
+                                           std::span<const HeavyStage> stages) {
+  MemoryUse worst = memory_of(model, count, layout, stack, stages.front(), microbatches_in_flight(layout, stages.front().stage));
+  for (const HeavyStage& at : stages.subspan(1)) {
+    const MemoryUse use = memory_of(model, count, layout, stack, at, microbatches_in_flight(layout, at.stage));
     if (use.total() > worst.total()) worst = use;
-  };
-  const bool both_ways = layout.schedule == PipelineSchedule::dualpipe;
-  if (split.chunks == layout.pp && !both_ways && !model.mixture()) {
-    // fewer layers at the ends only, and never more in flight than on the stage before: the first full stage and the last
-    const int full = split.fewer_front;
-    if (full > 0 && full < last) try_stage(full, microbatches_in_flight(layout, full));
-    try_stage(last, microbatches_in_flight(layout, last));
-    return worst;
-  }
-  struct Priced {
-    StageContent here, mirror;
-    double in_flight;
-
-    /// Whether this holds at least what `o` does.
-    [[nodiscard]] bool covers(const Priced& o) const {
-      const auto holds = [](const StageContent& a, const StageContent& b) {
-        return a.dense_layers >= b.dense_layers && a.mixing_layers >= b.mixing_layers && a.expert_layers >= b.expert_layers &&
-               a.embedding >= b.embedding && a.head >= b.head;
-      };
-      return in_flight >= o.in_flight && holds(here, o.here) && holds(mirror, o.mirror);
-    }
-  };
-  const auto stage_at = [&](int stage) {
-    return Priced{stage_content(split, model, layout, stage),
-                  both_ways ? stage_content(split, model, layout, last - stage) : StageContent{}, microbatches_in_flight(layout, stage)};
-  };
-  std::array<Priced, 6> priced{stage_at(0)};
-  std::size_t known = 1, oldest = 0;
-  for (int stage = 1; stage <= last; ++stage) {
-    const Priced now = stage_at(stage);
-    if (std::any_of(priced.begin(), priced.begin() + static_cast<long>(known), [&](const Priced& p) { return p.covers(now); })) continue;
-    try_stage(stage, now.in_flight);
-    if (known < priced.size())
-      priced[known++] = now;
-    else
-      priced[oldest++ % priced.size()] = now;
   }
   return worst;
+}
+[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const Layout& layout, const MemoryStack& stack) {
+  return worst_stage(model, parameters_of(model), layout, stack, heavy_stages(model, layout));
 }
 
 /// Whether `use` fits a GPU of `capacity` bytes with `margin` of them (0 to 1) left free.

@@ -8,6 +8,8 @@
 
 #include <fabricost/workload/stages.hpp>
 
+#include <algorithm>
+
 namespace fabricost {
 
 /// Parameters of a stage as a whole, before tensor and expert ranks divide them.
@@ -63,6 +65,16 @@ struct RankParameters {
   out.vocabulary = whole.vocabulary / t;
   out.experts = whole.experts / (static_cast<double>(layout.ep) * layout.expert_tp);
   return out;
+}
+
+/// Ranks that the states of parameters outside routed experts are divided over when they are.
+[[nodiscard]] inline int shard_ranks(const Layout& layout) {
+  const int ranks = layout.dp * layout.cp;
+  return layout.shard > 0 ? std::min(layout.shard, ranks) : ranks;
+}
+/// The same for routed experts, t / (e t_e) as many: with expert ranks taken from data ranks, fewer replicas are left.
+[[nodiscard]] inline double expert_shard_ranks(const Layout& layout) {
+  return std::max(1.0, static_cast<double>(shard_ranks(layout)) * layout.tp / (static_cast<double>(layout.ep) * layout.expert_tp));
 }
 
 }  // namespace fabricost

@@ -9,7 +9,9 @@
 ///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding) over dp x cp ranks, experts over
 ///              their own; what the stack hides fits behind one microbatch; without stages ZeRO-2
 ///              reduces gradients after every microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
-///              z = 2 all-gathers + reduce-scatter
+///              z = 2 all-gathers + reduce-scatter. With states sharded over S of the replicas only (HSDP) these run inside the S nearest
+///              ranks, and what a rank then owns, 1 / S, is all-reduced across the replicas / S groups once a step (as PyTorch's FSDP2
+///              does it with the all-reduce put off to the last microbatch)
 ///   optimizer  30 bytes per parameter a rank owns; adding up gradients per microbatch and local parameter
 ///
 /// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
@@ -83,18 +85,35 @@ struct StepModel {
     return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
   }
 
+  /// Ranks that hold the same parameters: all of them, those that share the states, and those that keep the same share (one: no HSDP).
+  struct Replicas {
+    Placement all, shard, across;
+  };
+  /// \param stride GPUs from one replica to the next \param shared of them that share states; all where nothing is sharded
+  [[nodiscard]] Replicas replicas(int count, int stride, int shared) const {
+    if (l.zero == 0 || shared >= count) return {place(count, stride, domain()), place(count, stride, domain()), {}};
+    return {place(count, stride, domain()), place(shared, stride, domain()), place(count / shared, stride * shared, domain())};
+  }
+  [[nodiscard]] Replicas data_replicas() const { return replicas(l.dp * l.cp, l.tp, shard_ranks(l)); }
+  [[nodiscard]] Replicas expert_replicas(int copies) const {
+    return replicas(copies, l.ep * l.expert_tp, static_cast<int>(expert_shard_ranks(l)));
+  }
+
+  /// All-reduce of the share a rank owns of `count` parameters' gradients with those that own the same.
+  [[nodiscard]] double across(const Replicas& at, double count) const {
+    return costs.seconds(Collective::all_reduce, at.across, stack.gradient_bytes * count / at.shard.ranks());
+  }
   /// Reduce-scatter and all-gather, or one all-reduce, of `count` parameters.
-  [[nodiscard]] double gradients(const Placement& at, double count) const {
+  [[nodiscard]] double gradients(const Replicas& at, double count) const {
     const double bytes = stack.gradient_bytes * count;
-    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at, bytes);
-    return costs.seconds(Collective::reduce_scatter, at, bytes) + costs.seconds(Collective::all_gather, at, 2 * count);
+    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at.all, bytes);
+    return costs.seconds(Collective::reduce_scatter, at.shard, bytes) + costs.seconds(Collective::all_gather, at.shard, 2 * count) +
+           across(at, count);
   }
 
   /// `copies` of a chain of stages work at once when microbatches come from both ends; each holds both ends' parameters.
   [[nodiscard]] StepTime run() const {
     const double micro = l.microbatches();
-    const int replicas = l.dp * l.cp;
-    const Placement data = place(replicas, l.tp, domain());
     // the fullest stage: the first, one in the middle, or the last
     const LayerSplit split = split_layers(m, l);
     StageContent fullest = stage_content(split, m, l, 0);
@@ -137,11 +156,10 @@ struct StepModel {
       out.bubble = std::max(0.0, waiting);
       out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
     }
-    exchange_data(out, data, local, body + (l.pp == 1 ? ends : 0), micro);
+    exchange_data(out, local, body + (l.pp == 1 ? ends : 0), micro);
     const bool owned_in_part = l.zero > 0;
-    const double owned = owned_in_part ? local.shared() / replicas : local.shared();
-    const double expert_copies = static_cast<double>(l.tp) * replicas / (static_cast<double>(l.ep) * l.expert_tp);
-    const double owned_experts = owned_in_part ? local.experts / std::max(1.0, expert_copies) : local.experts;
+    const double owned = owned_in_part ? local.shared() / shard_ranks(l) : local.shared();
+    const double owned_experts = owned_in_part ? local.experts / expert_shard_ranks(l) : local.experts;
     const double update = gpu.constants.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
     out.optimizer = micro * accumulate + update;
     out.seconds = work + out.bubble + out.pipeline + out.data + update;
@@ -150,22 +168,27 @@ struct StepModel {
     return out;
   }
 
-  void exchange_data(StepTime& out, const Placement& data, const RankParameters& local, double work, double micro) const {
+  void exchange_data(StepTime& out, const RankParameters& local, double work, double micro) const {
+    const Replicas data = data_replicas();
+    const int ranks = data.all.ranks();
+    const double everything = local.shared() + local.experts;
     double z = 0;
-    if (data.ranks() > 1 && l.zero == 3) {
-      z = 2 * costs.seconds(Collective::all_gather, data, 2 * (local.shared() + local.experts)) +
-          costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * (local.shared() + local.experts));
-      out.data = micro * (joined(work, z, 4) - work + stack.shard_exposed * z);
+    if (ranks > 1 && l.zero == 3) {
+      z = 2 * costs.seconds(Collective::all_gather, data.shard, 2 * everything) +
+          costs.seconds(Collective::reduce_scatter, data.shard, stack.gradient_bytes * everything);
+      const auto exposed = [&](double exchange) { return joined(work, exchange, 4) - work + stack.shard_exposed * exchange; };
+      out.data = micro * exposed(z);
+      if (data.across.ranks() > 1) out.data += exposed(z + across(data, everything)) - exposed(z);  // behind the last microbatch
       return;
     }
     const double hidden = 1 - stack.data_exposed;
     const auto left = [&](double exchange) { return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work); };
-    if (data.ranks() > 1) z = gradients(data, local.shared());
+    if (ranks > 1) z = gradients(data, local.shared());
     const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / (static_cast<long long>(l.ep) * l.expert_tp);
-    if (local.experts > 0 && copies > 1) z += gradients(place(static_cast<int>(copies), l.ep * l.expert_tp, domain()), local.experts);
+    if (local.experts > 0 && copies > 1) z += gradients(expert_replicas(static_cast<int>(copies)), local.experts);
     out.data = left(z);
-    if (l.zero == 2 && l.pp == 1 && data.ranks() > 1)  // gradients are not kept between microbatches
-      out.data += (micro - 1) * left(costs.seconds(Collective::reduce_scatter, data, stack.gradient_bytes * local.shared()));
+    if (l.zero == 2 && l.pp == 1 && ranks > 1)  // gradients are not kept between microbatches
+      out.data += (micro - 1) * left(costs.seconds(Collective::reduce_scatter, data.shard, stack.gradient_bytes * local.shared()));
   }
 };
 

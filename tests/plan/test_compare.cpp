@@ -1,0 +1,151 @@
+// Machines side by side: each one's own best, the order and how sure it is; the picture keeps its parts apart and to scale.
+#include "catch.hpp"
+
+#include <fabricost/io/compare_picture.hpp>
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/load_model.hpp>
+#include <fabricost/io/picture.hpp>
+#include <fabricost/io/reliability.hpp>
+#include <fabricost/io/workload.hpp>
+#include <fabricost/plan/compare.hpp>
+
+#include <map>
+#include <regex>
+
+using namespace fabricost;
+
+namespace {
+
+TrainingQuestion question(const char* model, int gpus, int batch) {
+  TrainingQuestion q;
+  q.model = load_model(model);
+  q.stack = load_stack("megatron-core");
+  q.gpus = gpus, q.global_batch = batch;
+  return q;
+}
+
+std::vector<Compared> trained(const TrainingQuestion& q, std::initializer_list<const char*> names) {
+  std::vector<System> systems;
+  for (const char* name : names) systems.push_back(load_system(name));
+  const Prices prices = load_prices();
+  return compare(systems, [&](const System& s) { return compared(q, s, prices); });
+}
+
+Compared made(const char* name, double tokens, double seconds, double low, double high) {
+  Compared c{.system = name};
+  c.tokens_per_gpu = tokens, c.seconds = seconds, c.low = low, c.high = high;
+  return c;
+}
+
+struct Rectangle {
+  double x, y, width, height;
+  std::string what;
+  [[nodiscard]] bool meets(const Rectangle& o) const {
+    return x + 0.5 < o.x + o.width && o.x + 0.5 < x + width && y + 0.5 < o.y + o.height && o.y + 0.5 < y + height;
+  }
+};
+double number(const std::smatch& m, std::size_t i) { return std::stod(m[i].str()); }
+
+std::vector<Rectangle> boxes_of(const std::string& svg) {
+  std::vector<Rectangle> out;
+  const std::regex shape(R"re(<rect x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)" rx="[^"]*" fill="([^"]*)")re");
+  for (std::sregex_iterator i(svg.begin(), svg.end(), shape), end; i != end; ++i)
+    out.push_back({number(*i, 1), number(*i, 2), number(*i, 3), number(*i, 4), (*i)[5].str()});
+  return out;
+}
+std::vector<Rectangle> texts_of(const std::string& svg) {
+  std::vector<Rectangle> out;
+  const std::regex shape(R"re(<text x="([-0-9.]+)" y="([-0-9.]+)" font-size="([0-9.]+)" text-anchor="(\w+)"[^>]*>([^<]*)<)re");
+  for (std::sregex_iterator i(svg.begin(), svg.end(), shape), end; i != end; ++i) {
+    const double size = number(*i, 3), wide = picture_text_width((*i)[5].str(), size);
+    const std::string anchor = (*i)[4].str();
+    const double left = number(*i, 1) - (anchor == "end" ? wide : anchor == "middle" ? wide / 2 : 0);
+    out.push_back({left, number(*i, 2) - 0.75 * size, wide, 0.95 * size, (*i)[5].str()});
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("What is compared is what each machine's own search finds, with terms that sum to its time") {
+  const TrainingQuestion q = question("llama3-70b", 64, 128);
+  for (const Compared& c : trained(q, {"dgx-h100", "dgx-b200"})) {
+    CAPTURE(c.system);
+    CHECK(c.seconds == plan_training(q, load_system(c.system)).layouts.front().time.seconds);
+    double sum = 0;
+    for (const TimeTerm& t : c.terms) sum += t.seconds;
+    CHECK(sum == Approx(c.seconds).epsilon(1e-9));
+    CHECK(c.low < c.seconds);
+    CHECK(c.high > c.seconds);
+    CHECK(c.tokens_per_gpu * c.seconds * q.gpus == Approx(128.0 * 4096));
+    // joules per million tokens x tokens per second = watts
+    CHECK(*c.joules * 1e-6 * c.tokens_per_gpu * q.gpus == Approx(c.megawatts * 1e6).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("A machine that cannot do the job says why, and the others are compared") {
+  const std::vector<Compared> all = trained(question("llama3-405b", 64, 64), {"dgx-h100", "dgx-b200"});
+  CHECK_THAT(all[0].trouble, Catch::Contains("does not fit") && Catch::Contains("GiB"));
+  CHECK(all[1].trouble.empty());
+  CHECK(verdict_of(all).best == &all[1]);
+  CHECK(verdict_of(all).next == nullptr);
+  CHECK_THROWS_AS(trained(question("llama3-405b", 8, 8), {"dgx-h100"}), RequestError);
+}
+
+TEST_CASE("The order is sure where the intervals of the rates part, and only there") {
+  // 100 tokens/s in 1 s, 0.8 to 1.25 s: 80 to 125 tokens/s
+  const Compared slow = made("slow", 100, 1, 0.8, 1.25);
+  for (const auto& [rate, sure] : {std::pair{150.0, false}, {156.0, false}, {157.0, true}, {300.0, true}}) {
+    CAPTURE(rate);
+    const std::vector<Compared> all{slow, made("fast", rate, 2, 1.6, 2.5)};  // its slowest rate is 0.8 of it
+    const Verdict v = verdict_of(all);
+    CHECK(v.best == &all[1]);
+    CHECK(v.next == &all[0]);
+    CHECK(v.faster == Approx(rate / 100));
+    CHECK(v.sure == sure);
+  }
+}
+
+TEST_CASE("The picture of a comparison stays inside its canvas, nothing covers anything, bars are to scale") {
+  const std::vector<Compared> all = trained(question("moe-1.8t", 1152, 2304), {"dgx-h100", "dgx-b200", "gb200-nvl72"});
+  const std::string svg = comparison_svg(all, "Training moe-1.8t on 1152 GPUs");
+  std::smatch canvas;
+  REQUIRE(std::regex_search(svg, canvas, std::regex(R"re(width="(\d+)" height="(\d+)" viewBox)re")));
+  const double width = number(canvas, 1), height = number(canvas, 2);
+  const std::vector<Rectangle> texts = texts_of(svg);
+  std::vector<Rectangle> boxes = boxes_of(svg);
+  std::erase_if(boxes, [&](const Rectangle& b) { return b.height > 100; });  // the ground
+  REQUIRE(texts.size() > 30);
+  REQUIRE(boxes.size() > 15);
+  for (const std::vector<Rectangle>* shapes : std::initializer_list<const std::vector<Rectangle>*>{&texts, &boxes})
+    for (const Rectangle& r : *shapes) {
+      INFO(r.what);
+      CHECK(r.x >= 0);
+      CHECK(r.y >= 0);
+      CHECK(r.x + r.width <= width);
+      CHECK(r.y + r.height <= height);
+    }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t k = i + 1; k < texts.size(); ++k) {
+      INFO(texts[i].what << " | " << texts[k].what);
+      CHECK_FALSE(texts[i].meets(texts[k]));
+    }
+    for (const Rectangle& box : boxes) {
+      INFO(texts[i].what << " | box " << box.x << ' ' << box.y);
+      CHECK_FALSE(texts[i].meets(box));
+    }
+  }
+  // the stacked bars of one row stand at one height; their lengths are as the times
+  std::map<double, double> lengths;
+  for (const Rectangle& box : boxes)
+    if (box.height == 20) lengths[box.y] += box.width;
+  std::vector<double> rows;
+  for (const auto& [y, length] : lengths) rows.push_back(length);
+  std::vector<double> times;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) times.push_back(c.seconds);
+  REQUIRE(rows.size() >= times.size());
+  for (std::size_t i = 1; i < times.size(); ++i) CHECK(rows[i] / rows[0] == Approx(times[i] / times[0]).epsilon(0.01));
+  for (const char* word : {"USD per million tokens", "joules per token", "megawatts", "seconds a step", "gb200-nvl72", "computing"})
+    CHECK_THAT(svg, Catch::Contains(word));
+}
