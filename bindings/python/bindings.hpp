@@ -11,7 +11,7 @@ namespace fabricost::python {
 
 /// Error, RequestError, SpecError and Issue; every fabricost exception becomes one of them.
 void add_errors(pybind11::module_& module);
-/// System, Tiers, Tier, load_system, system_names, read_topology.
+/// System, Tiers, Tier, load_system, system_names.
 void add_hardware(pybind11::module_& module);
 /// Operation and AllReduce ... SendRecv.
 void add_operations(pybind11::module_& module);
@@ -43,5 +43,17 @@ void add_sharing(pybind11::module_& module);
 void add_transfer(pybind11::module_& module);
 /// Compared, Comparison, compare.
 void add_compare(pybind11::module_& module);
+/// read_log, read_nccl_log.
+void add_samples(pybind11::module_& module);
+/// Validation, Errors, validate.
+void add_validation(pybind11::module_& module);
+/// Fit, Constant, calibrate.
+void add_fitting(pybind11::module_& module);
+/// Diagnosis, Finding, diagnose.
+void add_diagnosis(pybind11::module_& module);
+/// Tuning, SlowRange, tune.
+void add_tuning(pybind11::module_& module);
+/// Topology, topo.
+void add_topology(pybind11::module_& module);
 
 }  // namespace fabricost::python

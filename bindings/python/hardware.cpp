@@ -2,10 +2,19 @@
 /// Machines: System, its tiers, and how to load one.
 
 #include "bindings.hpp"
+#include "machine.hpp"
+#include "operations.hpp"
 #include "plain.hpp"
 
+#include <cli/write_file.hpp>
+
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/data_directory.hpp>
 #include <fabricost/io/load.hpp>
+#include <fabricost/io/picture.hpp>
+#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/io/show.hpp>
+#include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -85,25 +94,72 @@ void add_tiers(py::module_& module) {
   add_value_semantics(type);
 }
 
+/// True for a text that names a file: several lines are the file itself.
+[[nodiscard]] bool names_file(const std::string& text) {
+  const bool one_line = text.find('\n') == std::string::npos;
+  return one_line && (text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml"));
+}
+
+/// A path that still holds after a change of folder.
+[[nodiscard]] std::string anchored(const std::string& text) {
+  return names_file(text) ? std::filesystem::absolute(text).string() : text;
+}
+
+[[nodiscard]] std::string saved_yaml(const Machine& m) {
+  return saved_system_yaml(m.origin, fmt::format("{}, as fabricost {} was asked for it", m.title.empty() ? m.name : m.title, FABRICOST_VERSION));
+}
+
+[[nodiscard]] std::string drawn(const Machine& m, const py::object& operation) {
+  if (operation.is_none()) return picture(m);
+  if (!py::isinstance<AskedOperation>(operation)) throw_type("operation", "an Operation", operation);
+  const Prediction p = predict(m, operation.cast<const AskedOperation&>().one());
+  return picture(m, &p, fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
+                                    p.nodes, p.nodes == 1 ? "" : "s"));
+}
+
 void add_system(py::module_& module) {
-  py::class_<System> type(module, "System", "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
+  py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
+  py::class_<Machine, System> type(module, "System",
+                                   "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
   type.def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
       .def_readonly("title", &System::title, "What a person calls it.")
+      .def_property_readonly(
+          "gpu", [](const Machine& s) { return s.gpu.name; }, "Name of its GPU, as in `h100-sxm`.")
       .def_property_readonly("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
       .def_readonly("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
       .def_readonly("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
       .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
       .def_property_readonly(
-          "tiers", [](const System& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
-      .def("__repr__", [](const System& s) {
+          "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU, byte.")
+      .def_property_readonly(
+          "tiers", [](const Machine& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
+      .def_property_readonly(
+          "calibration", [](const Machine& s) { return s.constants.name; }, "Name of the calibration it is priced with inside a domain.")
+      .def_property_readonly(
+          "basis", [](const Machine& s) { return name(s.constants.basis); },
+          "What that calibration rests on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
+      .def("to_yaml", &saved_yaml,
+           "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is priced with.")
+      .def(
+          "save", [](const Machine& s, const py::object& path) { cli::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
+          "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it cannot.")
+      .def("svg", &drawn, "operation"_a = py::none(),
+           "svg(self, operation=None)\n--\n\nA picture of the machine as an SVG document: one-way rates of every link; with an operation, how busy its\n"
+           "time keeps each tier.")
+      .def("show", [](const Machine& s) { return show(s); },
+           "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` prints it.")
+      .def("__repr__", [](const Machine& s) {
         return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
       });
   add_value_semantics(type);
 }
 
-[[nodiscard]] System load(const std::filesystem::path& name_or_path, const std::vector<std::string>& overrides,
-                          const std::filesystem::path& calibration) {
-  return load_system(name_or_path.string(), overrides, calibration.string());
+[[nodiscard]] Machine load(const py::object& name_or_path, const py::object& overrides, const py::object& calibration) {
+  SavedSystem asked{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
+  if (PyUnicode_Check(overrides.ptr()) || py::isinstance<py::bytes>(overrides) || !py::isinstance<py::iterable>(overrides))
+    throw_type("overrides", "a list of texts PATH=VALUE", overrides);
+  for (const py::handle one : overrides) asked.set.emplace_back(text_of(one, "overrides"));
+  return loaded(std::move(asked));
 }
 
 [[nodiscard]] std::vector<std::string> all_names() {
@@ -114,9 +170,26 @@ void add_system(py::module_& module) {
 
 }  // namespace
 
+Machine loaded(SavedSystem origin) {
+  origin.extends = anchored(origin.extends);
+  origin.calibration = anchored(origin.calibration);
+  return {load_system(origin.extends, origin.set, origin.calibration), std::move(origin)};
+}
+
+SavedSystem origin_of(py::handle system, std::string_view argument) {
+  if (py::isinstance<Machine>(system)) return system.cast<const Machine&>().origin;
+  if (!PyUnicode_Check(system.ptr()) && !py::hasattr(system, "__fspath__")) throw_type(argument, "a System, or the name of one,", system);
+  return loaded({.extends = path_of(system, argument), .set = {}, .calibration = {}}).origin;
+}
+
+std::string path_of(py::handle path, std::string_view argument) {
+  if (PyUnicode_Check(path.ptr())) return std::string{text_of(path, argument)};
+  if (!py::hasattr(path, "__fspath__")) throw_type(argument, "a text or a path", path);
+  return path_of(path.attr("__fspath__")(), argument);
+}
+
 void add_hardware(py::module_& module) {
-  // a wheel holds the data beside this module
-  use_data_directory(std::filesystem::path{module.attr("__file__").cast<std::string>()}.parent_path() / "data");
+  module.def("_use_data_directory", &use_data_directory, "directory"_a, "_use_data_directory(directory)\n--\n\nWhere the data of the package is.");
   add_tier(module);
   add_tiers(module);
   add_system(module);
@@ -127,7 +200,7 @@ void add_hardware(py::module_& module) {
 A system or cluster by name (see system_names), or a YAML file: a path with a '/' or ending in .yaml.
 
 overrides: `PATH=VALUE` strings; bandwidths say their direction.
-calibration: '' for the shipped one, 'none' for datasheet and prior only, or a calibration file.
+calibration: '' for the shipped one, 'none' for datasheet and prior only, or a calibration file (or the text of one).
 
 Raises SpecError with every fault of the files, RequestError for a name that does not exist.
 

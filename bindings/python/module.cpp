@@ -27,4 +27,10 @@ PYBIND11_MODULE(_core, module) {
   add_sharing(module);
   add_transfer(module);
   add_compare(module);
+  add_samples(module);
+  add_validation(module);
+  add_fitting(module);
+  add_diagnosis(module);
+  add_tuning(module);
+  add_topology(module);
 }

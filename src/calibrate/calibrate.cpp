@@ -105,10 +105,11 @@ bool follows_tree_step(const Parameter& p) {
 /// The points, ready to be fitted.
 class Preparation {
  public:
-  Preparation(const Points& points, const CalibrateOptions& options) : options_(options), machines_(options.calibration, options.adjust) {
+  Preparation(const Points& points, const CalibrateOptions& options)
+      : options_(options), machines_(options.calibration, options.adjust, options.overrides) {
     skipped = points.skipped;
     own_ = !options.system.empty();
-    if (own_) own_name = load_system(options.system, {}, options.calibration).name;  // it must exist
+    if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // it must exist
     collect(points);
     relate();
     ask_everywhere();

@@ -123,4 +123,18 @@ std::string calibration_yaml(const CalibratedSet& set, std::string_view date, st
   return heading(set.name, in_quotes(title), set.systems, date, origin) + set_yaml(set, "");
 }
 
+std::string calibration_name(const std::filesystem::path& file) {
+  std::string out;
+  for (const char c : file.stem().string()) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (upper || fine)
+      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "calibration" : out;
+}
+
 }  // namespace fabricost

@@ -129,21 +129,6 @@ struct CalibrateQuestion {
   return out;
 }
 
-/// A name of the format (lower case, digits, dashes) from a file's: "My Cal.yaml" is my-cal.
-[[nodiscard]] std::string name_of_file(const std::string& file) {
-  std::string out;
-  for (const char c : std::filesystem::path(file).stem().string()) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (upper || fine)
-      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
-    else if (!out.empty() && out.back() != '-')
-      out += '-';
-  }
-  while (!out.empty() && out.back() == '-') out.pop_back();
-  return out.empty() ? "calibration" : out;
-}
-
 /// What can be refused before anything is read.
 void check(const CalibrateQuestion& asked) {
   if (asked.files.empty()) throw RequestError("from which measurements? Name them with --from");
@@ -174,7 +159,7 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
   const std::string origin = origin_of(asked, fit.points);
   const std::string date = asked.date.empty() ? today() : asked.date;
   if (!asked.system.empty()) {
-    write_file(asked.out, calibration_yaml(fit, name_of_file(asked.out), date, origin));
+    write_file(asked.out, calibration_yaml(fit, calibration_name(asked.out), date, origin));
     return;
   }
   for (const CalibratedSet& set : fit.sets)

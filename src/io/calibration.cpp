@@ -240,7 +240,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (wanted) shipped(fmt::format("{}-{}", set, name(system.gpu.generation)));
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped
-  if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);
+  if (calibration.find('\n') != std::string_view::npos) apply(parse_spec_text(std::string{calibration}, "calibration"), true);
+  else if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);
 }
 
 }  // namespace fabricost::io

@@ -5,6 +5,7 @@
 #include "io/tier_reader.hpp"
 
 #include <fabricost/io/load.hpp>
+#include <fabricost/io/saved_system.hpp>
 
 #include <fmt/format.h>
 
@@ -126,8 +127,16 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
 
 namespace fabricost {
 
-System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration,
-                   KernelSets kernels) {
+namespace {
+
+System load(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration, KernelSets kernels, int depth) {
+  if (const auto saved = read_saved_system(name_or_path)) {
+    constexpr int deepest = 8;
+    if (depth == deepest) throw RequestError(fmt::format("{}: saved machines extend each other more than {} times", name_or_path, deepest));
+    std::vector<std::string> all = saved->set;
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return load(saved->extends, all, calibration.empty() ? saved->calibration : calibration, kernels, depth + 1);
+  }
   io::SpecStore library;
   std::vector<std::string> chain;
   io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
@@ -145,6 +154,13 @@ System load_system(std::string_view name_or_path, std::span<const std::string> o
   io::calibrate_system(system, library, calibration, kernels, altered, faults);
   faults.raise();
   return system;
+}
+
+}  // namespace
+
+System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration,
+                   KernelSets kernels) {
+  return load(name_or_path, overrides, calibration, kernels, 0);
 }
 
 }  // namespace fabricost

@@ -75,7 +75,9 @@ const System& Machines::loaded(const std::string& name, const std::vector<std::s
   auto& slot = systems_[{name, changes}];
   if (slot) return *slot;
   try {
-    slot = std::make_unique<System>(load_system(name, changes, calibration_));
+    std::vector<std::string> all = overrides_;
+    all.insert(all.end(), changes.begin(), changes.end());
+    slot = std::make_unique<System>(load_system(name, all, calibration_));
   } catch (const RequestError& error) {
     if (!calibration_.empty() && known_without_calibration(name)) throw CalibrationFault{error.what()};
     throw;

@@ -27,8 +27,9 @@ struct CalibrationFault {
 class Machines {
  public:
   using Adjust = std::function<void(System&)>;
-  /// \param calibration as in load_system; \param adjust called on every machine once it is loaded
-  explicit Machines(std::string calibration, Adjust adjust = {}) : calibration_(std::move(calibration)), adjust_(std::move(adjust)) {}
+  /// \param calibration as in load_system; \param adjust called on every machine once it is loaded; \param overrides of every machine
+  explicit Machines(std::string calibration, Adjust adjust = {}, std::vector<std::string> overrides = {})
+      : calibration_(std::move(calibration)), adjust_(std::move(adjust)), overrides_(std::move(overrides)) {}
 
   /// \throws RequestError for an unknown name, CalibrationFault
   const System& of(const Point& point);
@@ -44,6 +45,7 @@ class Machines {
 
   std::string calibration_;
   Adjust adjust_;
+  std::vector<std::string> overrides_;
   std::map<std::pair<std::string, std::vector<std::string>>, std::unique_ptr<System>> systems_;
   std::map<Key, const System*> seen_;
 };

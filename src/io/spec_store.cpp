@@ -1,5 +1,6 @@
 #include "io/spec_store.hpp"
 
+#include <fabricost/io/data_directory.hpp>
 #include <fabricost/io/load_model.hpp>
 
 #include <fmt/format.h>

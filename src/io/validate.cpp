@@ -85,7 +85,7 @@ ErrorSummary summarise(const std::vector<ComparedPoint>& points) {
 ValidationReport validate(const Points& points, const ValidationOptions& options) {
   ValidationReport out;
   out.skipped = points.skipped;
-  io::Machines machines(options.calibration, options.adjust);
+  io::Machines machines(options.calibration, options.adjust, options.overrides);
   std::vector<Point> known;
   for (Point point : points.points)
     if (machines.knows(point, out.skipped)) known.push_back(std::move(point));

@@ -11,6 +11,8 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 >>> fc.predict(system, fc.AllReduce(bytes=256 * fc.MiB, ranks=64)).bottleneck.tier
 'nic'
 """
+import os as _os
+
 from . import _core
 from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
@@ -27,6 +29,12 @@ from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRa
 from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
 from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
 from ._core import Compared, Comparison, compare
+from ._core import read_log, read_nccl_log
+from ._core import Errors, Validation, validate
+from ._core import Constant, Fit, calibrate
+from ._core import Diagnosis, Finding, diagnose
+from ._core import SlowRange, Tuning, tune
+from ._core import Topology, topo
 from .names import Algorithm, DataType, Protocol
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
@@ -51,7 +59,17 @@ __all__ = [
     "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
     "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
     "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
+    # measurements
+    "read_log", "read_nccl_log",
+    "Errors", "Validation", "validate",
+    "Constant", "Fit", "calibrate",
+    "Diagnosis", "Finding", "diagnose",
+    # machines of one's own
+    "SlowRange", "Tuning", "tune",
+    "Topology", "topo",
 ]
+
+_core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first
 
 for _name in __all__:  # users know one module
     _thing = getattr(_core, _name, None)

@@ -6,6 +6,7 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/io/set_aside.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ namespace fabricost {
 struct CalibrateOptions {
   std::string system{};  ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
   std::string calibration{};              ///< what is known before, as in load_system
+  std::vector<std::string> overrides{};   ///< of every machine, as in load_system
   std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
   std::optional<ConstantSet> only{};      ///< fit these constants alone, from the points they answer for
   std::vector<std::string> leave_out{};   ///< sources, or beginnings of their names, whose points are not to be fitted
@@ -98,5 +100,8 @@ void apply_transport_mean(const Calibration& calibration, System& system);
 [[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
                                            std::string_view origin);
 [[nodiscard]] std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin);
+
+/// A name of the format (lower case, digits, dashes) from a file's: "My Cal.yaml" is my-cal.
+[[nodiscard]] std::string calibration_name(const std::filesystem::path& file);
 
 }  // namespace fabricost

@@ -16,13 +16,9 @@
 
 namespace fabricost {
 
-/// Where data/ is: $FABRICOST_DATA, else what use_data_directory named, else beside the installed command (../share/fabricost/data or ../data
-/// of the program that runs), else where this library was configured. \throws RequestError when it is nowhere
+/// Where data/ is: $FABRICOST_DATA, else beside the installed command, else where this library was configured.
+/// \throws RequestError when it is nowhere
 [[nodiscard]] std::filesystem::path data_directory();
-
-/// For libraries that bring data/ along, such as the Python package: take it from there. A folder without systems/ is passed over. Called
-/// before anything is loaded, not while other threads load.
-void use_data_directory(std::filesystem::path directory);
 
 /// Which shipped constants of kernels are read beside those of collectives. A command that prices none of a kind need not wait for its
 /// file; a system without them has the defaults of hardware/constants.hpp and basis `datasheet` for that kind.

@@ -16,6 +16,7 @@ namespace fabricost {
 struct ValidationOptions {
   Choice::Rule rule = Choice::Rule::nccl;
   std::string calibration{};              ///< as in load_system
+  std::vector<std::string> overrides{};   ///< of every machine, as in load_system
   bool raw = false;                       ///< keep repeats instead of merging them by their median
   std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: constants that are in no file yet
 };

@@ -1,0 +1,38 @@
+#pragma once
+/// \file samples.hpp
+/// Measured points as NumPy's structured arrays, and back.
+
+#include <fabricost/io/points.hpp>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::python {
+
+/// A structured array with a field for each column of a Point; unknown texts are empty, unknown flags -1, unknown numbers 0.
+[[nodiscard]] pybind11::array samples_of(const std::vector<Point>& points);
+
+/// Points of such an array, of a mapping of columns or a pandas.DataFrame; only bytes and seconds have to be there.
+/// \throws RequestError, TypeError naming the field
+[[nodiscard]] std::vector<Point> points_of(pybind11::handle samples);
+
+/// Points of samples, of a file, or of several files. \param merged repeats by their median
+[[nodiscard]] Points read_samples(pybind11::handle samples, const PointSource& otherwise, bool merged);
+
+/// Texts as an array of them.
+[[nodiscard]] pybind11::array text_column(const std::vector<std::string_view>& texts);
+/// Numbers as an array.
+template <class Number>
+[[nodiscard]] pybind11::array number_column(const std::vector<Number>& numbers) {
+  return pybind11::array_t<Number>(static_cast<pybind11::ssize_t>(numbers.size()), numbers.data());
+}
+/// Columns of equal length as one structured array.
+[[nodiscard]] pybind11::array structured(const std::vector<std::pair<const char*, pybind11::array>>& columns);
+/// The same as a pandas.DataFrame, which is imported now.
+[[nodiscard]] pybind11::object data_frame(const pybind11::array& structured);
+
+}  // namespace fabricost::python

@@ -1,0 +1,25 @@
+#pragma once
+/// \file validation.hpp
+/// fc.Validation: measured points beside their predictions.
+
+#include "plain.hpp"
+
+#include <fabricost/io/saved_system.hpp>
+#include <fabricost/io/validate.hpp>
+
+#include <pybind11/numpy.h>
+
+namespace fabricost::python {
+
+struct Validation {
+  ValidationReport report;
+
+  /// One row a point.
+  [[nodiscard]] pybind11::array samples() const;
+  [[nodiscard]] double worst_error() const;
+};
+
+/// Compares with machines as `origin` overrides and calibrates them. Called with the GIL, released meanwhile.
+[[nodiscard]] Validation compare(const Points& points, const SavedSystem& origin, Choice::Rule rule, bool raw);
+
+}  // namespace fabricost::python

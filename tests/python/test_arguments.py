@@ -1,0 +1,122 @@
+"""What callers may get wrong: one exception with the argument's name, never a crash.
+
+The property test asks 2,000 random questions; FABRICOST_RANDOM_CALLS asks more (100000 in ./quickstart check)."""
+import decimal
+import math
+import os
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import fabricost as fc
+
+CALLS = int(os.environ.get("FABRICOST_RANDOM_CALLS", "2000"))
+STRANGE = [None, "x", b"x", 1j, object(), [], {}, (1,), lambda: 1, 10**400, -(10**400), True, "\ud800", float("nan"), np.datetime64(1, "s"),
+           fc.AllReduce(1), fc.AllReduce]
+
+
+def test_every_fault_of_a_file_says_where(tmp_path):
+    path = tmp_path / "broken.yaml"
+    path.write_text("schema: 1\nname: broken\nnodes: minus one\ntiers: 7\n")
+    for given in (path, str(path)):
+        with pytest.raises(fc.SpecError) as caught:
+            fc.load_system(given)
+        error = caught.value
+        assert str(error) == "\n".join(map(str, error.issues)) and f"{path}:3:8: nodes: " in str(error)
+        assert all(issue.file == str(path) and issue.message and isinstance(issue.remedy, str) for issue in error.issues)
+        assert [(i.line, i.column) for i in error.issues if i.path == "nodes"] == [(3, 8)]
+        assert (error.file, error.line, error.column) == (error.issues[0].file, error.issues[0].line, error.issues[0].column)
+
+
+@pytest.mark.parametrize("says, ask", [
+    ("did you mean dgx-h100", lambda s: fc.load_system("dgx-h10")),
+    ("did you mean", lambda s: fc.predict(s, fc.AllReduce(1), algorithm="rign")),
+    ("not a protocol", lambda s: fc.predict(s, fc.AllReduce(1), protocol="ll256")),
+    ("not a choice", lambda s: fc.predict(s, fc.AllReduce(1), choice="slowest")),
+    ("not a data type", lambda s: fc.AllReduce(1, dtype="string")),
+    ("not a path", lambda s: fc.SendRecv(1, path="usb")),
+    ("ranks", lambda s: fc.predict(s, fc.AllReduce(1, ranks=13))),
+    ("ranks: -1", lambda s: fc.AllReduce(1, ranks=-1)),
+    ("ranks: 1.5 is not a whole", lambda s: fc.AllReduce(1, ranks=1.5)),
+    ("nodes: .* too many", lambda s: fc.AllReduce(1, nodes=2**63)),
+    ("bytes: -1", lambda s: fc.AllReduce(-1)),
+    ("bytes: nan", lambda s: fc.AllReduce(math.nan)),
+    ("bytes: inf", lambda s: fc.AllReduce(math.inf)),
+    ("bytes: 9.22", lambda s: fc.AllReduce(2**63)),
+    ("bytes: too large", lambda s: fc.AllReduce(10**400)),
+    ("how much", lambda s: fc.predict(s, fc.AllReduce())),
+    ("how much", lambda s: fc.explain(s, fc.AllReduce())),
+])
+def test_impossible_questions_are_request_errors(h100, says, ask):
+    with pytest.raises(fc.RequestError, match=says):
+        ask(h100)
+
+
+def test_errors_are_value_errors():
+    assert issubclass(fc.RequestError, fc.Error) and issubclass(fc.SpecError, fc.Error) and issubclass(fc.Error, ValueError)
+
+
+PLACES = {
+    "system": lambda s, x: fc.predict(x, fc.AllReduce(1)), "operation": lambda s, x: fc.predict(s, x), "bytes": lambda s, x: fc.AllReduce(x),
+    "ranks": lambda s, x: fc.AllReduce(1, ranks=x), "nodes": lambda s, x: fc.AllReduce(1, nodes=x), "dtype": lambda s, x: fc.AllReduce(1, dtype=x),
+    "algorithm": lambda s, x: fc.predict(s, fc.AllReduce(1), algorithm=x), "protocol": lambda s, x: fc.predict(s, fc.AllReduce(1), protocol=x),
+    "choice": lambda s, x: fc.explain(s, fc.AllReduce(1), choice=x), "name_or_path": lambda s, x: fc.load_system(x),
+    "overrides": lambda s, x: fc.load_system("dgx-h100", x), "calibration": lambda s, x: fc.load_system("dgx-h100", calibration=x),
+    "path": lambda s, x: fc.SendRecv(1, path=x), "log": lambda s, x: fc.diagnose(x), "expected": lambda s, x: fc.diagnose("x", expected=x),
+    "samples": lambda s, x: fc.validate(x, s), "fitted": lambda s, x: fc.calibrate(s, x), "tuned": lambda s, x: fc.tune(x),
+    "topology": lambda s, x: fc.topo(x), "tuned nodes": lambda s, x: fc.tune(s, nodes=x, operation="reduce"), "saved": lambda s, x: s.save(x),
+    "read": lambda s, x: fc.read_log(x), "picture": lambda s, x: s.svg(x),
+}
+FINE = {("bytes", "None"), ("bytes", "[]"), ("bytes", "(1,)"), ("ranks", "[]"), ("ranks", "(1,)"), ("nodes", "[]"), ("nodes", "(1,)"), ("algorithm", "None"), ("protocol", "None"),
+        ("overrides", "[]"), ("overrides", "{}"), ("samples", "[]"), ("tuned nodes", "[]"), ("tuned nodes", "{}"), ("tuned nodes", "(1,)"), ("tuned nodes", "True"), ("picture", "None")}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_wrong_types_are_refused_not_crashed_on(h100, place):
+    for value in STRANGE:
+        allowed = (place, repr(value)) in FINE or (place in ("operation", "picture") and isinstance(value, fc.Operation))
+        if allowed or place == "saved":
+            continue
+        with pytest.raises((TypeError, ValueError)):
+            PLACES[place](h100, value)
+
+
+def test_numbers_of_other_libraries_are_numbers(h100):
+    wanted = fc.AllReduce(1024, ranks=8)
+    for number in (np.int8, np.uint16, np.int64, np.float32, np.float64):
+        assert fc.AllReduce(number(64), ranks=number(8)) == fc.AllReduce(64, ranks=8)
+    assert fc.AllReduce(1024.0, ranks=8.0) == wanted
+    with pytest.raises(TypeError, match="bytes"):
+        fc.AllReduce(decimal.Decimal(1))
+
+
+SYSTEMS = {name: fc.load_system(name) for name in ("dgx-h100", "gb200-nvl72", "l40s-pcie", "tpu-v5p-cube", "aws-p5", "mi300x-8")}
+NUMBERS = st.one_of(st.integers(), st.floats(), st.integers(0, 2**40), st.floats(0, 1e12), st.sampled_from([8, 16, 64, 72, 1024, 2**63, 2**64, -1, 0]))
+ARRAYS = st.one_of(st.lists(NUMBERS, max_size=4), st.lists(st.lists(st.integers(1, 64), min_size=2, max_size=2), max_size=3),
+                   st.lists(st.integers(1, 2**20), max_size=5).map(lambda x: np.array(x, dtype=np.int32)),
+                   st.lists(st.floats(0, 1e9, width=32), max_size=5).map(lambda x: np.array(x, dtype=np.float32)[::-1]))
+ANYTHING = st.one_of(st.none(), st.text(max_size=4), st.binary(max_size=4), st.booleans(), st.complex_numbers(), NUMBERS, ARRAYS)
+FIELD = st.one_of(NUMBERS, ARRAYS, ANYTHING)
+NAME = st.one_of(st.sampled_from(["ring", "tree", "nvls", "ll", "ll128", "simple", "nccl", "fastest", "half", "fp8", "float", "nic"]), st.none(), ANYTHING)
+OPERATIONS = [fc.AllReduce, fc.AllGather, fc.ReduceScatter, fc.Broadcast, fc.Reduce, fc.AllToAll]
+
+
+@hypothesis.settings(max_examples=CALLS, deadline=None, database=None, derandomize=True,
+                     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large])
+@hypothesis.given(st.sampled_from(sorted(SYSTEMS)), st.sampled_from(OPERATIONS), FIELD, st.one_of(st.just(0), FIELD), st.one_of(st.just(0), FIELD),
+                  st.one_of(st.just("half"), NAME), st.one_of(st.none(), NAME), st.one_of(st.just("nccl"), NAME))
+def test_random_calls_answer_or_name_the_fault(system, operation, bytes, ranks, nodes, dtype, algorithm, choice):
+    system = SYSTEMS[system]
+    try:
+        answer = fc.predict(system, operation(bytes, ranks=ranks, nodes=nodes, dtype=dtype), algorithm=algorithm, choice=choice)
+    except (TypeError, ValueError) as error:
+        assert str(error)
+        return
+    if isinstance(answer, fc.Prediction):
+        assert 0 < answer.low_seconds <= answer.seconds <= answer.high_seconds < math.inf
+        assert math.isclose(sum(t.seconds for t in answer.terms), answer.seconds, rel_tol=1e-9)
+    else:
+        assert np.isfinite(answer.seconds).all() and (answer.seconds > 0).all()
+        assert answer.shape == np.broadcast_shapes(np.shape(bytes), np.shape(ranks), np.shape(nodes))

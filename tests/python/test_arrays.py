@@ -1,0 +1,163 @@
+"""Arrays in any field: what each element gives alone, in the shape NumPy's broadcasting has."""
+import resource
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import COLLECTIVES
+
+import fabricost as fc
+
+SIZES = 2.0 ** np.arange(3, 35)
+
+
+def same_as_one_by_one(system, grid, operation, bytes, ranks=0, nodes=0, **how):
+    for at in np.ndindex(grid.shape):
+        b, r, n = (np.broadcast_to(x, grid.shape)[at] for x in (bytes, ranks, nodes))
+        one = fc.predict(system, operation(float(b), ranks=int(r), nodes=int(n)), **how)
+        assert grid.seconds[at] == pytest.approx(one.seconds, rel=1e-12, abs=0)
+        assert (grid.algorithm[at], grid.protocol[at], grid.bottleneck[at]) == (one.algorithm, one.protocol, one.bottleneck.tier)
+        for name in ("low_seconds", "high_seconds", "bus_bytes_per_second", "algorithm_bytes_per_second"):
+            assert getattr(grid, name)[at] == pytest.approx(getattr(one, name), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("choice", ["nccl", "fastest"])
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_each_element_is_what_it_is_alone(h100, name, choice):
+    ranks = np.array([8, 16, 64])[:, None]
+    grid = fc.predict(h100, COLLECTIVES[name](SIZES, ranks=ranks), choice=choice)
+    assert grid.shape == (3, 32) and grid.seconds.dtype == np.float64
+    same_as_one_by_one(h100, grid, COLLECTIVES[name], SIZES, ranks, choice=choice)
+
+
+def test_any_field_broadcasts(h100):
+    one_size = fc.predict(h100, fc.AllReduce(1e8, ranks=[8, 16, 32]))
+    same_as_one_by_one(h100, one_size, fc.AllReduce, 1e8, np.array([8, 16, 32]))
+    nodes = np.array([1, 2, 4])[:, None, None]
+    cube = fc.predict(h100, fc.AllGather(SIZES[:4], nodes=nodes, ranks=np.array([[0], [0]])))
+    assert cube.shape == (3, 2, 4)
+    same_as_one_by_one(h100, cube, fc.AllGather, SIZES[:4], 0, nodes)
+    path = fc.predict(h100, fc.SendRecv(SIZES, path="gpu-host"))
+    assert path.bottleneck[-1] == fc.predict(h100, fc.SendRecv(SIZES[-1], path="gpu-host")).bottleneck.tier
+
+
+def test_forms_of_arrays_do_not_matter(h100):
+    flat = fc.predict(h100, fc.AllReduce(SIZES)).seconds
+
+    def seconds(sizes):
+        return fc.predict(h100, fc.AllReduce(sizes)).seconds
+
+    assert (seconds(SIZES.reshape(4, 8)) == flat.reshape(4, 8)).all()
+    assert (seconds(SIZES.astype(np.int64)) == flat).all()
+    assert (seconds(SIZES[::-2]) == flat[::-2]).all()
+    assert (seconds(SIZES.reshape(4, 8).T) == flat.reshape(4, 8).T).all()
+    assert (seconds(SIZES.astype(">f4")) == flat).all()
+    assert (seconds(list(SIZES)) == flat).all()
+    assert seconds(np.zeros((0, 3))).shape == (0, 3)
+    unaligned = np.frombuffer(b"x" + SIZES.tobytes(), dtype=np.uint8)[1:].view(np.float64)
+    assert (seconds(unaligned) == flat).all()
+    for scalar in (1024, np.int64(1024), np.float32(1024), np.array(1024.0)):
+        assert isinstance(fc.predict(h100, fc.AllReduce(scalar)), fc.Prediction)
+    assert isinstance(fc.predict(h100, fc.AllReduce([1024])), fc.Predictions)
+
+
+def test_arrays_are_not_copied(h100):
+    op = fc.AllReduce(SIZES)
+    assert np.shares_memory(op.bytes, SIZES)
+    grid = fc.predict(h100, op)
+    assert grid.seconds is grid.seconds and not grid.seconds.flags.writeable
+    assert np.shares_memory(grid.bytes, SIZES)
+
+
+def test_indices_are_numpys(h100):
+    grid = fc.predict(h100, fc.AllReduce(SIZES, ranks=np.array([8, 16, 64])[:, None]))
+    assert grid[1, 4] == fc.predict(h100, fc.AllReduce(float(SIZES[4]), ranks=16))
+    for key in (0, -1, slice(None, None, 2), (slice(1, 3), 5), (..., 3), (None, 0), (np.array([0, 2]), slice(2, 9)), grid.seconds > 1e-4):
+        part = grid[key]
+        assert isinstance(part, fc.Predictions) and (part.seconds == grid.seconds[key]).all()
+        assert (part.bottleneck == grid.bottleneck[key]).all() and part.shape == grid.seconds[key].shape
+    assert len(grid) == 3 and [p.shape for p in grid] == [(32,)] * 3
+    assert [p.seconds for p in grid[0]] == list(grid.seconds[0])
+    for key in (3, (0, 32), "x", 1.5):
+        with pytest.raises((IndexError, TypeError)):
+            grid[key]
+
+
+def test_as_a_table(h100):
+    pd = pytest.importorskip("pandas")
+    table = fc.predict(h100, fc.AllReduce(SIZES, ranks=np.array([8, 16])[:, None])).to_pandas()
+    assert isinstance(table, pd.DataFrame) and len(table) == 64
+    assert list(table.columns) == ["bytes", "ranks", "nodes", "seconds", "low_seconds", "high_seconds", "algorithm_bytes_per_second",
+                                   "bus_bytes_per_second", "algorithm", "protocol", "bottleneck"]
+    assert (table.ranks.iloc[:32] == 8).all() and table.bytes.iloc[33] == SIZES[1]
+
+
+@pytest.mark.parametrize("says, ask", [
+    (r"bytes\[1\]: -2 is not between", dict(bytes=[1, -2])), (r"bytes\[0, 1\]: nan", dict(bytes=[[1.0, np.nan]])),
+    (r"bytes\[0\]: inf", dict(bytes=[np.inf])), (r"do not broadcast: bytes \(3,\), ranks \(2,\)", dict(bytes=[1, 2, 3], ranks=[8, 16])),
+    (r"ranks 13, nodes 0 at \[1\]", dict(bytes=1, ranks=[8, 13])), (r"ranks\[1\]: -8 is negative", dict(bytes=1, ranks=np.array([8, -8]))),
+    ("nodes: 1.5 is not a whole", dict(bytes=1, nodes=[1.5])), ("ranks: 9.22.*e.18 is not", dict(bytes=1, ranks=np.array([2**63], np.uint64))),
+    (r"nodes\[0\]: 4294967296 is too many", dict(bytes=1, nodes=np.array([2**32]))), ("how much", dict(ranks=[8, 16])),
+])
+def test_what_cannot_be_asked_is_named(h100, says, ask):
+    with pytest.raises(fc.RequestError, match=says):
+        fc.predict(h100, fc.AllReduce(**ask))
+
+
+@pytest.mark.parametrize("array", [["a"], [True], [[1], [1, 2]], [None], [1j], np.array(["2020-01-01"], "M8[D]"), [10**30], {"a": 1}, {1}])
+@pytest.mark.parametrize("field", ["bytes", "ranks", "nodes"])
+def test_what_is_no_array_of_numbers_is_named(array, field):
+    with pytest.raises((TypeError, ValueError), match=field):
+        fc.AllReduce(**{field: array})
+
+
+def test_one_question_is_wanted_where_there_is_one_answer(h100):
+    for ask in (lambda op: fc.explain(h100, op), h100.svg):
+        with pytest.raises(fc.RequestError, match="is an array"):
+            ask(fc.AllReduce([1, 2]))
+
+
+def test_threads_predict_at_once(h100):
+    sizes = np.linspace(1, 1e9, 100_000)
+    wanted, got = fc.predict(h100, fc.AllReduce(sizes)).seconds, [None] * 4
+
+    def work(i):
+        got[i] = fc.predict(h100, fc.AllReduce(sizes)).seconds
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((one == wanted).all() for one in got)
+
+
+def test_other_threads_run_meanwhile(h100):
+    sizes, ticks, done = np.linspace(1, 1e9, 2_000_000), [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    for _ in range(3):
+        fc.predict(h100, fc.AllReduce(sizes))
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    assert sum(start < t < end for t in ticks) >= 3
+
+
+def test_ten_million_sizes_are_quick_and_fit_in_memory(h100):
+    """35 ns of processor time each and three times the result; ten times that here, for busy machines. Figures: README."""
+    sizes = np.geomspace(8, 16e9, 10_000_000)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    seconds = fc.predict(h100, fc.AllReduce(sizes)).seconds
+    took, grown = time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert (np.diff(seconds) > 0).all()
+    assert took < 3.5
+    assert grown < 3 * seconds.nbytes

@@ -1,0 +1,141 @@
+"""One question, one answer: the command's numbers, through Python."""
+import json
+import math
+
+import pytest
+from conftest import COLLECTIVES
+
+import fabricost as fc
+
+
+def near(got, wanted):
+    return math.isclose(got, wanted, rel_tol=1e-12, abs_tol=0)
+
+
+@pytest.fixture
+def same(command):
+    def check(prediction, *arguments):
+        wanted = json.loads(command("predict", *arguments, "--json"))
+        assert near(prediction.seconds, wanted["time_us"] / 1e6)
+        assert near(prediction.algorithm_bytes_per_second, wanted["algbw_GBps"] * 1e9)
+        assert near(prediction.bus_bytes_per_second, wanted["busbw_GBps"] * 1e9)
+        assert all(near(a, b / 1e6) for a, b in zip(prediction.interval_seconds, wanted["interval_us"]))
+        assert prediction.interval_seconds == (prediction.low_seconds, prediction.high_seconds)
+        for name in ("ranks", "nodes", "algorithm", "protocol", "basis", "extrapolated"):
+            assert getattr(prediction, name) == wanted[name]
+        assert prediction.bottleneck.tier == wanted["bottleneck"]
+        assert [(t.name, t.tier) for t in prediction.terms] == [(t["name"], t["tier"]) for t in wanted["terms"]]
+        assert all(near(a.seconds, b["time_us"] / 1e6) for a, b in zip(prediction.terms, wanted["terms"]))
+
+    return check
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+@pytest.mark.parametrize("ranks", [8, 64])
+def test_predicts_what_the_command_predicts(h100, same, name, ranks):
+    for size in (8, 256 * fc.MiB):
+        same(fc.predict(h100, COLLECTIVES[name](bytes=size, ranks=ranks)), name, "--system", "dgx-h100", "--ranks", ranks, "--size", f"{size}B")
+
+
+def test_send_recv_takes_the_path_named(h100, same):
+    for path in ("gpu-gpu", "gpu-host"):
+        same(fc.predict(h100, fc.SendRecv(fc.MiB, path=path)), "send_recv", "--system", "dgx-h100", "--size", "1MiB", "--path", path)
+    between = fc.predict(h100, fc.SendRecv(fc.MiB, path="nic"))
+    assert (between.ranks, between.nodes, between.bottleneck.tier) == (2, 2, "nic")
+
+
+def test_algorithm_protocol_choice_dtype_and_nodes_reach_the_model(h100, same):
+    same(fc.predict(h100, fc.AllReduce(fc.MiB, nodes=2, dtype="fp8"), algorithm="ring", protocol="ll128"),
+         "all_reduce", "--system", "dgx-h100", "--nodes", 2, "--dtype", "fp8", "--size", "1MiB", "--algorithm", "ring", "--protocol", "ll128")
+    same(fc.predict(h100, fc.AllReduce(fc.MiB), choice="fastest"), "all_reduce", "--system", "dgx-h100", "--size", "1MiB", "--choice", "fastest")
+    enums = fc.predict(h100, fc.AllReduce(fc.MiB, dtype=fc.DataType.fp8), algorithm=fc.Algorithm.ring, protocol=fc.Protocol.ll)
+    assert enums == fc.predict(h100, fc.AllReduce(fc.MiB, dtype="fp8"), algorithm="Ring", protocol="LL")
+
+
+def test_overrides_and_calibration_reach_the_loader(same):
+    override = "tiers.nvlink.bandwidth=400 GB/s per direction"
+    same(fc.predict(fc.load_system("dgx-h100", [override], "none"), fc.AllReduce(fc.GiB)),
+         "all_reduce", "--system", "dgx-h100", "--size", "1GiB", "--set", override, "--calibration", "none")
+
+
+@pytest.mark.parametrize("operation", COLLECTIVES.values())
+def test_terms_sum_to_the_time_and_the_bottleneck_is_the_largest(h100, operation):
+    p = fc.predict(h100, operation(fc.MiB, ranks=16))
+    assert near(sum(t.seconds for t in p.terms), p.seconds)
+    assert p.bottleneck.seconds == max(t.seconds for t in p.terms)
+    assert 0 < p.low_seconds < p.seconds < p.high_seconds
+    assert p.operation == operation(fc.MiB, ranks=16)
+
+
+def test_sizes_may_be_fractional(h100):
+    a, b, c = (fc.predict(h100, fc.AllReduce(x)).seconds for x in (1e9, 1e9 + 0.5, 1e9 + 1))
+    assert a < b < c
+
+
+def test_explain_is_the_commands(h100, command):
+    printed = command("explain", "all_reduce", "--system", "dgx-h100", "--size", "64KiB")
+    for line in fc.explain(h100, fc.AllReduce(64 * fc.KiB)).splitlines():
+        assert line in printed
+
+
+def test_names_are_those_of_the_command(command):
+    assert fc.system_names() == [one["name"] for one in json.loads(command("systems", "--json"))]
+
+
+def test_names_of_the_enums_are_those_the_library_knows(h100):
+    for algorithm in fc.Algorithm:
+        try:
+            fc.predict(h100, fc.AllReduce(1e6, ranks=16), algorithm=algorithm)
+        except fc.RequestError as error:
+            assert "cannot run" in str(error)
+    for dtype in fc.DataType:
+        assert fc.AllReduce(1, dtype=dtype).dtype == dtype
+    with pytest.raises(fc.RequestError, match="ll, ll128, simple"):
+        fc.predict(h100, fc.AllReduce(1), protocol="quick")
+    assert [p.value for p in fc.Protocol] == ["ll", "ll128", "simple"]
+
+
+def test_show_is_the_commands(h100, command):
+    assert h100.show() == command("show", "dgx-h100")
+
+
+def test_svg_is_the_commands(h100, command):
+    assert h100.svg() == command("show", "dgx-h100", "--svg")
+    wanted = command("show", "dgx-h100", "--svg", "--size", "256MiB", "--nodes", "4")
+    assert h100.svg(fc.AllReduce(256 * fc.MiB, nodes=4)).count("<rect") == wanted.count("<rect")
+
+
+def test_text_forms(h100):
+    assert repr(h100) == str(h100) == "dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic"
+    assert repr(h100.tiers) == "tiers l2 hbm nvlink pcie nic"
+    assert repr(fc.AllReduce(256 * fc.MiB, ranks=64)) == "AllReduce(bytes=268435456, ranks=64, dtype='half')"
+    assert repr(fc.SendRecv(8, "nic")) == "SendRecv(bytes=8, path='nic')"
+    assert repr(fc.AllGather()) == "AllGather(bytes=None, dtype='half')"
+    p = fc.predict(h100, fc.AllReduce(fc.MiB))
+    assert "all_reduce" in repr(p) and p.bottleneck.tier in str(p)
+    assert all(term.name in str(p) for term in p.terms)
+
+
+def test_tiers_by_place_and_by_name(h100):
+    tiers = h100.tiers
+    assert [t.name for t in tiers] == ["l2", "hbm", "nvlink", "pcie", "nic"]
+    assert (len(tiers), tiers[0].name, tiers[-1].name) == (5, "l2", "nic")
+    assert "nvlink" in tiers and "xgmi" not in tiers and 3 not in tiers
+    nvlink = tiers["nvlink"]
+    assert (nvlink.bytes_per_second, nvlink.kind, nvlink.endpoints) == (450e9, "switch", 8)
+    assert nvlink.latency_seconds > 0 and nvlink.source and nvlink.confidence
+    for place in (5, -6):
+        with pytest.raises(IndexError):
+            tiers[place]
+    with pytest.raises(KeyError, match="did you mean nvlink"):
+        tiers["nvlnk"]
+    for key in (1.5, None, [1]):
+        with pytest.raises(TypeError):
+            tiers[key]
+
+
+def test_parts_outlive_what_they_came_from():
+    tier = fc.load_system("dgx-h100").tiers["nvlink"]
+    term = fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(1)).terms[0]
+    tiers = iter(fc.load_system("dgx-h100").tiers)
+    assert (tier.name, term.name, next(tiers).name) == ("nvlink", "launch", "l2")

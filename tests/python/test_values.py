@@ -1,0 +1,100 @@
+"""Values behave as values: ==, hash, copies, pickles, repr."""
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import fabricost as fc
+
+
+def values(h100):
+    slower = fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=400 GB/s per direction"])
+    p = fc.predict(h100, fc.AllReduce(1e6, ranks=16))
+    return [h100, slower, h100.tiers, h100.tiers["nvlink"], h100.tiers["nic"], fc.AllReduce(), fc.AllReduce(1e6, ranks=16, dtype="fp8"),
+            fc.AllGather(1e6, ranks=16, dtype="fp8"), fc.SendRecv(8, path="nic"), p, fc.predict(h100, fc.AllReduce(2e6, ranks=16)), *p.terms]
+
+
+def test_equal_values_are_equal_and_different_ones_are_not(h100):
+    first, again = values(h100), values(fc.load_system("dgx-h100"))
+    for i, a in enumerate(first):
+        for j, b in enumerate(again):
+            assert (a == b) == (i == j) and (a != b) == (i != j), (a, b)
+            if i == j:
+                assert hash(a) == hash(b)
+        assert a != 1 and a != "x" and a is not None
+    assert len(set(first) | set(again)) == len(first)
+    assert fc.AllReduce(1024) == fc.AllReduce(1024.0) and fc.AllReduce(dtype="fp16") == fc.AllReduce(dtype="half")
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_and_copies_are_the_same(h100, protocol):
+    for value in values(h100):
+        there_and_back = pickle.loads(pickle.dumps(value, protocol))
+        assert there_and_back == value and type(there_and_back) is type(value) and repr(there_and_back) == repr(value)
+        assert copy.copy(value) == value and copy.deepcopy(value) == value
+
+
+def test_a_pickled_system_prices_the_same(h100):
+    machine = pickle.loads(pickle.dumps(fc.load_system("aws-p5", ["nic.gdr=false"], "none")))
+    for operation in (fc.AllReduce(1e8, nodes=4), fc.AllToAll(1e8, nodes=2), fc.AllGather(1e3)):
+        assert fc.predict(machine, operation) == fc.predict(fc.load_system("aws-p5", ["nic.gdr=false"], "none"), operation)
+
+
+def test_operations_and_predictions_with_arrays_are_values_too(h100):
+    op = fc.AllReduce(2.0 ** np.arange(10, 20), ranks=np.array([8, 16])[:, None])
+    grid = fc.predict(h100, op, algorithm="ring")
+    for value in (op, grid):
+        for again in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert again == value and repr(again) == repr(value)
+        with pytest.raises(TypeError, match="hash"):
+            hash(value)
+    again = pickle.loads(pickle.dumps(grid))
+    assert (again.seconds == grid.seconds).all() and (again.bottleneck == grid.bottleneck).all()
+    assert again[1, 2] == grid[1, 2] and grid[0] != grid[1] and op != fc.AllReduce(op.bytes, ranks=16)
+
+
+def test_damaged_pickles_are_refused_not_crashed_on(h100):
+    whole = h100.__getstate__()
+    for broken in (b"", whole[:10], whole[:-1], whole + b"x", whole.replace(b"0.1.0", b"9.9.9", 1), whole[:200] + b"\xff" * 50 + whole[250:]):
+        with pytest.raises(ValueError):
+            fc.System.__new__(fc.System).__setstate__(broken)
+
+
+def test_nothing_is_made_or_changed_by_hand(h100):
+    for cls in (fc.System, fc.Tier, fc.Tiers, fc.Prediction, fc.Predictions, fc.Term, fc.Operation, fc.Issue, fc.Validation, fc.Fit):
+        with pytest.raises(TypeError):
+            cls()
+    for value in values(h100):
+        with pytest.raises(AttributeError):
+            value.seconds = 3
+    with pytest.raises(ValueError, match="read-only"):
+        fc.predict(h100, fc.AllReduce([1, 2])).seconds[0] = 1
+
+
+def test_a_saved_system_loads_as_the_same(tmp_path, h100):
+    file = tmp_path / "cal.yaml"
+    fc.calibrate(h100, {"bytes": [1e6, 1e8], "seconds": [1e-4, 1e-3], "ranks": [8, 8]}).save(file)
+    for i, asked in enumerate([("dgx-h100",), ("dgx-h100", ["nic.gdr=false", "nodes=4"]), ("aws-p5", (), "none"), ("dgx-h100", (), file),
+                               ("dgx-h100", (), file.read_text())]):
+        system, saved = fc.load_system(*asked), tmp_path / f"{i}.yaml"
+        system.save(saved)
+        assert saved.read_text() == system.to_yaml()
+        again = fc.load_system(saved)
+        for operation in (fc.AllReduce(1e8, nodes=2), fc.AllToAll(1e8), fc.AllGather(1e3)):
+            assert fc.predict(again, operation) == fc.predict(system, operation)
+        again.save(tmp_path / "again.yaml")
+        assert fc.predict(fc.load_system(tmp_path / "again.yaml"), fc.AllReduce(1e7)) == fc.predict(system, fc.AllReduce(1e7))
+
+
+def test_a_saved_system_holds_nothing_else(tmp_path):
+    broken = tmp_path / "x.yaml"
+    broken.write_text("extends: dgx-h100\nset: []\ndomain: 4\n")
+    with pytest.raises(fc.SpecError, match="domain") as caught:
+        fc.load_system(broken)
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(broken), 3, 1)
+    broken.write_text("extends: x.yaml\nset: []\n")
+    with pytest.raises(fc.RequestError, match="extend each other"):
+        fc.load_system(broken)
+    with pytest.raises(fc.RequestError, match="path"):
+        fc.load_system("dgx-h100").save(tmp_path / "no" / "folder.yaml")
