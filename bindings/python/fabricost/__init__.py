@@ -13,7 +13,7 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 """
 import os as _os
 
-from . import _core
+from . import _core, _html
 from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
@@ -36,6 +36,7 @@ from ._core import Diagnosis, Finding, diagnose
 from ._core import SlowRange, Tuning, tune
 from ._core import Topology, topo
 from .names import Algorithm, DataType, Protocol
+from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
 __all__ = [
@@ -50,6 +51,8 @@ __all__ = [
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
     "Prediction", "Predictions", "Term", "explain", "predict",
+    # pages
+    "report",
     # workloads
     "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
     "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
@@ -76,3 +79,4 @@ for _name in __all__:  # users know one module
     if callable(_thing):
         _thing.__module__ = __name__
 del _name, _thing
+_html.attach(_core)

@@ -5,7 +5,10 @@ import sys
 
 
 def main() -> None:
-    """Becomes the compiled command; its arguments and exit status are kept."""
+    """Becomes the compiled command; its arguments and exit status are kept. `report` is drawn in Python."""
+    if sys.argv[1:2] == ["report"]:
+        from ._report_command import main as report
+        sys.exit(report(sys.argv[2:]))
     tool = pathlib.Path(__file__).parent / "bin" / "fabricost"
     if not tool.exists():
         sys.exit("fabricost: this copy of the package was built without the command; pip install . brings both")

@@ -49,7 +49,7 @@ def _measured(measured: Any, operation: Operation, ranks: int, nodes: int) -> tu
     """Bytes and seconds of the points that answer the same question; pairs of arrays are taken as they are."""
     if isinstance(measured, (str, os.PathLike)):
         from . import read_log
-        measured = read_log(measured)
+        measured = read_log(measured, ranks=ranks, nodes=nodes)
     names = getattr(getattr(measured, "dtype", None), "names", None) or tuple(getattr(measured, "columns", ()))
     if not names:
         size, seconds = (np.asarray(one, dtype=float) for one in measured)

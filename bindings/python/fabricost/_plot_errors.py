@@ -10,16 +10,11 @@ from ._core import RequestError
 
 
 def compared(errors: Any) -> dict[str, np.ndarray]:
-    """Operation, bytes, measured and predicted seconds of every point of a validation, a fit, a structured array or a DataFrame."""
-    for name in ("points", "compared"):
-        inner = getattr(errors, name, None)
-        if inner is not None and not callable(inner) and not np.isscalar(inner):
-            errors = inner
-            break
+    """Operation, bytes, measured and predicted seconds of every point of a Validation, Fit, Diagnosis, structured array or DataFrame."""
+    errors = getattr(errors, "validation", errors)  # of a Fit
+    for name in ("samples", "sizes"):  # of a Validation, of a Diagnosis
+        errors = getattr(errors, name, errors)
     columns = getattr(getattr(errors, "dtype", None), "names", None) or tuple(getattr(errors, "columns", ()))
-    if not columns and hasattr(errors, "to_pandas"):
-        errors = errors.to_pandas()
-        columns = tuple(errors.columns)
     measured = next((c for c in ("measured_seconds", "seconds") if c in columns), None)
     if measured is None or not {"bytes", "predicted_seconds"} <= set(columns):
         raise TypeError("errors: a validation or a fit is wanted, or a table with bytes, measured_seconds and predicted_seconds")
@@ -35,7 +30,7 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     Above 1 the prediction is too slow. Shaded: within 10 percent. The axis is logarithmic, so that half and double are equally far off;
     points further than it reaches stand at its edge as triangles.
 
-    errors: what validate or calibrate gives, or a table with bytes, measured_seconds, predicted_seconds and perhaps operation.
+    errors: what validate, calibrate or diagnose gives, or a table with bytes, measured_seconds, predicted_seconds and perhaps operation.
 
     Returns the axes of the points. Raises RequestError when there are none.
     """

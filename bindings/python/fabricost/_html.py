@@ -1,0 +1,192 @@
+"""How answers look in a notebook: small tables of HTML, each figure that of the object, all text escaped.
+
+Notebooks call `_repr_html_` of what a cell ends with; `attach` gives the classes theirs.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Sequence
+
+from ._plot_style import rate_text, seconds_text, size_text
+
+GIB = 2**30
+MOST_ROWS = 10
+CELL = "padding:1px 8px;vertical-align:top;"
+
+
+def escape(text: Any) -> str:
+    from html import escape as escaped  # imported when something is shown
+    return escaped(str(text))
+
+
+def _numeric(cell: str) -> bool:
+    return cell[:1].isdigit() or cell in ("-", "...", "")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", foot: Sequence[Any] | None = None) -> str:
+    """A table under its caption; columns whose cells are all numbers (with units) stand at the right and do not break."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    right = [all(_numeric(row[i]) for row in texts) for i in range(len(head))]
+
+    def cells(row: Iterable[Any], tag: str) -> str:
+        return "<tr>" + "".join(f'<{tag} style="{CELL}text-align:{"right;white-space:nowrap" if at else "left"}">{escape(cell)}</{tag}>'
+                                for cell, at in zip(row, right)) + "</tr>"
+    body = "".join(cells(row, "td") for row in texts)
+    end = f"<tfoot>{cells(foot, 'th')}</tfoot>" if foot is not None else ""
+    return f'{line(caption) if caption else ""}<table class="fabricost"><thead>{cells(head, "th")}</thead><tbody>{body}</tbody>{end}</table>'
+
+
+def line(text: str) -> str:
+    return f'<p style="margin:6px 0">{escape(text)}</p>'
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def counted(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _shared_terms(terms: Sequence[Any], total: float, caption: str = "") -> str:
+    """Terms that sum to a time, with their shares; zero ones are left out."""
+    tiered = bool(terms) and hasattr(terms[0], "tier")
+    rows = [[t.name, *([t.tier] if tiered else []), seconds_text(t.seconds), percent(t.seconds / total)] for t in terms if t.seconds != 0]
+    head = ["term", *(["tier"] if tiered else []), "time", "share"]
+    return table(head, rows, caption, ["total", *([""] if tiered else []), seconds_text(total), "100.0 %"])
+
+
+def sure(basis: str, extrapolated: Sequence[str]) -> str:
+    """What a prediction rests on, as a sentence."""
+    rests = {"calibrated": "constants fitted to this machine's own runs", "sibling": "constants fitted to runs of a machine built like it",
+             "datasheet": "datasheets, no run of such a machine"}.get(basis, basis)
+    outside = f"; outside what was measured: {', '.join(extrapolated)}" if extrapolated else ""
+    return f"{basis}: {rests}{outside}"
+
+
+def prediction(p: Any) -> str:
+    """A Prediction: what ran, how long, its terms, how sure."""
+    op = p.operation
+    low, high = p.interval_seconds
+    caption = f"{op.collective} of {size_text(op.bytes)} ({op.dtype}) over {counted(p.ranks, 'rank')} on {counted(p.nodes, 'node')}: {p.algorithm} {p.protocol}"
+    after = (f"{seconds_text(p.seconds)}, nine in ten between {seconds_text(low)} and {seconds_text(high)}; "
+             f"algbw {rate_text(p.algorithm_bytes_per_second)}, busbw {rate_text(p.bus_bytes_per_second)}; {sure(p.basis, p.extrapolated)}")
+    return f"<div>{_shared_terms(p.terms, p.seconds, caption)}{line(after)}</div>"
+
+
+def predictions(p: Any) -> str:
+    """Predictions: a sample of rows, the first and the last."""
+    import numpy as np
+    size = int(np.prod(p.shape))
+    places = list(range(size)) if size <= MOST_ROWS else [*range(MOST_ROWS // 2), *range(size - MOST_ROWS // 2, size)]
+    rows: list[list[Any]] = []
+    for i, place in enumerate(places):
+        if i and place != places[i - 1] + 1:
+            rows.append(["...", "", "", "", "", "", ""])
+        one = p[tuple(int(k) for k in np.unravel_index(place, p.shape))]
+        low, high = one.interval_seconds
+        rows.append([size_text(one.operation.bytes), f"{one.ranks:,}", seconds_text(one.seconds), f"{seconds_text(low)} to {seconds_text(high)}",
+                     rate_text(one.bus_bytes_per_second), f"{one.algorithm} {one.protocol}", one.bottleneck.tier])
+    caption = f"{size:,} predictions of {p.operation.collective} on {p.system.name}, shape {p.shape}"
+    return table(["size", "ranks", "time", "nine in ten", "busbw", "runs", "bottleneck"], rows, caption)
+
+
+def tiers(system: Any, sources: bool = True) -> str:
+    rows = [[t.name, t.kind, t.endpoints, rate_text(t.bytes_per_second), seconds_text(t.latency_seconds) if t.latency_seconds > 0 else "-",
+             t.confidence, *([t.source] if sources else [])] for t in system.tiers]
+    return table(["tier", "kind", "joins", "one way", "latency", "confidence", *(["source"] if sources else [])], rows)
+
+
+def system(s: Any) -> str:
+    """A System: its tiers from the inside out, rates of one endpoint in one direction."""
+    caption = f"{s.name}: {s.title}. {counted(s.gpus, 'GPU')} in {counted(s.nodes, 'node')} of {s.gpus_per_node}, scale-up domain of {s.domain}"
+    return f"<div>{line(caption)}{tiers(s)}</div>"
+
+
+def training_plan(p: Any) -> str:
+    """A TrainingPlan: its layout, step, memory and terms."""
+    low, high = p.interval_seconds
+    layout = (f"{p.model} on {p.gpus:,} {p.system} GPUs: tp {p.tp} pp {p.pp} vp {p.vp} cp {p.cp} ep {p.ep} dp {p.dp}, ZeRO {p.zero}, "
+              f"microbatch {p.microbatch}, {p.schedule}, recompute {p.recompute}")
+    after = (f"{seconds_text(p.step_seconds)} a step, nine in ten between {seconds_text(low)} and {seconds_text(high)}; "
+             f"{p.memory_bytes / GIB:.1f} GiB, MFU {percent(p.mfu)}, {p.tokens_per_second_per_gpu:,.1f} tokens/s/GPU; {p.stack}")
+    return f"<div>{_shared_terms(p.terms, p.step_seconds, layout)}{line(after)}</div>"
+
+
+def plans(p: Any) -> str:
+    """Plans: the layouts, fastest first."""
+    rows = [[f"{x.step_seconds:.4g}", f"{x.tokens_per_second_per_gpu:,.1f}", f"{100 * x.mfu:.1f}", f"{x.memory_bytes / GIB:.1f}", x.tp, x.pp,
+             x.vp, x.cp, x.ep, x.dp, x.zero, x.microbatch, x.schedule, x.recompute] for x in list(p)[:MOST_ROWS]]
+    first = p[0]
+    caption = f"{first.model} on {first.gpus:,} {first.system} GPUs, {first.stack}: {p.evaluated:,} layouts priced, {p.pruned:,} left out"
+    return table(["step s", "tokens/s/GPU", "MFU %", "GiB", "tp", "pp", "vp", "cp", "ep", "dp", "ZeRO", "microbatch", "schedule", "recompute"],
+                 rows, caption)
+
+
+def serve_plan(p: Any) -> str:
+    """A ServePlan: the deployment, its times and what a token is spent on."""
+    (t0, t1), (o0, o1) = p.interval_ttft_seconds, p.interval_tpot_seconds
+    caption = (f"{p.model} in {p.precision} on {p.gpus:,} {p.system} GPUs: {p.replicas} x tp {p.tp} pp {p.pp} ep {p.ep} dp {p.dp}, "
+               f"batch {p.batch:,.0f}")
+    if p.disaggregated:
+        caption += f", prefill {p.prefill_workers} x tp {p.prefill_tp} pp {p.prefill_pp} ep {p.prefill_ep} dp {p.prefill_dp}"
+    after = (f"TTFT {seconds_text(p.ttft_seconds)} (nine in ten {seconds_text(t0)} to {seconds_text(t1)}), TPOT {seconds_text(p.tpot_seconds)} "
+             f"({seconds_text(o0)} to {seconds_text(o1)}), {p.tokens_per_second_per_gpu:,.1f} tokens/s/GPU, {p.memory_bytes / GIB:.1f} GiB; {p.stack}")
+    return f"<div>{_shared_terms(p.terms, p.tpot_seconds, caption)}{line(after)}</div>"
+
+
+def serve_plans(p: Any) -> str:
+    """ServePlans: the deployments, most tokens per second and GPU first."""
+    rows = [[f"{x.tokens_per_second_per_gpu:,.1f}", f"{x.tokens_per_second_per_user:.3g}", seconds_text(x.ttft_seconds), seconds_text(x.tpot_seconds),
+             f"{x.batch:,.0f}", f"{x.memory_bytes / GIB:.1f}", x.replicas, x.tp, x.pp, x.ep, x.dp, x.prefill_workers or "-"]
+            for x in list(p)[:MOST_ROWS]]
+    first = p[0]
+    caption = f"{first.model} in {first.precision} on {first.gpus:,} {first.system} GPUs, {first.stack}: {p.evaluated:,} deployments priced"
+    return table(["tokens/s/GPU", "tokens/s/user", "TTFT", "TPOT", "batch", "GiB", "engines", "tp", "pp", "ep", "dp", "prefill"], rows, caption)
+
+
+def _errors_row(name: str, e: Any) -> list[Any]:
+    return [name, f"{e.points:,}", percent(e.median_error, 2), percent(e.mean_error, 2), percent(e.within_10_percent, 0),
+            percent(e.within_25_percent, 0), percent(e.interval_coverage, 0)]
+
+
+def validation(v: Any) -> str:
+    """A Validation: errors over all points and by group."""
+    rows = [_errors_row(name, e) for group in (v.by_operation, v.by_system, v.by_size) for name, e in group.items() if e.points]
+    skipped = "".join(line(f"skipped {count:,}: {reason}") for reason, count in v.skipped.items())
+    return "<div>" + table(["points of", "points", "median", "mean", "within 10 %", "within 25 %", "in the interval"], rows,
+                           "error = |predicted / measured - 1|", _errors_row("all", v.total)) + skipped + "</div>"
+
+
+def _constant(value: float, unit: str) -> str:
+    if unit == "seconds":
+        return seconds_text(value)
+    if unit == "bytes_per_second":
+        return rate_text(value)
+    return size_text(value) if unit == "bytes" else f"{value:.4g}"
+
+
+def fit(f: Any) -> str:
+    """A Fit: errors before and after, and the constants the data narrowed."""
+    known = [c for c in f.constants if c.determined]
+    rows = [[c.set, c.name, _constant(c.value, c.unit), f"{100 * c.relative_error:.1f} %", _constant(c.before, c.unit)] for c in known]
+    caption = (f"{f.system.name}: {f.points:,} points, median error {percent(f.median_error_before, 2)} before, {percent(f.median_error, 2)} after; "
+               f"{len(known)} of {len(f.constants)} constants narrowed")
+    return table(["set", "constant", "fitted", "+-", "before"], rows, caption)
+
+
+def diagnosis(d: Any) -> str:
+    """A Diagnosis: the verdict and the likely causes."""
+    rows = [[c.cause, percent(c.confidence, 0), c.evidence, c.remedy] for c in d.causes]
+    return f"<div>{line(d.verdict)}{table(['cause', 'confidence', 'seen', 'try'], rows) if rows else ''}</div>"
+
+
+VIEWS: dict[str, Callable[[Any], str]] = {
+    "Prediction": prediction, "Predictions": predictions, "System": system, "TrainingPlan": training_plan, "Plans": plans,
+    "ServePlan": serve_plan, "ServePlans": serve_plans, "Validation": validation, "Fit": fit, "Diagnosis": diagnosis}
+
+
+def attach(module: Any) -> None:
+    """Gives the classes of the compiled module their `_repr_html_`."""
+    for name, view in VIEWS.items():
+        if hasattr(module, name):
+            setattr(getattr(module, name), "_repr_html_", view)

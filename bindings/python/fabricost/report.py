@@ -1,0 +1,271 @@
+"""fabricost report: one HTML file that a person can mail, with a question, its answer, the pictures, the sources and how sure it is.
+
+The file is whole in itself: pictures are inline, there are no scripts, and nothing is loaded from anywhere. Every figure is what the
+functions of this package give for the same question. `python -m fabricost report` asks from a shell.
+"""
+from __future__ import annotations
+
+import base64
+import io
+import os
+import time
+from pathlib import Path
+from typing import Any, Callable, Sequence
+
+from . import _html as html
+from ._plot_style import pyplot, rate_text, seconds_text, size_text
+
+STYLE = """
+:root{color-scheme:light}
+body{font:15px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",Arial,sans-serif;color:#1a1a1a;background:#fff;max-width:980px;
+ margin:0 auto;padding:16px}
+h1{font-size:24px;line-height:1.2;margin:8px 0}
+h2{font-size:18px;margin:32px 0 8px;border-bottom:1px solid #ccc;padding-bottom:3px}
+.when{color:#555;margin:0 0 16px}
+.facts{display:flex;flex-wrap:wrap;gap:8px;margin:12px 0}
+.facts div{border:1px solid #ccc;border-radius:6px;padding:6px 12px;min-width:110px}
+.facts b{display:block;font-size:19px}
+.facts span{color:#555;font-size:13px}
+.wide{overflow-x:auto;margin:8px 0}
+table{border-collapse:collapse;font-size:13px}
+tr{border-bottom:1px solid #e4e4e4}
+img{max-width:100%;height:auto;display:block;margin:8px 0}
+pre{font:12px/1.35 ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;background:#f6f6f6;padding:10px;overflow-x:auto}
+summary{cursor:pointer}
+@media print{details>*{display:block}h2{break-after:avoid}img{break-inside:avoid}}
+"""
+
+NINE_IN_TEN = ("An interval is where nine measurements in ten should fall. It comes from the residuals of the fits, wider where a machine like "
+               "this was not measured, and wider again for each doubling outside the measured sizes, ranks and nodes.")
+
+
+def _picture(draw: Callable[[], Any], what: str) -> str:
+    """What `draw` draws, inline as SVG; `what` for those who cannot see it."""
+    import matplotlib
+    plt = pyplot()
+    with matplotlib.rc_context({"svg.hashsalt": "fabricost", "svg.fonttype": "path", "figure.dpi": 100}):
+        axes = draw()
+        try:
+            out = io.BytesIO()
+            axes.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        finally:
+            plt.close(axes.figure)
+    return f'<img alt="{html.escape(what)}" src="data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode()}">'
+
+
+def _wide(content: str) -> str:
+    return f'<div class="wide">{content}</div>'
+
+
+def _facts(pairs: Sequence[tuple[str, str]]) -> str:
+    return '<div class="facts">' + "".join(f"<div><b>{html.escape(v)}</b><span>{html.escape(k)}</span></div>" for k, v in pairs) + "</div>"
+
+
+class _Page:
+    """Sections in order; the head is written last."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.parts: list[str] = []
+
+    def section(self, heading: str, *content: str) -> None:
+        self.parts.append(f"<section><h2>{html.escape(heading)}</h2>{''.join(content)}</section>")
+
+    def text(self, version: str) -> str:
+        seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+        when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+        return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+                '<meta name="viewport" content="width=device-width, initial-scale=1">'
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">"
+                f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head><body><h1>{html.escape(self.title)}</h1>"
+                f'<p class="when">fabricost {html.escape(version)}, {when}</p>{"".join(self.parts)}</body></html>\n')
+
+
+def _asked(pairs: Sequence[tuple[str, Any]]) -> str:
+    return _wide(html.table(["asked", ""], [[name, value] for name, value in pairs if value is not None and value != ""]))
+
+
+def _operation_text(op: Any) -> str:
+    from . import Operation, RequestError
+    if isinstance(op, Operation):
+        return op.collective
+    raise RequestError(f"operation: an Operation is wanted, as AllReduce(256 * MiB), not {type(op).__name__}")
+
+
+def _predicted(page: _Page, system: Any, op: Any, sizes: Any, samples: Any, choice: dict[str, Any]) -> None:
+    """One size in full, and the curve over sizes."""
+    import fabricost as fc
+    from . import plot
+    from ._plot_curves import again, default_sizes
+    if op.bytes is not None:
+        p = fc.predict(system, op, **choice)
+        low, high = p.interval_seconds
+        page.section("Prediction", _facts([("predicted time", seconds_text(p.seconds)), ("nine in ten", f"{seconds_text(low)} to {seconds_text(high)}"),
+                                           ("bus bandwidth", rate_text(p.bus_bytes_per_second)), ("runs", f"{p.algorithm} {p.protocol}"),
+                                           ("mostly in", p.bottleneck.tier), ("basis", p.basis)]),
+                     _wide(html.prediction(p)),
+                     _picture(lambda: plot.terms(system, op, "size", _round_sizes(float(op.bytes)), **choice), "terms of the time by size"))
+        page.section("The arithmetic", f"<pre>{html.escape(fc.explain(system, op, **choice))}</pre>")
+    asked = default_sizes() if sizes is None else sizes
+    curve = fc.predict(system, again(op, bytes=asked), **choice)
+    pictures = [_picture(lambda: plot.busbw(system, op, None if samples is not None and sizes is None else asked, measured=samples, **choice),
+                         "bus bandwidth against message size")]
+    if curve[0].nodes > 1 or op.bytes is not None:
+        pictures.append(_picture(lambda: plot.roofline(system, op, asked, **choice), "time by tier against message size"))
+    every = max(1, len(asked) // 24)
+    page.section("Over sizes", *pictures, _wide(_curve_table(curve[::every])))
+
+
+def _round_sizes(size: float) -> list[float]:
+    """The size asked for among powers of four around it."""
+    return sorted({size * 4.0**power for power in range(-5, 4) if size * 4.0**power >= 1})
+
+
+def _curve_table(curve: Any) -> str:
+    rows = [[size_text(p.operation.bytes), seconds_text(p.seconds), f"{seconds_text(p.low_seconds)} to {seconds_text(p.high_seconds)}",
+             rate_text(p.bus_bytes_per_second), f"{p.algorithm} {p.protocol}", p.bottleneck.tier, p.basis, " ".join(p.extrapolated)] for p in curve]
+    return html.table(["size", "time", "nine in ten", "busbw", "runs", "mostly in", "basis", "outside the measured"], rows)
+
+
+def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
+    """A log beside its prediction, and what may be wrong with it."""
+    import fabricost as fc
+    from . import plot
+    found = fc.diagnose(log, system)
+    rows = [[s["operation"], size_text(s["bytes"]), f'{s["ranks"]:,}', seconds_text(s["measured_seconds"]), seconds_text(s["predicted_seconds"]),
+             f'{seconds_text(s["low_seconds"])} to {seconds_text(s["high_seconds"])}', f'{s["predicted_seconds"] / s["measured_seconds"]:.2f}',
+             "" if s["low_seconds"] <= s["measured_seconds"] <= s["high_seconds"] else "slower" if s["measured_seconds"] > s["high_seconds"] else "faster"]
+            for s in checked.samples]
+    table = html.table(["operation", "size", "ranks", "measured", "predicted", "nine in ten", "predicted / measured", "outside"], rows)
+    page.section("Measured beside predicted",
+                 _facts([("verdict", "healthy" if found.healthy else "not healthy"), ("points", f"{len(checked):,}"),
+                         ("median error", html.percent(checked.median_error, 2)),
+                         ("inside the interval", html.percent(checked.total.interval_coverage, 0))]),
+                 _wide(html.diagnosis(found)), _picture(lambda: plot.residuals(checked), "predicted over measured time against message size"),
+                 _wide(html.validation(checked)), f"<details><summary>every point</summary>{_wide(table)}</details>",
+                 *[html.line(note) for note in found.notes])
+
+
+def _trained(page: _Page, system: Any, model: Any, gpus: int, global_batch: int, asked: dict[str, Any]) -> Any:
+    import fabricost as fc
+    from . import plot
+    plans = fc.plan(system, model, gpus=gpus, global_batch=global_batch, **asked)
+    best = plans[0]
+    low, high = best.interval_seconds
+    words = {name: value for name, value in asked.items() if name not in ("top", "tp", "pp")}
+    gains = [[one.change, f"{one.step_seconds:.4g}", f"{100 * one.gain:+.2f} %"] for one in plans.sensitivity()[:8]]
+    page.section("Training plan", _facts([("a step", seconds_text(best.step_seconds)), ("nine in ten", f"{seconds_text(low)} to {seconds_text(high)}"),
+                                          ("MFU", html.percent(best.mfu)), ("tokens/s/GPU", f"{best.tokens_per_second_per_gpu:,.1f}"),
+                                          ("memory of a GPU", f"{best.memory_bytes / html.GIB:.1f} GiB")]),
+                 _wide(html.plans(plans)), _wide(html.training_plan(best)),
+                 _picture(lambda: plot.layouts(system, model, gpus=gpus, global_batch=global_batch, **words), "step time by tensor ranks and stages"),
+                 _picture(lambda: plot.pareto(plans), "step time against memory"),
+                 _wide(html.table(["what would help", "step s", "gain"], gains)))
+    return best
+
+
+def _served(page: _Page, system: Any, model: Any, gpus: int, asked: dict[str, Any]) -> Any:
+    import fabricost as fc
+    from . import plot
+    plans = fc.plan_serve(system, model, gpus=gpus, **asked)
+    best = plans[0]
+    page.section("Serving plan", _facts([("tokens/s/GPU", f"{best.tokens_per_second_per_gpu:,.1f}"), ("time to first token", seconds_text(best.ttft_seconds)),
+                                         ("time per token", seconds_text(best.tpot_seconds)), ("batch", f"{best.batch:,.0f}")]),
+                 _wide(html.serve_plans(plans)), _wide(html.serve_plan(best)),
+                 _picture(lambda: plot.pareto(plans), "tokens per second and GPU against tokens per second and user"))
+    return best
+
+
+def report(system: Any, operation: Any = None, *, sizes: Any = None, log: str | os.PathLike[str] | None = None, model: Any = None,
+           gpus: int | None = None, global_batch: int | None = None, serve: bool = False, plan: dict[str, Any] | None = None,
+           output: str | os.PathLike[str] | None = None, title: str | None = None, **choice: Any) -> Any:
+    """report(system, operation=None, *, sizes=None, log=None, model=None, gpus=None, global_batch=None, serve=False, plan=None, output=None, title=None, **choice)
+
+    One self-contained HTML page: what was asked, the machine, the answers with their pictures, sources of the numbers, and how sure.
+
+    operation: an Operation; with its bytes that size is explained, and all are drawn over sizes (bytes).
+    log: a benchmark's output, to stand beside its prediction with a diagnosis.
+    model with gpus: the training plan (with global_batch, sequences a step) or, with serve=True, the serving plan; plan: what else
+    plan or plan_serve takes, as in {"sequence": 8192}. choice: algorithm, protocol, choice as predict takes them.
+    output: the file, replaced only when the page is whole; its Path is returned. Without it the page is returned as text.
+
+    Raises RequestError when nothing or half a question is asked, ImportError without matplotlib, and what the functions it asks raise.
+    """
+    import fabricost as fc
+    machine = fc.load_system(system) if isinstance(system, (str, os.PathLike)) else system
+    if not isinstance(machine, fc.System):
+        raise TypeError(f"system: a System, or its name or path, is wanted, not {type(system).__name__}")
+    collective = None if operation is None else _operation_text(operation)
+    if model is not None and gpus is None:
+        raise fc.RequestError("gpus: on how many GPUs does the model run? Give gpus (--gpus)")
+    if model is None and (gpus is not None or serve or global_batch is not None or plan):
+        raise fc.RequestError("model: gpus, global_batch, serve and plan are asked about a model; give model (--model)")
+    if model is not None and not serve and global_batch is None:
+        raise fc.RequestError("global_batch: how many sequences a step? Give global_batch (--global-batch), or serve=True (--serve)")
+    if sizes is not None and operation is None:
+        raise fc.RequestError("sizes: sizes of what? Give an operation")
+    pyplot()
+    name = None if model is None else model if isinstance(model, str) else model.name
+    subject = ", ".join(one for one in (collective, name) if one)
+    page = _Page(title or (f"{subject} on {machine.name}" if subject else machine.name))
+    checked = None if log is None else fc.validate(os.fspath(log), machine)
+    page.section("Asked", _asked([
+        ("system", machine.name), ("operation", collective),
+        ("size", None if getattr(operation, "bytes", None) is None else size_text(operation.bytes)),
+        ("sizes", None if sizes is None else f"{size_text(min(sizes))} to {size_text(max(sizes))}, {len(sizes)} of them"),
+        ("ranks", getattr(operation, "ranks", 0) or None), ("nodes", getattr(operation, "nodes", 0) or None), ("data type", getattr(operation, "dtype", None)),
+        *choice.items(), ("log", None if log is None else Path(log).name), ("model", name),
+        ("GPUs", gpus), ("global batch", global_batch), ("serve", "yes" if serve else None), *(plan or {}).items()]))
+    if operation is not None:
+        samples = fc.read_log(os.fspath(log)) if log is not None else None
+        if samples is not None and not (samples["operation"] == collective).any():
+            samples = None
+        _predicted(page, machine, operation, sizes, samples, choice)
+    if checked is not None:
+        _measured(page, machine, os.fspath(log), checked)  # type: ignore[arg-type]
+    best = None
+    if model is not None:
+        best = (_served(page, machine, model, gpus, plan or {}) if serve else  # type: ignore[arg-type]
+                _trained(page, machine, model, gpus, global_batch, plan or {}))  # type: ignore[arg-type]
+    _machine(page, machine)
+    _how_sure(page, machine, operation, sizes, choice, best)
+    text = page.text(fc.__version__)
+    return text if output is None else _written(text, Path(output))
+
+
+def _machine(page: _Page, machine: Any) -> None:
+    from . import plot
+    page.section("The machine and where its numbers come from", html.line(f"{machine.name}: {machine.title}"),
+                 _picture(lambda: plot.topology(machine), f"tiers of {machine.name}"), _wide(html.tiers(machine)),
+                 html.line("Rates are those of one endpoint in one direction; latency is that of one hop. Confidence says what kind of source it is."))
+
+
+def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dict[str, Any], best: Any) -> None:
+    import fabricost as fc
+    from ._plot_curves import again, default_sizes
+    said = []
+    if operation is not None:
+        curve = fc.predict(machine, again(operation, bytes=default_sizes() if sizes is None else sizes), **choice)
+        bases = list(dict.fromkeys(p.basis for p in curve))
+        said += [html.line(html.sure(basis, [])) for basis in bases]
+        outside = [p for p in curve if p.extrapolated]
+        if outside:
+            kinds = list(dict.fromkeys(kind for p in outside for kind in p.extrapolated))
+            said.append(html.line(f"{len(outside)} of {len(curve)} sizes of the curve lie outside what was measured ({', '.join(kinds)}): from "
+                                  f"{size_text(outside[0].operation.bytes)} to {size_text(outside[-1].operation.bytes)}"))
+    if best is not None:
+        said.append(html.line(f"The plan rests on the stack {best.stack} as it was fitted to published runs; docs/training-accuracy.md of fabricost has the errors."))
+    page.section("How sure", *said, html.line(NINE_IN_TEN))
+
+
+def _written(text: str, path: Path) -> Path:
+    """Writes beside the file, then takes its place: readers see the old page or the new one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(beside, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    return path
