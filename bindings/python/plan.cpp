@@ -85,8 +85,8 @@ void choose_routing(py::handle value, Stack& stack) {
                          const py::object& tp, const py::object& pp, const py::object& vp, const py::object& cp, const py::object& ep,
                          const py::object& dp, const py::object& expert_tp, const py::object& zero, const py::object& microbatch,
                          const py::object& schedule, const py::object& recompute, const py::object& sequence_parallel,
-                         const py::object& placing, const py::object& max_tp, const py::object& headroom, const py::object& stack_scale,
-                         const py::object& routing, const py::object& capacity) {
+                         const py::object& placing, const py::object& max_tp, const py::object& headroom, const py::object& shard,
+                         const py::object& stack_scale, const py::object& routing, const py::object& capacity) {
   needed(gpus, "gpus", "gpus=512");
   needed(global_batch, "global_batch", "global_batch=1024 sequences a step");
   TrainingQuestion q;
@@ -116,6 +116,7 @@ void choose_routing(py::handle value, Stack& stack) {
   q.placing = word_or_none<Placing>(placing, "placing", "a placing of stages", placing_names);
   q.max_tp = whole_or_none(max_tp, "max_tp").value_or(0);
   q.headroom = real(headroom, "headroom", 0, 0.9);
+  q.shard = whole_or_none(shard, "shard").value_or(0);
   q.stack = stack_from(stack);
   if (const auto scale = real_or_none(stack_scale, "stack_scale", 0.2, 5)) q.stack.scale = *scale;
   choose_routing(routing, q.stack);
@@ -135,6 +136,7 @@ void add_training_plan(py::module_& module) {
       field("cp", &P::cp, "Context ranks."), field("ep", &P::ep, "Expert ranks."), field("dp", &P::dp, "Data replicas."),
       field("expert_tp", &P::expert_tp, "Tensor ranks of one expert."),
       field("zero", &P::zero, "Sharded over data and context: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights."),
+      field("shard", &P::shard, "Replicas that share the states (HSDP); 0: all of them."),
       field("microbatch", &P::microbatch, "Sequences of a microbatch."),
       field("schedule", &P::schedule, "Of the pipeline: 1f1b, interleaved, ..., dualpipe; none for one stage."),
       field("recompute", &P::recompute, "none, selective or full."), field("placing", &P::placing, "data_inside or stages_inside."),
@@ -229,6 +231,7 @@ PlannedTraining planned(const TrainingQuestion& q, const System& system, const P
                       .dp = l.dp,
                       .expert_tp = l.expert_tp,
                       .zero = l.zero,
+                      .shard = l.shard,
                       .microbatch = l.microbatch,
                       .schedule = std::string{name(l.schedule)},
                       .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
@@ -262,10 +265,10 @@ void add_plan(py::module_& module) {
              "precision"_a = "bf16", "stack"_a = default_stack, "top"_a = 10, "tp"_a = none, "pp"_a = none, "vp"_a = none, "cp"_a = none,
              "ep"_a = none, "dp"_a = none, "expert_tp"_a = none, "zero"_a = none, "microbatch"_a = none, "schedule"_a = none,
              "recompute"_a = none, "sequence_parallel"_a = none, "placing"_a = none, "max_tp"_a = none, "headroom"_a = 0.0,
-             "stack_scale"_a = none, "routing"_a = none, "capacity"_a = none,
+             "shard"_a = none, "stack_scale"_a = none, "routing"_a = none, "capacity"_a = none,
              R"(plan(system, model, *, gpus, global_batch, sequence=4096, precision='bf16', stack='megatron-core', top=10, tp=None, pp=None,
     vp=None, cp=None, ep=None, dp=None, expert_tp=None, zero=None, microbatch=None, schedule=None, recompute=None,
-    sequence_parallel=None, placing=None, max_tp=None, headroom=0.0, stack_scale=None, routing=None, capacity=None)
+    sequence_parallel=None, placing=None, max_tp=None, headroom=0.0, shard=None, stack_scale=None, routing=None, capacity=None)
 --
 
 The layouts that train a model fastest on a machine, Plans: every layout of the space is priced or shown not to be needed.
@@ -276,6 +279,7 @@ system, model, stack: things loaded, or their names or paths.
 gpus, global_batch (sequences a step), sequence (tokens): the job. precision: bf16, fp16, fp8 or fp4.
 tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute, sequence_parallel, placing: fix what is given, search the rest.
 max_tp: most tensor ranks, default a scale-up domain's GPUs. headroom: share of the memory to leave free.
+shard: replicas that share the states (HSDP), default all of them.
 stack_scale: the stack's factor on every step, from a step of yours. routing: balanced, uniform or zipf:EXPONENT.
 capacity: rows kept for an expert over the mean. top: how many layouts.
 

@@ -15,7 +15,7 @@ namespace fabricost::python {
 /// One layout with its price.
 struct PlannedTraining {
   std::string system{}, model{}, stack{};
-  int gpus = 0, tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, dp = 1, expert_tp = 1, zero = 0, microbatch = 1;
+  int gpus = 0, tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, dp = 1, expert_tp = 1, zero = 0, shard = 0, microbatch = 1;
   std::string schedule{}, recompute{}, placing{};
   bool sequence_parallel = false, fits = true;
   double step_seconds = 0, memory_bytes = 0, exposed_communication_seconds = 0;

@@ -4,7 +4,7 @@ import pickle
 import pytest
 
 import fabricost as fc
-from by_command import asked, same
+from by_command import asked, same, same_terms
 
 
 @pytest.mark.parametrize("serve, question, words", [
@@ -33,10 +33,13 @@ def test_machines_compare_as_in_the_command(serve, question, words):
         same(row.joules_per_million_tokens, theirs["joules_per_million_tokens"])
         if row.watts is not None:
             same(row.watts, theirs["megawatts"] * 1e6)
-        assert row.terms and row.share == pytest.approx(max(t.seconds for t in row.terms) / row.seconds)
+        same_terms(row.terms, theirs["terms"])
+        assert row.share == pytest.approx(max(t.seconds for t in row.terms) / row.seconds)
         assert pickle.loads(pickle.dumps(row)) == row
     best = max((r for r in comparison if not r.trouble), key=lambda r: r.tokens_per_second_per_gpu)
-    assert comparison.verdict.startswith(best.system)
+    assert comparison.verdict.startswith(best.system) and best.system == wanted["verdict"]["best"]
+    if wanted["verdict"]["next"]:
+        assert ("is sure" in comparison.verdict) == wanted["verdict"]["sure"] and wanted["verdict"]["next"] in comparison.verdict
     pytest.importorskip("pandas")
     assert list(comparison.to_pandas()["system"]) == [r.system for r in comparison]
 

@@ -18,6 +18,7 @@ SETTINGS = [
     (dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=128, tp=8, pp=4, zero=1, microbatch=1, recompute="selective", schedule="1f1b",
           sequence_parallel=True), ["--tp", 8, "--pp", 4, "--zero", 1, "--microbatch", 1, "--recompute", "selective", "--schedule", "1f1b",
                                     "--sequence-parallel", "yes"]),
+    (dict(system="dgx-h100", model="llama3-8b", gpus=64, global_batch=128, zero=3, shard=8), ["--zero", 3, "--shard", 8]),
     (dict(system="dgx-h100", model="mixtral-8x7b", gpus=64, global_batch=256, stack="nemo", routing="zipf:1.1", capacity=1.5, headroom=0.1,
           stack_scale=1.2, placing="data_inside"),
      ["--stack", "nemo", "--routing", "zipf:1.1", "--capacity", 1.5, "--headroom", 0.1, "--stack-scale", 1.2, "--placing", "data_inside"]),
@@ -27,6 +28,7 @@ SETTINGS = [
 def the_same(plan, wanted):
     for field in LAYOUT:
         same(getattr(plan, field), wanted[field], field)
+    assert plan.shard == wanted.get("shard", 0)
     same(plan.step_seconds, wanted["step_s"], "step")
     same(plan.tokens_per_second_per_gpu, wanted["tokens_per_s_per_gpu"], "tokens")
     same(plan.flops_per_second_per_gpu, wanted["tflops_per_gpu"] * 1e12, "flops")
@@ -130,7 +132,7 @@ def test_other_threads_run_during_a_search():
     (dict(sequence_parallel=1), TypeError, "sequence_parallel"), (dict(placing="inside"), fc.RequestError, "placing"),
     (dict(headroom=0.95), fc.RequestError, "headroom"), (dict(stack_scale=0), fc.RequestError, "stack_scale"),
     (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(routing="uniform:2"), fc.RequestError, "only zipf"),
-    (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(model=3), TypeError, "model"),
+    (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(shard=0), fc.RequestError, "shard"), (dict(shard="8"), TypeError, "shard"), (dict(model=3), TypeError, "model"),
     (dict(system=None), TypeError, "system"), (dict(system="dgx-h10"), fc.RequestError, "did you mean dgx-h100"), (dict(tp=3), fc.RequestError, "tp"),
     (dict(bogus=1), TypeError, None),
 ])
