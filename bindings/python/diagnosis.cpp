@@ -25,7 +25,8 @@ namespace {
 
 [[nodiscard]] Diagnosis diagnose_log(const py::object& log, const py::object& system, const py::object& nodes, const py::object& ranks,
                                      const py::object& expected) {
-  DiagnosisRequest request{.nodes = count_of(nodes, "nodes"), .ranks = count_of(ranks, "ranks"), .expected = std::string{text_of(expected, "expected")}};
+  DiagnosisRequest request{
+      .nodes = count_of(nodes, "nodes"), .ranks = count_of(ranks, "ranks"), .expected = std::string{text_of(expected, "expected")}};
   const std::string file = path_of(log, "log");
   if (system.is_none()) return diagnosed(file, request);
   const SavedSystem origin = origin_of(system);
@@ -95,7 +96,8 @@ void add_diagnosis(py::module_& module) {
       .def_property_readonly(
           "basis", [](const Diagnosis& d) { return name(d.basis); }, "What the prediction rests on: calibrated, sibling or datasheet.")
       .def_readonly("notes", &Diagnosis::notes, "What the log did not say, what was set aside.")
-      .def("to_pandas", [](const Diagnosis& d) { return data_frame(sizes_of(d)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
+      .def(
+          "to_pandas", [](const Diagnosis& d) { return data_frame(sizes_of(d)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
       .def("__str__",
            [](const Diagnosis& d) {
              std::string out = d.verdict;
@@ -104,7 +106,8 @@ void add_diagnosis(py::module_& module) {
              return out;
            })
       .def("__repr__", [](const Diagnosis& d) {
-        return fmt::format("<Diagnosis: {}, {} cause{}>", d.healthy ? "healthy" : "not healthy", d.causes.size(), d.causes.size() == 1 ? "" : "s");
+        return fmt::format("<Diagnosis: {}, {} cause{}>", d.healthy ? "healthy" : "not healthy", d.causes.size(),
+                           d.causes.size() == 1 ? "" : "s");
       });
   module.def("diagnose", &diagnose_log, "log"_a, "system"_a = py::none(), py::kw_only(), "nodes"_a = 0, "ranks"_a = 0, "expected"_a = "",
              R"(diagnose(log, system=None, *, nodes=0, ranks=0, expected='')

@@ -68,7 +68,9 @@ void add_errors(py::module_& module) {
                                 "A question the machine or the model cannot answer: an unknown name, ranks that do not fit, an algorithm\n"
                                 "that does not exist for the operation.",
                                 error_type);
-  spec_error_type = new_type(module, "SpecError", "Faults of input files, all at once: `issues` is a list of Issue; `file`, `line` and `column` are those of the first.", error_type);
+  spec_error_type = new_type(
+      module, "SpecError",
+      "Faults of input files, all at once: `issues` is a list of Issue; `file`, `line` and `column` are those of the first.", error_type);
   py::register_exception_translator(&translate);
 }
 

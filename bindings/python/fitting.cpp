@@ -43,8 +43,8 @@ struct FittedMachine {
     for (const FittedConstant& c : set.fitted) {
       const double scale = c.measure == Measure::share ? set.bandwidth : 1;
       constexpr std::array<const char*, 4> units{"seconds", "bytes_per_second", "bytes", ""};
-      out.push_back({set.name, std::string{c.key}, units[static_cast<std::size_t>(c.measure)], c.value * scale, c.prior * scale, c.deviation,
-                     c.determined, std::string{c.partner}, c.correlation});
+      out.push_back({set.name, std::string{c.key}, units[static_cast<std::size_t>(c.measure)], c.value * scale, c.prior * scale,
+                     c.deviation, c.determined, std::string{c.partner}, c.correlation});
     }
   return out;
 }
@@ -68,8 +68,8 @@ struct FittedMachine {
   return out;
 }
 
-[[nodiscard]] FittedMachine fit_samples(const py::object& system, const py::object& samples, const py::object& nodes, const py::object& ranks,
-                                        const py::object& only, const py::object& leave_out) {
+[[nodiscard]] FittedMachine fit_samples(const py::object& system, const py::object& samples, const py::object& nodes,
+                                        const py::object& ranks, const py::object& only, const py::object& leave_out) {
   const SavedSystem origin = origin_of(system);
   const PointSource otherwise{.system = origin.extends, .nodes = count_of(nodes, "nodes"), .ranks = count_of(ranks, "ranks")};
   CalibrateOptions how{.system = origin.extends, .calibration = origin.calibration, .overrides = origin.set};
@@ -118,8 +118,8 @@ void add_constant(py::module_& module) {
       .def_readonly("partner", &NamedConstant::partner, "The constant it goes with most; may be empty.")
       .def_readonly("correlation", &NamedConstant::correlation, "How strongly, -1 to 1.")
       .def("__repr__", [](const NamedConstant& c) {
-        return fmt::format("{} {}: {:.4g}{}{} +- {:.1f} %{}", c.set, c.name, c.value, c.unit.empty() ? "" : " ", c.unit, 100 * c.relative_error,
-                           c.determined ? "" : ", not determined");
+        return fmt::format("{} {}: {:.4g}{}{} +- {:.1f} %{}", c.set, c.name, c.value, c.unit.empty() ? "" : " ", c.unit,
+                           100 * c.relative_error, c.determined ? "" : ", not determined");
       });
   add_value_semantics(type);
 }
@@ -128,18 +128,21 @@ void add_constant(py::module_& module) {
 
 void add_fitting(py::module_& module) {
   add_constant(module);
-  py::class_<FittedMachine>(module, "Fit", "Constants fitted to measurements of one machine. Errors are shares: |predicted / measured - 1|.")
+  py::class_<FittedMachine>(module, "Fit",
+                            "Constants fitted to measurements of one machine. Errors are shares: |predicted / measured - 1|.")
       .def_readonly("system", &FittedMachine::system, "The machine with the fitted constants: for predict, or to save.")
       .def_property_readonly(
           "points", [](const FittedMachine& f) { return f.calibration.points; }, "Merged points that were fitted.")
       .def_property_readonly(
-          "median_error", [](const FittedMachine& f) { return f.calibration.median_after / 100; }, "Median over the fitted points, after the fit.")
+          "median_error", [](const FittedMachine& f) { return f.calibration.median_after / 100; },
+          "Median over the fitted points, after the fit.")
       .def_property_readonly(
           "mean_error", [](const FittedMachine& f) { return f.calibration.mean_after / 100; }, "Mean, after the fit.")
       .def_property_readonly(
           "worst_error", [](const FittedMachine& f) { return f.validation.worst_error(); }, "Largest error of `validation`.")
       .def_property_readonly(
-          "median_error_before", [](const FittedMachine& f) { return f.calibration.median_before / 100; }, "Median with what was known before.")
+          "median_error_before", [](const FittedMachine& f) { return f.calibration.median_before / 100; },
+          "Median with what was known before.")
       .def_property_readonly(
           "mean_error_before", [](const FittedMachine& f) { return f.calibration.mean_before / 100; }, "Mean with what was known before.")
       .def_readonly("validation", &FittedMachine::validation, "The samples (without those set aside) predicted with the fitted machine.")
@@ -171,8 +174,11 @@ void add_fitting(py::module_& module) {
             const std::string file = path_of(path, "path");
             cli::write_file(file, yaml_of(f, calibration_name(file)), "path");
           },
-          "path"_a, "save(self, path)\n--\n\nWrites the constants as a calibration file, for load_system(calibration=...) and --calibration of the command.")
-      .def("to_yaml", [](const FittedMachine& f) { return yaml_of(f, "fitted"); }, "to_yaml(self)\n--\n\nThe text save() writes.")
+          "path"_a,
+          "save(self, path)\n--\n\nWrites the constants as a calibration file, for load_system(calibration=...) and --calibration of the "
+          "command.")
+      .def(
+          "to_yaml", [](const FittedMachine& f) { return yaml_of(f, "fitted"); }, "to_yaml(self)\n--\n\nThe text save() writes.")
       .def("to_pandas", &constants_frame, "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each constant.")
       .def("__repr__", [](const FittedMachine& f) {
         return fmt::format("<Fit of {}: {} points, median error {:.2f} -> {:.2f} %, {} of {} constants determined>", f.calibration.system,

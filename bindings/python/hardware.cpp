@@ -81,8 +81,8 @@ void add_tier(py::module_& module) {
 void add_tiers(py::module_& module) {
   constexpr auto inside = py::return_value_policy::reference_internal;
   py::class_<Tiers> type(module, "Tiers",
-                    "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
-                    "`\"nvlink\" in tiers`, `for tier in tiers`.");
+                         "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
+                         "`\"nvlink\" in tiers`, `for tier in tiers`.");
   type.def("__len__", [](const Tiers& tiers) { return tiers.all.size(); })
       .def("__getitem__", &Tiers::by_place, inside, "place"_a)
       .def("__getitem__", &Tiers::by_name, inside, "name"_a)
@@ -101,20 +101,20 @@ void add_tiers(py::module_& module) {
 }
 
 /// A path that still holds after a change of folder.
-[[nodiscard]] std::string anchored(const std::string& text) {
-  return names_file(text) ? std::filesystem::absolute(text).string() : text;
-}
+[[nodiscard]] std::string anchored(const std::string& text) { return names_file(text) ? std::filesystem::absolute(text).string() : text; }
 
 [[nodiscard]] std::string saved_yaml(const Machine& m) {
-  return saved_system_yaml(m.origin, fmt::format("{}, as fabricost {} was asked for it", m.title.empty() ? m.name : m.title, FABRICOST_VERSION));
+  return saved_system_yaml(m.origin,
+                           fmt::format("{}, as fabricost {} was asked for it", m.title.empty() ? m.name : m.title, FABRICOST_VERSION));
 }
 
 [[nodiscard]] std::string drawn(const Machine& m, const py::object& operation) {
   if (operation.is_none()) return picture(m);
   if (!py::isinstance<AskedOperation>(operation)) throw_type("operation", "an Operation", operation);
   const Prediction p = predict(m, operation.cast<const AskedOperation&>().one());
-  return picture(m, &p, fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
-                                    p.nodes, p.nodes == 1 ? "" : "s"));
+  return picture(m, &p,
+                 fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
+                             p.nodes, p.nodes == 1 ? "" : "s"));
 }
 
 void add_system(py::module_& module) {
@@ -139,15 +139,20 @@ void add_system(py::module_& module) {
           "basis", [](const Machine& s) { return name(s.constants.basis); },
           "What that calibration rests on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
       .def("to_yaml", &saved_yaml,
-           "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is priced with.")
+           "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is "
+           "priced with.")
       .def(
           "save", [](const Machine& s, const py::object& path) { cli::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
-          "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it cannot.")
+          "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
+          "cannot.")
       .def("svg", &drawn, "operation"_a = py::none(),
-           "svg(self, operation=None)\n--\n\nA picture of the machine as an SVG document: one-way rates of every link; with an operation, how busy its\n"
+           "svg(self, operation=None)\n--\n\nA picture of the machine as an SVG document: one-way rates of every link; with an operation, "
+           "how busy its\n"
            "time keeps each tier.")
-      .def("show", [](const Machine& s) { return show(s); },
-           "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` prints it.")
+      .def(
+          "show", [](const Machine& s) { return show(s); },
+          "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` "
+          "prints it.")
       .def("__repr__", [](const Machine& s) {
         return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
       });
@@ -171,6 +176,13 @@ void add_system(py::module_& module) {
 }  // namespace
 
 Machine loaded(SavedSystem origin) {
+  for (int depth = 0; depth < 8; ++depth) {  // a saved machine is what it says, not a file that may go away
+    const auto saved = read_saved_system(origin.extends);
+    if (!saved) break;
+    origin.extends = saved->extends;
+    origin.set.insert(origin.set.begin(), saved->set.begin(), saved->set.end());
+    if (origin.calibration.empty()) origin.calibration = saved->calibration;
+  }
   origin.extends = anchored(origin.extends);
   origin.calibration = anchored(origin.calibration);
   return {load_system(origin.extends, origin.set, origin.calibration), std::move(origin)};
@@ -189,7 +201,8 @@ std::string path_of(py::handle path, std::string_view argument) {
 }
 
 void add_hardware(py::module_& module) {
-  module.def("_use_data_directory", &use_data_directory, "directory"_a, "_use_data_directory(directory)\n--\n\nWhere the data of the package is.");
+  module.def("_use_data_directory", &use_data_directory, "directory"_a,
+             "_use_data_directory(directory)\n--\n\nWhere the data of the package is.");
   add_tier(module);
   add_tiers(module);
   add_system(module);

@@ -7,7 +7,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -20,6 +23,28 @@ template <class T>
 [[nodiscard]] std::string stamp_of() {
   return "fabricost " FABRICOST_VERSION " " + std::string{typeid(T).name()} + " " + std::to_string(sizeof(T)) + "\n";
 }
+/// The bytes of a value behind its stamp and their checksum (64-bit FNV-1a), so that damaged ones are refused.
+[[nodiscard]] inline std::string checksum_of(std::string_view bytes) {
+  std::uint64_t sum = 14695981039346656037U;
+  for (const char c : bytes) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return std::to_string(sum) + "\n";
+}
+template <class T>
+[[nodiscard]] std::string stamped(const std::string& bytes) {
+  return stamp_of<T>() + checksum_of(bytes) + bytes;
+}
+/// \throws std::invalid_argument
+template <class T>
+[[nodiscard]] std::string_view unstamped(std::string_view state) {
+  const std::string stamp = stamp_of<T>();
+  if (!state.starts_with(stamp))
+    throw std::invalid_argument("pickled by another version of fabricost than " FABRICOST_VERSION "; make it anew");
+  state.remove_prefix(stamp.size());
+  const std::string_view bytes = state.substr(std::min(state.find('\n'), state.size() - 1) + 1);
+  if (state.substr(0, state.size() - bytes.size()) != checksum_of(bytes)) throw std::invalid_argument("the pickled bytes are damaged");
+  return bytes;
+}
+
 }  // namespace detail
 
 /// Adds __eq__, __hash__, __copy__, __deepcopy__ and pickling to the class of a plain struct (default constructible; fields are numbers,
@@ -27,21 +52,21 @@ template <class T>
 template <class T, class... Options>
 void add_value_semantics(pybind11::class_<T, Options...>& type) {
   namespace py = pybind11;
-  type.def("__eq__", [](const T& a, const py::object& b) -> py::object {
-    if (!py::isinstance<T>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-    return py::bool_(bytes_of(a) == bytes_of(b.cast<const T&>()));
-  }, py::arg("other"), "Equal in every field.");
-  type.def("__hash__", [](const T& a) { return static_cast<py::ssize_t>(std::hash<std::string>{}(bytes_of(a))); }, "Of every field.");
-  type.def("__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
-  type.def("__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
-  type.def(py::pickle([](const T& a) { return py::bytes(detail::stamp_of<T>() + bytes_of(a)); },
-                      [](const py::bytes& state) {
-                        const std::string stamp = detail::stamp_of<T>();
-                        const auto bytes = static_cast<std::string_view>(state);
-                        if (!bytes.starts_with(stamp))
-                          throw py::value_error("pickled by another version of fabricost than " FABRICOST_VERSION "; make it anew");
-                        return value_of<T>(bytes.substr(stamp.size()));
-                      }));
+  type.def(
+      "__eq__",
+      [](const T& a, const py::object& b) -> py::object {
+        if (!py::isinstance<T>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        return py::bool_(bytes_of(a) == bytes_of(b.cast<const T&>()));
+      },
+      py::arg("other"), "Equal in every field.");
+  type.def(
+      "__hash__", [](const T& a) { return static_cast<py::ssize_t>(std::hash<std::string>{}(bytes_of(a))); }, "Of every field.");
+  type.def(
+      "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
+  type.def(
+      "__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
+  type.def(py::pickle([](const T& a) { return py::bytes(detail::stamped<T>(bytes_of(a))); },
+                      [](const py::bytes& state) { return value_of<T>(detail::unstamped<T>(static_cast<std::string_view>(state))); }));
 }
 
 }  // namespace fabricost::python

@@ -41,7 +41,8 @@ namespace {
 void add_term(py::module_& module) {
   py::class_<Term> type(module, "Term", "One contribution to a predicted time.");
   type.def_property_readonly(
-          "name", [](const Term& t) { return t.name.view(); }, "launch, serial steps, protocol floor, latency growth, wire or local copies.")
+          "name", [](const Term& t) { return t.name.view(); },
+          "launch, serial steps, protocol floor, latency growth, wire or local copies.")
       .def_property_readonly(
           "tier", [](const Term& t) { return t.tier.view(); }, "Name of the tier it is spent in; `gpu` for the launch.")
       .def_property_readonly(

@@ -23,7 +23,7 @@ namespace {
   TuneOptions options{.ranks = count_of(ranks, "ranks"), .dtype = enum_of(dtype, "dtype", "a data type", parse_data_type, data_type_names)};
   if (PyLong_Check(nodes.ptr())) {
     if (const int one = count_of(nodes, "nodes"); one > 0) options.nodes.push_back(one);
-  } else if (py::isinstance<py::iterable>(nodes) && !PyUnicode_Check(nodes.ptr())) {
+  } else if (py::isinstance<py::iterable>(nodes) && !PyUnicode_Check(nodes.ptr()) && !PyBytes_Check(nodes.ptr())) {
     for (const py::handle one : nodes) options.nodes.push_back(count_of(one, "nodes", 1));
   } else {
     throw_type("nodes", "a whole number or a list of them", nodes);
@@ -60,9 +60,9 @@ void add_range(py::module_& module) {
       .def_property_readonly(
           "basis", [](const SlowRange& r) { return name(r.basis); }, "The weaker of the two: calibrated, sibling or datasheet.")
       .def("__repr__", [](const SlowRange& r) {
-        return fmt::format("{} over {} ranks, {:.0f} to {:.0f} B: {} {} loses {:.0f} % to {} {}{}", name(r.collective), r.ranks, r.first, r.last,
-                           name(r.now.algorithm), name(r.now.protocol), 100 * r.lost_share(), name(r.better.algorithm), name(r.better.protocol),
-                           r.sure ? "" : " (not sure)");
+        return fmt::format("{} over {} ranks, {:.0f} to {:.0f} B: {} {} loses {:.0f} % to {} {}{}", name(r.collective), r.ranks, r.first,
+                           r.last, name(r.now.algorithm), name(r.now.protocol), 100 * r.lost_share(), name(r.better.algorithm),
+                           name(r.better.protocol), r.sure ? "" : " (not sure)");
       });
   add_value_semantics(type);
 }
@@ -88,17 +88,20 @@ void add_tuning(py::module_& module) {
       .def_readonly("system", &TuneReport::system, "Name of the machine.")
       .def_readonly("ranges", &TuneReport::ranges, "List of SlowRange: sure ones first, each by time lost.")
       .def_readonly("doubts", &TuneReport::doubts, "What keeps a whole question from being sure.")
-      .def("config", &plugin_config, "config(self)\n--\n\nThe sure ranges as the CSV that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example).")
+      .def("config", &plugin_config,
+           "config(self)\n--\n\nThe sure ranges as the CSV that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example).")
       .def(
-          "save", [](const TuneReport& r, const py::object& path) { cli::write_file(path_of(path, "path"), plugin_config(r), "path"); }, "path"_a,
-          "save(self, path)\n--\n\nWrites config() to a file.")
+          "save", [](const TuneReport& r, const py::object& path) { cli::write_file(path_of(path, "path"), plugin_config(r), "path"); },
+          "path"_a, "save(self, path)\n--\n\nWrites config() to a file.")
       .def("to_pandas", &frame_of, "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each range.")
-      .def("__len__", [](const TuneReport& r) { return r.ranges.size(); }, "Number of ranges.")
+      .def(
+          "__len__", [](const TuneReport& r) { return r.ranges.size(); }, "Number of ranges.")
       .def("__repr__", [](const TuneReport& r) {
         return fmt::format("<Tuning of {}: {} ranges, {} sure>", r.system, r.ranges.size(),
                            std::count_if(r.ranges.begin(), r.ranges.end(), [](const SlowRange& one) { return one.sure; }));
       });
-  module.def("tune", &tuned, "system"_a, py::kw_only(), "nodes"_a = py::tuple(), "ranks"_a = 0, "dtype"_a = "half", "operation"_a = py::none(),
+  module.def("tune", &tuned, "system"_a, py::kw_only(), "nodes"_a = py::tuple(), "ranks"_a = 0, "dtype"_a = "half",
+             "operation"_a = py::none(),
              R"(tune(system, *, nodes=(), ranks=0, dtype='half', operation=None)
 --
 

@@ -38,8 +38,8 @@ namespace {
   const PointSource otherwise{.system = origin.extends, .nodes = count_of(nodes, "nodes"), .ranks = count_of(ranks, "ranks")};
   const bool keep = raw.cast<bool>();
   Points points = read_samples(samples, otherwise, !keep);
-  if (!system.is_none() && (!origin.set.empty() || !origin.calibration.empty()))
-    for (Point& p : points.points) p.system = origin.extends;  // that machine as it was asked for
+  if (py::isinstance<Machine>(system))
+    for (Point& p : points.points) p.system = origin.extends;
   return compare(points, origin, rule_of(rule), keep);
 }
 
@@ -127,7 +127,8 @@ void add_validation(py::module_& module) {
       .def_property_readonly(
           "by_system", [](const Validation& v) { return by_name(v.report.by_system); }, "Errors on each machine, by name.")
       .def_property_readonly(
-          "by_size", [](const Validation& v) { return by_name(v.report.by_size); }, "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above.")
+          "by_size", [](const Validation& v) { return by_name(v.report.by_size); },
+          "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above.")
       .def_property_readonly(
           "by_library", [](const Validation& v) { return by_name(v.report.by_library); }, "Errors with each library.")
       .def_property_readonly(
@@ -135,11 +136,14 @@ void add_validation(py::module_& module) {
       .def_property_readonly(
           "untrustworthy", [](const Validation& v) { return by_reason(v.report.untrustworthy); },
           "Rows nobody should fit, by reason; they count in the errors.")
-      .def_property_readonly("samples", &Validation::samples,
-                             "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"
-                             "high_seconds, error (predicted / measured - 1), what ran, and who measured it.")
-      .def("to_pandas", [](const Validation& v) { return data_frame(v.samples()); }, "to_pandas(self)\n--\n\nsamples as a pandas.DataFrame.")
-      .def("__len__", [](const Validation& v) { return v.report.points.size(); }, "Number of merged points.")
+      .def_property_readonly(
+          "samples", &Validation::samples,
+          "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"
+          "high_seconds, error (predicted / measured - 1), what ran, and who measured it.")
+      .def(
+          "to_pandas", [](const Validation& v) { return data_frame(v.samples()); }, "to_pandas(self)\n--\n\nsamples as a pandas.DataFrame.")
+      .def(
+          "__len__", [](const Validation& v) { return v.report.points.size(); }, "Number of merged points.")
       .def("__repr__", [](const Validation& v) {
         const ErrorSummary& e = v.report.total;
         return fmt::format("<Validation of {} points: median error {:.2f} %, mean {:.2f} %, {} skipped>", e.points, e.median_ape, e.mape,
@@ -157,7 +161,7 @@ Predicts every measured point and says how far off: |predicted / measured - 1|, 
 
 samples: what read_log returns, any structured array, mapping or DataFrame with columns bytes and seconds (and operation, ranks, nodes,
     dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
-system: the machine, where the samples do not say it; a System that was overridden or calibrated prices all of them.
+system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.
 
 Raises RequestError and SpecError as load_system and read_log.
 )");
