@@ -46,16 +46,18 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
     most = {"tp": machine.domain, "ep": 256, "dp": gpus}
     values = [list(given) if given is not None else _candidates(word, gpus, most.get(word, 64))
               for word, given in ((rows, row_values), (columns, column_values))]
-    steps, unfit, last = np.full((len(values[0]), len(values[1])), np.nan), [], None
-    best = None
+    steps, unfit = np.full((len(values[0]), len(values[1])), np.nan), []
+    best, lacking, impossible = None, None, None
     for i, row in enumerate(values[0]):
         for j, column in enumerate(values[1]):
             try:
                 one = plan(machine, model, gpus=gpus, global_batch=global_batch, **{**asked, "top": 1, rows: row, columns: column})[0]
             except RequestError as error:
-                last = error
                 if "does not fit" in str(error):
                     unfit.append((i, j))
+                    lacking = error
+                else:
+                    impossible = error
                 continue
             if not one.fits:
                 unfit.append((i, j))
@@ -64,7 +66,7 @@ def layouts(system: System | str, model: Any, *, gpus: int, global_batch: int, r
             if best is None or one.step_seconds < best.step_seconds:
                 best = one
     if best is None:
-        raise last if last is not None else RequestError("rows, columns: there is nothing to try")
+        raise lacking or impossible or RequestError("rows, columns: nothing that was tried fits")
     ax = style.axes(ax, 1.6 + 0.72 * len(values[1]), 1.9 + 0.48 * len(values[0]))
     _heat(ax, steps, unfit)
     ax.set_xticks(range(len(values[1])), [str(v) for v in values[1]])
