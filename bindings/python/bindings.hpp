@@ -21,6 +21,18 @@ void add_prediction(pybind11::module_& module);
 void add_predictions(pybind11::module_& module);
 /// predict.
 void add_predict(pybind11::module_& module);
+/// read_log, read_nccl_log.
+void add_samples(pybind11::module_& module);
+/// Validation, Errors, validate.
+void add_validation(pybind11::module_& module);
+/// Fit, Constant, calibrate.
+void add_fitting(pybind11::module_& module);
+/// Diagnosis, Finding, diagnose.
+void add_diagnosis(pybind11::module_& module);
+/// Tuning, SlowRange, tune.
+void add_tuning(pybind11::module_& module);
+/// Topology, topo.
+void add_topology(pybind11::module_& module);
 /// Model, ParameterCount, Mixer, Stack, load_model, model_names, load_stack, stack_names.
 void add_models(pybind11::module_& module);
 /// StepTerm, TrainingPlan, Sensitivity, Plans, plan.
@@ -43,17 +55,5 @@ void add_sharing(pybind11::module_& module);
 void add_transfer(pybind11::module_& module);
 /// Compared, Comparison, compare.
 void add_compare(pybind11::module_& module);
-/// read_log, read_nccl_log.
-void add_samples(pybind11::module_& module);
-/// Validation, Errors, validate.
-void add_validation(pybind11::module_& module);
-/// Fit, Constant, calibrate.
-void add_fitting(pybind11::module_& module);
-/// Diagnosis, Finding, diagnose.
-void add_diagnosis(pybind11::module_& module);
-/// Tuning, SlowRange, tune.
-void add_tuning(pybind11::module_& module);
-/// Topology, topo.
-void add_topology(pybind11::module_& module);
 
 }  // namespace fabricost::python

@@ -16,6 +16,12 @@ PYBIND11_MODULE(_core, module) {
   add_prediction(module);
   add_predictions(module);
   add_predict(module);
+  add_samples(module);
+  add_validation(module);
+  add_fitting(module);
+  add_diagnosis(module);
+  add_tuning(module);
+  add_topology(module);
   add_models(module);
   add_plan(module);
   add_serving(module);
@@ -27,10 +33,4 @@ PYBIND11_MODULE(_core, module) {
   add_sharing(module);
   add_transfer(module);
   add_compare(module);
-  add_samples(module);
-  add_validation(module);
-  add_fitting(module);
-  add_diagnosis(module);
-  add_tuning(module);
-  add_topology(module);
 }

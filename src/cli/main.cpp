@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   fabricost::cli::add_goodput(runner.app(), runner);
   fabricost::cli::add_stragglers(runner.app(), runner);
   fabricost::cli::add_cost(runner.app(), runner);
+  fabricost::cli::add_report(runner.app(), runner);
   fabricost::cli::add_completion(runner.app(), runner);
   return runner.run(argc, argv);
 }

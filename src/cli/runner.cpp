@@ -123,6 +123,7 @@ void Runner::check_extras() const {
     throw UsageError(unknown_text(extras.front(), "a command", names));
   }
   const CLI::App& sub = *chosen.front();
+  if (sub.get_prefix_command()) return;  // reads its words itself
   std::vector<std::string> extras = sub.remaining();
   for (const std::string& extra : app_.remaining()) extras.push_back(extra);
   for (const std::string& extra : extras)

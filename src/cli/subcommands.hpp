@@ -29,6 +29,7 @@ void add_pipeline(CLI::App& app, Runner& runner);
 void add_goodput(CLI::App& app, Runner& runner);
 void add_stragglers(CLI::App& app, Runner& runner);
 void add_cost(CLI::App& app, Runner& runner);
+void add_report(CLI::App& app, Runner& runner);
 void add_completion(CLI::App& app, Runner& runner);
 
 }  // namespace fabricost::cli

@@ -129,7 +129,8 @@ namespace fabricost {
 
 namespace {
 
-System load(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration, KernelSets kernels, int depth) {
+System load(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration, KernelSets kernels,
+            int depth) {
   if (const auto saved = read_saved_system(name_or_path)) {
     constexpr int deepest = 8;
     if (depth == deepest) throw RequestError(fmt::format("{}: saved machines extend each other more than {} times", name_or_path, deepest));

@@ -19,6 +19,12 @@ from ._core import Error, Issue, RequestError, SpecError
 from ._core import System, Tier, Tiers, load_system, system_names
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
 from ._core import Prediction, Predictions, Term, explain, predict
+from ._core import read_log, read_nccl_log
+from ._core import Errors, Validation, validate
+from ._core import Constant, Fit, calibrate
+from ._core import Diagnosis, Finding, diagnose
+from ._core import SlowRange, Tuning, tune
+from ._core import Topology, topo
 from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
 from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
 from ._core import ServePlan, ServePlans, plan_serve
@@ -29,12 +35,6 @@ from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRa
 from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
 from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
 from ._core import Compared, Comparison, compare
-from ._core import read_log, read_nccl_log
-from ._core import Errors, Validation, validate
-from ._core import Constant, Fit, calibrate
-from ._core import Diagnosis, Finding, diagnose
-from ._core import SlowRange, Tuning, tune
-from ._core import Topology, topo
 from .names import Algorithm, DataType, Protocol
 from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
@@ -51,6 +51,14 @@ __all__ = [
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
     "Prediction", "Predictions", "Term", "explain", "predict",
+    # measurements
+    "read_log", "read_nccl_log",
+    "Errors", "Validation", "validate",
+    "Constant", "Fit", "calibrate",
+    "Diagnosis", "Finding", "diagnose",
+    # machines of one's own
+    "SlowRange", "Tuning", "tune",
+    "Topology", "topo",
     # pages
     "report",
     # workloads
@@ -62,14 +70,6 @@ __all__ = [
     "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
     "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
     "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
-    # measurements
-    "read_log", "read_nccl_log",
-    "Errors", "Validation", "validate",
-    "Constant", "Fit", "calibrate",
-    "Diagnosis", "Finding", "diagnose",
-    # machines of one's own
-    "SlowRange", "Tuning", "tune",
-    "Topology", "topo",
 ]
 
 _core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first

@@ -10,7 +10,8 @@ from ._plot_style import rate_text, seconds_text, size_text
 
 GIB = 2**30
 MOST_ROWS = 10
-CELL = "padding:1px 8px;vertical-align:top;"
+LEFT, WORDS = ' style="text-align:left"', ' style="text-align:left;white-space:nowrap"'
+LONGEST_UNBROKEN = 24
 
 
 def escape(text: Any) -> str:
@@ -23,16 +24,17 @@ def _numeric(cell: str) -> bool:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", foot: Sequence[Any] | None = None) -> str:
-    """A table under its caption; columns whose cells are all numbers (with units) stand at the right and do not break."""
+    """A table under its caption; columns whose cells are all numbers (with units) stand at the right, others at the left."""
     texts = [[str(cell) for cell in row] for row in rows]
-    right = [all(_numeric(row[i]) for row in texts) for i in range(len(head))]
+    columns = [[row[i] for row in texts] for i in range(len(head))]
+    looks = ["" if all(map(_numeric, column)) else WORDS if max(map(len, column)) <= LONGEST_UNBROKEN else LEFT for column in columns]
 
     def cells(row: Iterable[Any], tag: str) -> str:
-        return "<tr>" + "".join(f'<{tag} style="{CELL}text-align:{"right;white-space:nowrap" if at else "left"}">{escape(cell)}</{tag}>'
-                                for cell, at in zip(row, right)) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}{look}>{escape(cell)}</{tag}>" for cell, look in zip(row, looks)) + "</tr>"
     body = "".join(cells(row, "td") for row in texts)
     end = f"<tfoot>{cells(foot, 'th')}</tfoot>" if foot is not None else ""
-    return f'{line(caption) if caption else ""}<table class="fabricost"><thead>{cells(head, "th")}</thead><tbody>{body}</tbody>{end}</table>'
+    top = line(caption) if caption else ""
+    return f'{top}<table style="text-align:right"><thead>{cells(head, "th")}</thead><tbody>{body}</tbody>{end}</table>'
 
 
 def line(text: str) -> str:

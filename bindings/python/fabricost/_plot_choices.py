@@ -90,7 +90,8 @@ def _heat(ax: Any, steps: np.ndarray, unfit: list[tuple[int, int]]) -> None:
     import matplotlib
     low, high = np.nanmin(steps), np.nanmax(steps)
     norm, colours = LogNorm(low, high if high > low else low * 1.01), matplotlib.colormaps["cividis_r"]
-    ax.imshow(steps, cmap=colours, norm=norm, aspect="auto")
+    ax.pcolormesh(np.arange(steps.shape[1] + 1) - 0.5, np.arange(steps.shape[0] + 1) - 0.5, np.ma.masked_invalid(steps), cmap=colours, norm=norm)
+    ax.invert_yaxis()
     for i, j in unfit:
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="#EEEEEE", edgecolor="#888888", hatch="////", linewidth=0))
     top = np.unravel_index(np.nanargmin(steps), steps.shape)

@@ -45,11 +45,12 @@ def _sizes(sizes: Any) -> np.ndarray:
     return out
 
 
-def _measured(measured: Any, operation: Operation, ranks: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def _measured(measured: Any, system: System, operation: Operation, ranks: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Bytes and seconds of the points that answer the same question; pairs of arrays are taken as they are."""
     if isinstance(measured, (str, os.PathLike)):
         from . import read_log
-        measured = read_log(measured, ranks=ranks, nodes=nodes)
+        measured = read_log(measured, system=system, ranks=ranks, nodes=nodes)
+    measured = getattr(measured, "samples", measured)  # of a Validation
     names = getattr(getattr(measured, "dtype", None), "names", None) or tuple(getattr(measured, "columns", ()))
     if not names:
         size, seconds = (np.asarray(one, dtype=float) for one in measured)
@@ -62,7 +63,8 @@ def _measured(measured: Any, operation: Operation, ranks: int, nodes: int) -> tu
             keep &= np.asarray(measured[name]) == wanted
     if not keep.any():
         raise RequestError(f"measured: no point of {operation.collective} over {where(ranks, nodes)}")
-    return np.asarray(measured["bytes"], dtype=float)[keep], np.asarray(measured["seconds"], dtype=float)[keep]
+    seconds = measured["measured_seconds" if "measured_seconds" in names else "seconds"]
+    return np.asarray(measured["bytes"], dtype=float)[keep], np.asarray(seconds, dtype=float)[keep]
 
 
 def regions(names: Sequence[str]) -> list[tuple[str, int, int]]:
@@ -104,7 +106,7 @@ def busbw(system: System, operation: Operation, sizes: Any = None, *, measured: 
     busbw = bytes / seconds x bus factor, GB/s of 10^9 byte/s (nccl-tests, doc/PERFORMANCE.md). The band holds nine measurements in ten.
 
     sizes: bytes; 1 KiB to 16 GiB when left out. The operation's own bytes do not matter.
-    measured: a log's path, what read_log gives, or (bytes, seconds); of a log the points of this operation, ranks and nodes.
+    measured: a log's path, what read_log or validate gives, or (bytes, seconds); of a log the points of this operation, ranks and nodes.
     choice: algorithm, protocol, choice as predict takes them.
 
     Returns the axes. Raises RequestError where predict does, or when no measured point answers the question.
@@ -112,7 +114,7 @@ def busbw(system: System, operation: Operation, sizes: Any = None, *, measured: 
     points = None
     if measured is not None:
         whole = predict(system, again(operation, bytes=1.0), **choice)
-        points = _measured(measured, operation, whole.ranks, whole.nodes)
+        points = _measured(measured, system, operation, whole.ranks, whole.nodes)
         if sizes is None:
             large = points[0][points[0] > 0]
             sizes = default_sizes(2.0 ** np.floor(np.log2(large.min())), 2.0 ** np.ceil(np.log2(large.max() * 1.001)))
@@ -198,7 +200,7 @@ def terms(system: System, operation: Operation, against: str = "size", values: A
     if share:
         ax.set_yticks(range(0, 101, 20))
     ax.set_ylabel("share of the time, %" if share else f"time, {'us' if scale[0] == 1e6 else 'ms'}")
-    fixed = where(p[0].ranks, p[0].nodes) if against == "size" else style.size_text(float(operation.bytes))
+    fixed = where(p[0].ranks, p[0].nodes) if against == "size" else _size_asked(operation)
     style.title(ax, f"{system.name}, {p[0].operation.collective}, {fixed}")
     style.legend(ax, below=46 if against == "size" else 36)
     return ax
@@ -292,10 +294,14 @@ def scaling(system: System, operation: Operation, against: str = "ranks", values
     else:
         ax.set_ylim(0, None)
         ax.set_ylabel("bus bandwidth, GB/s" if show == "busbw" else f"efficiency, % of that at {_value_text(against, x[0])}")
-    fixed = where(p[0].ranks, p[0].nodes) if against == "size" else style.size_text(float(operation.bytes))
+    fixed = where(p[0].ranks, p[0].nodes) if against == "size" else _size_asked(operation)
     style.title(ax, f"{system.name}, {p[0].operation.collective}, {fixed}")
     style.legend(ax)
     return ax
+
+
+def _size_asked(operation: Operation) -> str:
+    return style.size_text(float(operation.bytes))  # type: ignore[arg-type]  # _against has checked that it is there
 
 
 def _bases(p: Any) -> str:
@@ -303,4 +309,4 @@ def _bases(p: Any) -> str:
 
 
 def _value_text(against: str, value: float) -> str:
-    return style.size_text(value) if against == "size" else f"{value:,} {against}"
+    return style.size_text(value) if against == "size" else f"{value:,} {against[:-1] if value == 1 else against}"

@@ -28,7 +28,7 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     """Predicted over measured time against message size, a mark per operation, and how the points are spread at the side.
 
     Above 1 the prediction is too slow. Shaded: within 10 percent. The axis is logarithmic, so that half and double are equally far off;
-    points further than it reaches stand at its edge as triangles.
+    points further than it reaches stand near its edge as triangles.
 
     errors: what validate, calibrate or diagnose gives, or a table with bytes, measured_seconds, predicted_seconds and perhaps operation.
 
@@ -42,8 +42,8 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     table = {name: column[keep] for name, column in table.items()}
     ratio = table["predicted"] / table["measured"]
     distance = np.abs(np.log2(ratio))
-    common = float(np.quantile(distance, 0.99))
-    furthest = float(distance.max()) if len(ratio) < 100 or distance.max() < 1.6 * common else common
+    common = 1.3 * float(np.quantile(distance, 0.95))
+    furthest = float(distance.max()) if len(ratio) < 20 or distance.max() < 1.5 * common else common
     reach = float(np.clip(1.12 * furthest, np.log2(1.3), 2))
     ax = style.axes(ax, 6.4, 4.0)
     style.grid(ax)
@@ -58,8 +58,8 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     far = np.abs(np.log2(ratio)) > reach
     for side, marker in ((1, "^"), (-1, "v")):
         out = far & (np.sign(np.log2(ratio)) == side)
-        ax.plot(table["bytes"][out], np.full(int(out.sum()), 2 ** (side * reach)), linestyle="none", marker=marker, markersize=8, color="black",
-                clip_on=False, zorder=5, label="further off" if out.any() and (side == 1 or not (far & (ratio > 1)).any()) else "_")
+        ax.plot(table["bytes"][out], np.full(int(out.sum()), 2 ** (0.94 * side * reach)), linestyle="none", marker=marker, markersize=8, color="black",
+                zorder=5, label="further off" if out.any() and (side == 1 or not (far & (ratio > 1)).any()) else "_")
     low, high = table["bytes"].min(), table["bytes"].max()
     style.size_axis(ax, low / 1.5, max(high, low * 4) * 1.5)
     ax.set_yscale("log", base=2)

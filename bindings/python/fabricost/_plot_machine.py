@@ -71,7 +71,7 @@ def topology(system: System, *, ax: Any = None) -> Any:
         y += step
         own = [(left + (right - left) * x, name) for x, name in _places(tier.endpoints)]
         for x, name in own:
-            near = x if host else min(below, key=lambda g, at=x: abs(g - at))  # a bar is below, or GPUs
+            near = x if host else _nearest(below, x)  # a bar is below, or GPUs
             if name == "...":
                 ax.text(x, y, "...", ha="center", va="center", fontsize=12)
                 continue
@@ -88,6 +88,10 @@ def topology(system: System, *, ax: Any = None) -> Any:
     nodes = f"{system.nodes:,} nodes of {system.gpus_per_node}" if system.nodes > 1 else "one node"
     style.title(ax, f"{system.name}, {system.gpus:,} GPUs in {nodes}, every rate in one direction")
     return ax
+
+
+def _nearest(places: list[float], x: float) -> float:
+    return min(places, key=lambda place: abs(place - x))
 
 
 def _joined(tier: Tier, count: int, what: str) -> str:

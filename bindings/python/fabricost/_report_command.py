@@ -144,6 +144,6 @@ def main(arguments: Sequence[str]) -> int:
     try:
         _run(arguments)
     except (ValueError, OSError, TypeError, ImportError) as error:
-        print(f"fabricost: {error}", file=sys.stderr)
+        print(f"fabricost report: {error}", file=sys.stderr)
         return 2
     return 0

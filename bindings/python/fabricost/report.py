@@ -28,6 +28,8 @@ h2{font-size:18px;margin:32px 0 8px;border-bottom:1px solid #ccc;padding-bottom:
 .facts span{color:#555;font-size:13px}
 .wide{overflow-x:auto;margin:8px 0}
 table{border-collapse:collapse;font-size:13px}
+td,th{padding:1px 8px;vertical-align:top;text-align:right;white-space:nowrap}
+td[style],th[style]{white-space:normal}
 tr{border-bottom:1px solid #e4e4e4}
 img{max-width:100%;height:auto;display:block;margin:8px 0}
 pre{font:12px/1.35 ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;background:#f6f6f6;padding:10px;overflow-x:auto}
@@ -192,6 +194,7 @@ def report(system: Any, operation: Any = None, *, sizes: Any = None, log: str | 
     Raises RequestError when nothing or half a question is asked, ImportError without matplotlib, and what the functions it asks raise.
     """
     import fabricost as fc
+    from ._plot_curves import again
     machine = fc.load_system(system) if isinstance(system, (str, os.PathLike)) else system
     if not isinstance(machine, fc.System):
         raise TypeError(f"system: a System, or its name or path, is wanted, not {type(system).__name__}")
@@ -204,6 +207,8 @@ def report(system: Any, operation: Any = None, *, sizes: Any = None, log: str | 
         raise fc.RequestError("global_batch: how many sequences a step? Give global_batch (--global-batch), or serve=True (--serve)")
     if sizes is not None and operation is None:
         raise fc.RequestError("sizes: sizes of what? Give an operation")
+    if output is not None and not Path(output).absolute().parent.is_dir():
+        raise fc.RequestError(f"output: there is no folder {Path(output).absolute().parent}")
     pyplot()
     name = None if model is None else model if isinstance(model, str) else model.name
     subject = ", ".join(one for one in (collective, name) if one)
@@ -217,9 +222,11 @@ def report(system: Any, operation: Any = None, *, sizes: Any = None, log: str | 
         *choice.items(), ("log", None if log is None else Path(log).name), ("model", name),
         ("GPUs", gpus), ("global batch", global_batch), ("serve", "yes" if serve else None), *(plan or {}).items()]))
     if operation is not None:
-        samples = fc.read_log(os.fspath(log)) if log is not None else None
-        if samples is not None and not (samples["operation"] == collective).any():
-            samples = None
+        ran = fc.predict(machine, operation if operation.bytes is not None else again(operation, bytes=1.0), **choice)
+        same = None if checked is None else checked.samples
+        if same is not None:
+            same = same[(same["operation"] == collective) & (same["ranks"] == ran.ranks) & (same["nodes"] == ran.nodes)]
+        samples = same if same is not None and len(same) else None
         _predicted(page, machine, operation, sizes, samples, choice)
     if checked is not None:
         _measured(page, machine, os.fspath(log), checked)  # type: ignore[arg-type]
@@ -242,17 +249,16 @@ def _machine(page: _Page, machine: Any) -> None:
 
 def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dict[str, Any], best: Any) -> None:
     import fabricost as fc
-    from ._plot_curves import again, default_sizes
+    from ._plot_curves import again, default_sizes, regions
     said = []
     if operation is not None:
         curve = fc.predict(machine, again(operation, bytes=default_sizes() if sizes is None else sizes), **choice)
         bases = list(dict.fromkeys(p.basis for p in curve))
         said += [html.line(html.sure(basis, [])) for basis in bases]
-        outside = [p for p in curve if p.extrapolated]
-        if outside:
-            kinds = list(dict.fromkeys(kind for p in outside for kind in p.extrapolated))
-            said.append(html.line(f"{len(outside)} of {len(curve)} sizes of the curve lie outside what was measured ({', '.join(kinds)}): from "
-                                  f"{size_text(outside[0].operation.bytes)} to {size_text(outside[-1].operation.bytes)}"))
+        for kinds, first, last in regions([", ".join(p.extrapolated) for p in curve]):
+            if kinds:
+                said.append(html.line(f"From {size_text(curve[first].operation.bytes)} to {size_text(curve[last].operation.bytes)} the curve lies "
+                                      f"outside what was measured: {kinds}"))
     if best is not None:
         said.append(html.line(f"The plan rests on the stack {best.stack} as it was fitted to published runs; docs/training-accuracy.md of fabricost has the errors."))
     page.section("How sure", *said, html.line(NINE_IN_TEN))

@@ -1,0 +1,161 @@
+"""`fabricost report`: one page that needs nothing else, with the figures the package gives; faults leave no file."""
+import base64
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="a report has pictures, which need matplotlib")
+
+import fabricost as fc  # noqa: E402
+from test_html import LOG, Page, number  # noqa: E402
+
+
+def command(*arguments, folder=None):
+    return subprocess.run([sys.executable, "-m", "fabricost", "report", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=300, cwd=folder, env={**os.environ, "MPLBACKEND": "Agg"})
+
+
+def facts(text):
+    """The framed figures, by what they are."""
+    return {name: value for value, name in re.findall(r"<div><b>([^<]*)</b><span>([^<]*)</span></div>", text)}
+
+
+def whole(text):
+    """Parses, and loads nothing: no script, no style sheet, no address in any attribute; pictures inline and well-formed SVG."""
+    page = Page(text[text.index("<html"):])
+    assert not {"script", "link", "iframe", "object", "embed", "base", "form", "a"} & set(page.tags)
+    for tag, name, value in page.attributes:
+        assert not name.startswith("on") and "url(" not in (value or "")
+        if name in ("src", "href", "srcset", "action", "data"):
+            assert (tag, name) == ("img", "src") and value.startswith("data:image/svg+xml;base64,")
+            picture = base64.b64decode(value.split(",", 1)[1], validate=True)
+            root = ElementTree.fromstring(picture)
+            assert root.tag.endswith("svg")
+            for node in root.iter():
+                assert not node.tag.endswith("script")
+                for key, target in node.attrib.items():
+                    assert not key.endswith("href") or target.startswith("#"), target
+            assert not re.search(rb"url\((?!#)|@import|<image", picture)
+    assert "@import" not in text and "url(" not in text
+    pictures = page.tags.count("img")
+    assert len([value for tag, name, value in page.attributes if (tag, name) == ("img", "alt") and value]) == pictures > 0
+    return page
+
+
+def test_a_prediction_is_on_the_page_with_the_packages_figures():
+    op = fc.AllReduce(256 * fc.MiB, ranks=64)
+    text = fc.report("dgx-h100", op)
+    page, p = whole(text), fc.predict(fc.load_system("dgx-h100"), op)
+    told = facts(text)
+    assert number(told["predicted time"]) == pytest.approx(p.seconds, rel=6e-3)
+    assert number(told["bus bandwidth"]) == pytest.approx(p.bus_bytes_per_second, rel=1e-3)
+    low, high = told["nine in ten"].split(" to ")
+    assert (number(low), number(high)) == pytest.approx(p.interval_seconds, rel=6e-3)
+    assert (told["runs"], told["basis"]) == (f"{p.algorithm} {p.protocol}", p.basis)
+    assert fc.explain(fc.load_system("dgx-h100"), op) in "".join(page.text)
+    for tier in fc.load_system("dgx-h100").tiers:
+        assert [tier.name, tier.kind, tier.source] == [row for row in page.rows if row[:2] == [tier.name, tier.kind]][0][:2] + [tier.source]
+    for words in ("Asked", "where its numbers come from", "How sure", fc.__version__, "nine measurements in ten"):
+        assert words in page.words()
+
+
+def test_a_log_stands_beside_its_prediction_with_a_diagnosis():
+    op = fc.AllReduce(dtype="float")
+    text = fc.report("dgx-h100", op, log=LOG)
+    page, checked = whole(text), fc.validate(str(LOG), "dgx-h100")
+    told = facts(text)
+    assert number(told["median error"]) == pytest.approx(checked.median_error, abs=6e-5) and int(told["points"]) == len(checked)
+    assert fc.diagnose(str(LOG), "dgx-h100").verdict in page.words()
+    points = [row for row in page.rows if row[0] == "all_reduce" and len(row) == 8]
+    assert len(points) == len(checked.samples)
+    for row, sample in zip(points, checked.samples):
+        assert number(row[3]) == pytest.approx(sample["measured_seconds"], rel=6e-3)
+        assert number(row[4]) == pytest.approx(sample["predicted_seconds"], rel=6e-3)
+
+
+def test_plans_of_training_and_serving_are_on_the_page():
+    text = fc.report("dgx-h100", model="llama3-8b", gpus=16, global_batch=64)
+    whole(text)
+    best = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)[0]
+    assert number(facts(text)["a step"]) == pytest.approx(best.step_seconds, rel=6e-3)
+    text = fc.report("dgx-h100", model="llama3-8b", gpus=8, serve=True, plan={"isl": 2048})
+    whole(text)
+    best = fc.plan_serve("dgx-h100", "llama3-8b", gpus=8, isl=2048)[0]
+    assert number(facts(text)["tokens/s/GPU"]) == pytest.approx(best.tokens_per_second_per_gpu, abs=0.06)
+
+
+def test_the_same_question_gives_the_same_page(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    one, other = (fc.report("dgx-h100", fc.AllGather(fc.MiB)) for _ in range(2))
+    assert one == other and "2023-11-14 22:13 UTC" in one
+
+
+def test_the_command_writes_what_the_function_returns(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    done = command("dgx-h100", "all-reduce", "--size", "64MiB", "--nodes", 2, "--sizes", "1MiB:1GiB:x2", "--set", "nic.gdr=false", "-o", "r.html",
+                   folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    system = fc.load_system("dgx-h100", ["nic.gdr=false"])
+    wanted = fc.report(system, fc.AllReduce(64 * fc.MiB, nodes=2), sizes=[2.0**i for i in range(20, 31)])
+    assert facts((tmp_path / "r.html").read_text()) == facts(wanted)
+    assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["dgx-h10"], 'no system named "dgx-h10"'),
+    (["dgx-h100", "all_redce"], "write all_reduce"),
+    (["dgx-h100", "--size", "1MiB"], "--size: of which operation"),
+    (["dgx-h100", "all_reduce", "--size", "12 parsecs"], '"12 parsecs" is not a size'),
+    (["dgx-h100", "all_reduce", "--sizes", "1GiB:1MiB:x2"], "does not grow"),
+    (["dgx-h100", "all_reduce", "--ranks", "x"], "--ranks"),
+    (["dgx-h100", "all_reduce", "--size", "1MiB", "--ranks", "9"], "9 ranks"),
+    (["dgx-h100", "all_reduce", "--log", "none.txt"], "none.txt"),
+    (["dgx-h100", "--model", "llama3-8b"], "--gpus"),
+    (["dgx-h100", "--model", "llama3-8b", "--gpus", "8"], "--global-batch"),
+    (["dgx-h100", "--gpus", "8"], "--model"),
+    (["dgx-h100", "--model", "llama3-8b", "--gpus", "8", "--serve", "--ttft", "fast"], '"fast" is not a time'),
+    (["dgx-h100", "--frobnicate"], "--frobnicate")])
+def test_a_fault_says_what_to_mend_and_leaves_no_file(tmp_path, arguments, message):
+    page = tmp_path / "r.html"
+    page.write_text("before")
+    done = command(*arguments, "-o", page, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr and done.stderr.startswith("fabricost report: ") and "Traceback" not in done.stderr
+    assert page.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_does_not_exist_is_said_by_name(tmp_path):
+    done = command("dgx-h100", "-o", tmp_path / "nowhere" / "r.html")
+    assert done.returncode == 2 and str(tmp_path / "nowhere") in done.stderr and ".tmp" not in done.stderr
+
+
+def test_the_compiled_command_says_how_to_ask():
+    if "FABRICOST_TOOL" not in os.environ:
+        pytest.skip("FABRICOST_TOOL names no compiled command")
+    done = subprocess.run([os.environ["FABRICOST_TOOL"], "report", "dgx-h100", "--model", "llama3-8b", "-o", "r.html"], capture_output=True,
+                          text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "python3 -m fabricost report dgx-h100 --model llama3-8b -o r.html" in done.stderr
+
+
+def test_texts_of_the_asker_are_escaped():
+    text = fc.report("dgx-h100", title="<b>1</b>")
+    whole(text)
+    assert "&lt;b&gt;1&lt;/b&gt;" in text and "<b>1</b>" not in text
+
+
+def test_report_refuses_half_a_question():
+    for asked, name in (({"gpus": 8}, "model"), ({"sizes": [1.0, 2.0]}, "sizes"), ({"operation": 3}, "operation"),
+                        ({"model": "llama3-8b"}, "gpus"), ({"model": "llama3-8b", "gpus": 8}, "global_batch")):
+        with pytest.raises((fc.RequestError, TypeError), match=name):
+            fc.report("dgx-h100", **asked)
+
+
+def test_pathlike_output_is_given_back(tmp_path):
+    path = fc.report("dgx-h100", output=tmp_path / "a.html")
+    assert isinstance(path, pathlib.Path) and path.read_text().startswith("<!DOCTYPE html>")
