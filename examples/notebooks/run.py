@@ -154,7 +154,7 @@ def check(path: Path, write: bool) -> list[str]:
     try:
         run(fresh)
     except CellExecutionError as error:
-        return [f"a cell fails:\n{error}"]
+        return ["a cell fails:\n" + re.sub(r"\x1b\[[0-9;]*m", "", str(error))]
     faults = faults_of(fresh)
     if write:
         content = nbformat.writes(tidied(fresh)) + "\n"
