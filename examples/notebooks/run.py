@@ -69,7 +69,7 @@ def printed(notebook: Any) -> list[str]:
     for number, cell in enumerate((c for c in notebook["cells"] if c["cell_type"] == "code"), 1):
         streams = ""
         for output in cell["outputs"]:
-            if output["output_type"] == "stream":  # kernels cut one stream into several at will
+            if output["output_type"] == "stream":
                 streams += joined(output["text"])
                 continue
             lines += [f"[{number}] {part}" for part in texts(output)]
@@ -89,6 +89,17 @@ def small_picture(png: str) -> str:
     return base64.b64encode(small.getvalue()).decode()
 
 
+def merged(outputs: list[Any]) -> list[Any]:
+    """Streams that follow each other as one: kernels cut them at will."""
+    out: list[Any] = []
+    for output in outputs:
+        if out and output["output_type"] == out[-1]["output_type"] == "stream" and output["name"] == out[-1]["name"]:
+            out[-1]["text"] = joined(out[-1]["text"]) + joined(output["text"])
+        else:
+            out.append(output)
+    return out
+
+
 def tidied(notebook: Any) -> Any:
     """Without what changes from run to run: times, identities, versions."""
     notebook["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -100,6 +111,7 @@ def tidied(notebook: Any) -> Any:
             continue
         count += 1
         cell["execution_count"] = count
+        cell["outputs"] = merged(cell["outputs"])
         for output in cell["outputs"]:
             output.pop("transient", None)
             if "metadata" in output:
@@ -123,7 +135,8 @@ def run(notebook: Any) -> None:
         manager = AsyncKernelManager(kernel_name="python3", **over)
         manager.kernel_spec.argv[0] = sys.executable
         try:
-            await NotebookClient(notebook, km=manager, timeout=SECONDS_PER_CELL, resources={"metadata": {"path": str(HERE)}}).async_execute()
+            here = {"metadata": {"path": str(HERE)}}
+            await NotebookClient(notebook, km=manager, timeout=SECONDS_PER_CELL, resources=here).async_execute()
         finally:
             if manager.has_kernel:
                 await manager.shutdown_kernel(now=True)
