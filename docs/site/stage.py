@@ -10,6 +10,7 @@ import importlib
 import pathlib
 import posixpath
 import re
+import shutil
 import sys
 
 import reference_command
@@ -18,6 +19,7 @@ import reference_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "LICENSE": None}  # file: page
+IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -47,6 +49,19 @@ def relinked(text, page, shown_from):
     return "".join(piece if i % 2 else LINK.sub(link, piece) for i, piece in enumerate(pieces))
 
 
+def with_images(text, page, shown_from, images):
+    """Pictures of the repository go along under images/."""
+    def image(match):
+        if re.match(r"[a-z]+:", match[2]):
+            return match[0]
+        source = ROOT / posixpath.normpath(posixpath.join(shown_from, match[2]))
+        if not source.is_file():
+            sys.exit(f"{page}: the picture {match[2]} is not there")
+        images[source.name] = source
+        return f"![{match[1]}]({posixpath.relpath('images/' + source.name, posixpath.dirname(page) or '.')})"
+    return IMAGE.sub(image, text)
+
+
 def examples():
     out = []
     for path in sorted((ROOT / "examples").glob("*.cpp")):
@@ -66,9 +81,11 @@ def main(tool, out):
                  "headers": lambda: contents("cpp", cpp)}
     staged = {f"reference/python/{file}.rst": text for file, text in python.items()}
     staged |= {f"reference/cpp/{file}.md": text for file, text in cpp.items()}
+    images = {}
     for source in sorted((ROOT / "docs").rglob("*.md")):
         page = source.relative_to(ROOT / "docs").as_posix()
-        text = relinked(source.read_text(encoding="utf-8"), page, posixpath.dirname("docs/" + page))
+        shown_from = posixpath.dirname("docs/" + page)
+        text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images)
         staged[page] = re.sub(r"(?m)^<!-- generated: (\w+) -->$", lambda match: generated[match[1]](), text)
     for name, page in AT_ROOT.items():
         if page:
@@ -78,6 +95,10 @@ def main(tool, out):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    (out / "images").mkdir(exist_ok=True)
+    for name, source in images.items():
+        if not (out / "images" / name).exists() or (out / "images" / name).read_bytes() != source.read_bytes():
+            shutil.copyfile(source, out / "images" / name)
     for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:
         if path.relative_to(out).as_posix() not in staged:
             path.unlink()

@@ -10,7 +10,7 @@
 namespace fabricost::cli {
 
 void add_report(CLI::App& app, Runner& runner) {
-  CLI::App& sub = *app.add_subcommand("report", "One HTML page with an answer, its pictures and sources (drawn by the Python package)");
+  CLI::App& sub = *app.add_subcommand("report", "One HTML page of answers, pictures, sources (by the Python package)");
   sub.prefix_command();  // its words are the package's to read
   sub.footer("Example: python3 -m fabricost report dgx-h100 all_reduce --size 256MiB --ranks 64 -o report.html");
   runner.add(sub, [&sub](const Terminal&) -> std::string {

@@ -86,7 +86,7 @@ PICTURES = {
     "roofline": lambda: plot.roofline(h100()),
     "roofline-all-reduce": lambda: plot.roofline(h100(), fc.AllReduce(nodes=4)),
     "scaling": lambda: plot.scaling(h100(), fc.AllReduce(64 * fc.MiB)),
-    "scaling-efficiency": lambda: plot.scaling(h100(), fc.AllReduce(fc.GiB), "nodes", show="efficiency"),
+    "scaling-relative": lambda: plot.scaling(h100(), fc.AllReduce(fc.GiB), "nodes", show="relative"),
     "layouts": lambda: plot.layouts("dgx-h100", "llama3-70b", gpus=64, global_batch=256, recompute="none", zero=1, cp=1),
     "pareto-training": lambda: plot.pareto(fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)),
     "pareto-serving": lambda: plot.pareto(fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)),

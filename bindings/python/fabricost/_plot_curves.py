@@ -336,15 +336,16 @@ def scaling(
     ax: Any = None,
     **choice: Any,
 ) -> Any:
-    """How time, bus bandwidth or efficiency change with ranks, nodes or size, with the interval.
+    """How time and bus bandwidth change with ranks, nodes or size, with the interval.
 
-    show: 'seconds', 'busbw' (GB/s) or 'efficiency' = bus bandwidth over that of the first value, percent.
+    show: 'seconds', 'busbw' (GB/s) or 'relative' = bus bandwidth over that of the first value, percent; above 100 where
+        another algorithm does better there.
     values: as in terms.
 
     Returns the axes. Raises RequestError where predict does.
     """
-    if show not in ("seconds", "busbw", "efficiency"):
-        raise RequestError(f'show: "{show}" is none of seconds, busbw, efficiency')
+    if show not in ("seconds", "busbw", "relative"):
+        raise RequestError(f'show: "{show}" is none of seconds, busbw, relative')
     x = _against(system, operation, against, values)
     p = predict(system, _changed(operation, against, x), **choice)
     bus = p.bus_bytes_per_second
@@ -377,7 +378,7 @@ def scaling(
         style.time_axis(ax)
     else:
         ax.set_ylim(0, None)
-        ax.set_ylabel("bus bandwidth, GB/s" if show == "busbw" else f"efficiency, % of that at {_value_text(against, x[0])}")
+        ax.set_ylabel("bus bandwidth, GB/s" if show == "busbw" else f"bus bandwidth, % of that at {_value_text(against, x[0])}")
     fixed = where(p[0].ranks, p[0].nodes) if against == "size" else _size_asked(operation)
     style.title(ax, f"{system.name}, {p[0].operation.collective}, {fixed}")
     style.legend(ax)
