@@ -28,7 +28,7 @@ from ._core import Topology, topo
 from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
 from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
 from ._core import ServePlan, ServePlans, plan_serve
-from ._core import MoeCombine, MoeDispatch, MoePrediction, MoePrepare, predict_inference, predict_moe
+from ._core import FusedNorm, MoeCombine, MoeDispatch, MoePrediction, MoePrepare, fused_norm, predict_inference, predict_moe
 from ._core import PipelineRun, pipeline
 from ._core import Cost, Money, cost
 from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRank, Stragglers, StragglersAtRanks, goodput, stragglers
@@ -65,7 +65,8 @@ __all__ = [
     # workloads
     "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
     "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
-    "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "predict_inference", "predict_moe", "PipelineRun", "pipeline",
+    "FusedNorm", "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "fused_norm", "predict_inference", "predict_moe",
+    "PipelineRun", "pipeline",
     # money, failures, sharing
     "Cost", "Money", "cost", "Compared", "Comparison", "compare",
     "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
