@@ -18,23 +18,7 @@ import reference_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "LICENSE": None}  # file: page
-PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
-
-
-def pictured(text, page, shown_from, pictures):
-    """Pictures of the repository lie in pictures/ of the site; adds {place there: file} to `pictures`."""
-    def picture(match):
-        if re.match(r"[a-z]+:", match[2]):
-            return match[0]
-        file = ROOT / posixpath.normpath(posixpath.join(shown_from, match[2]))
-        if not file.is_file():
-            sys.exit(f"{page}: there is no picture {match[2]}")
-        place = f"pictures/{file.name}"
-        if pictures.setdefault(place, file) != file:
-            sys.exit(f"{page}: two pictures are called {file.name}")
-        return f"![{match[1]}]({posixpath.relpath(place, posixpath.dirname(page) or '.')})"
-    return PICTURE.sub(picture, text)
 
 
 def relinked(text, page, shown_from):
@@ -82,11 +66,9 @@ def main(tool, out):
                  "headers": lambda: contents("cpp", cpp)}
     staged = {f"reference/python/{file}.rst": text for file, text in python.items()}
     staged |= {f"reference/cpp/{file}.md": text for file, text in cpp.items()}
-    pictures = {}
     for source in sorted((ROOT / "docs").rglob("*.md")):
         page = source.relative_to(ROOT / "docs").as_posix()
-        shown_from = posixpath.dirname("docs/" + page)
-        text = pictured(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, pictures)
+        text = relinked(source.read_text(encoding="utf-8"), page, posixpath.dirname("docs/" + page))
         staged[page] = re.sub(r"(?m)^<!-- generated: (\w+) -->$", lambda match: generated[match[1]](), text)
     for name, page in AT_ROOT.items():
         if page:
@@ -96,11 +78,6 @@ def main(tool, out):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    for place, file in pictures.items():
-        path = out / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_bytes() != file.read_bytes():
-            path.write_bytes(file.read_bytes())
     for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:
         if path.relative_to(out).as_posix() not in staged:
             path.unlink()
