@@ -7,6 +7,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/plan/unmet.hpp>
 #include <fabricost/workload/model.hpp>
 #include <fabricost/workload/stack.hpp>
 
@@ -73,6 +74,8 @@ template <class Search>
     return search();
   } catch (const SpecError&) {
     throw;
+  } catch (const UnmetError& error) {
+    throw UnmetError(error.why(), in_python(error.what()));
   } catch (const RequestError& error) {
     throw RequestError(in_python(error.what()));
   }

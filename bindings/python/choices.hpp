@@ -1,12 +1,14 @@
 #pragma once
 /// \file choices.hpp
-/// What runs, as callers of Python say it: algorithm=, protocol=, choice=.
+/// What runs, as callers of Python say it: algorithm=, protocol=, choice=, launch=.
 
 #include "arguments.hpp"
 
 #include <fabricost/choice/choice.hpp>
+#include <fabricost/workload/serving_constants.hpp>
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 namespace fabricost::python {
@@ -14,8 +16,18 @@ namespace fabricost::python {
 inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
 [[nodiscard]] inline Choice::Rule rule_of(pybind11::handle given) {
-  return enum_of(given, "choice", "a choice", [](std::string_view text) { return fabricost::detail::parse_enum<Choice::Rule>(text, rule_names); },
-                 rule_names);
+  return enum_of(
+      given, "choice", "a choice", [](std::string_view text) { return fabricost::detail::parse_enum<Choice::Rule>(text, rule_names); },
+      rule_names);
+}
+
+inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
+/// None leaves it to the function. \throws TypeError, RequestError
+[[nodiscard]] inline std::optional<Launch> launch_of(pybind11::handle given) {
+  if (given.is_none()) return std::nullopt;
+  return enum_of(
+      given, "launch", "a way to launch", [](std::string_view text) { return fabricost::detail::parse_enum<Launch>(text, launch_names); },
+      launch_names);
 }
 
 /// None leaves the algorithm or the protocol to the rule. \throws TypeError, RequestError

@@ -92,10 +92,13 @@ struct Comparison {
 }
 
 [[nodiscard]] Comparison compare_systems(const py::object& systems_given, const py::object& model_given, const py::object& gpus,
-                                         const py::object& serve, const py::object& global_batch, const py::object& sequence,
-                                         const py::object& max_tp, const py::object& isl, const py::object& osl, const py::object& ttft,
-                                         const py::object& tpot, const py::object& precision, const py::object& stack) {
-  const std::string job = flag(serve, "serve") ? "serve" : "train";
+                                         const py::object& train, const py::object& serve, const py::object& global_batch,
+                                         const py::object& sequence, const py::object& max_tp, const py::object& isl, const py::object& osl,
+                                         const py::object& ttft, const py::object& tpot, const py::object& precision,
+                                         const py::object& stack) {
+  const bool training = flag(train, "train"), serving = flag(serve, "serve");
+  if (training == serving) throw RequestError("compare for what? Say train=True or serve=True");
+  const std::string job = serving ? "serve" : "train";
   needed(gpus, "gpus", "gpus=1152");
   const py::none none;
   const auto refuse = [&job](const py::object& value, const char* name) {
@@ -131,6 +134,10 @@ struct Comparison {
                              none,
                              stack.is_none() ? py::object(py::str(ServingStack{}.name)) : stack,
                              py::int_(1),
+                             none,
+                             none,
+                             none,
+                             none,
                              none,
                              none,
                              none,
@@ -184,23 +191,24 @@ void add_compare(py::module_& module) {
     return out + "\n" + c.verdict;
   });
   const py::none none;
-  module.def("compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "serve"_a = false,
-             "global_batch"_a = none, "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none,
-             "tpot_seconds"_a = none, "precision"_a = none, "stack"_a = none,
-             R"(compare(systems, model, *, gpus, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None,
+  module.def(
+      "compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "train"_a = false, "serve"_a = false,
+      "global_batch"_a = none, "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none,
+      "tpot_seconds"_a = none, "precision"_a = none, "stack"_a = none,
+      R"(compare(systems, model, *, gpus, train=False, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None,
     ttft_seconds=None, tpot_seconds=None, precision=None, stack=None)
 --
 
 The best each of several machines makes of one job, side by side: time, tokens, money, power, what binds, a Comparison.
 
-Training takes global_batch, sequence (default 4096) and max_tp; serve=True takes isl (4096), osl (512), ttft_seconds and tpot_seconds.
+train=True takes global_batch, sequence (default 4096) and max_tp; serve=True takes isl (4096), osl (512), ttft_seconds and tpot_seconds.
 systems, model, stack: things loaded, or their names or paths; gpus: of each. A machine that cannot do the job says why in its `trouble`.
 Raises RequestError when none can. Other Python threads run during the searches.
 
 dollars per million tokens = rent (else owning) of all GPUs x 10^6 / tokens/s; joules the same of the site's power.
 
 >>> import fabricost as fc
->>> rows = fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=16, global_batch=64)
+>>> rows = fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=16, train=True, global_batch=64)
 >>> rows[1].seconds < rows[0].seconds
 True
 )");

@@ -5,6 +5,7 @@
 #include "plain.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/plan/unmet.hpp>
 
 #include <pybind11/stl.h>
 
@@ -35,11 +36,19 @@ void raise(const SpecError& error) {
   PyErr_SetObject(spec_error_type, instance.ptr());
 }
 
+void raise_request(const char* message, std::string_view reason) {
+  const py::object instance = py::reinterpret_borrow<py::object>(request_error_type)(message);
+  instance.attr("reason") = reason;
+  PyErr_SetObject(request_error_type, instance.ptr());
+}
+
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const SpecError& error) {
     raise(error);
+  } catch (const UnmetError& error) {
+    raise_request(error.what(), name(error.why()));
   } catch (const RequestError& error) {
     PyErr_SetString(request_error_type, error.what());
   } catch (const Error& error) {
@@ -66,8 +75,10 @@ void add_errors(py::module_& module) {
       new_type(module, "Error", "Anything the caller can mend: a wrong file, a wrong number, an impossible question.", PyExc_ValueError);
   request_error_type = new_type(module, "RequestError",
                                 "A question the machine or the model cannot answer: an unknown name, ranks that do not fit, an algorithm\n"
-                                "that does not exist for the operation.",
+                                "that does not exist for the operation. `reason` is 'memory' where a plan could be but does not fit,\n"
+                                "'limits' where it fits but keeps no limit on time, and 'request' for everything else.",
                                 error_type);
+  py::reinterpret_borrow<py::object>(request_error_type).attr("reason") = "request";
   spec_error_type = new_type(
       module, "SpecError",
       "Faults of input files, all at once: `issues` is a list of Issue; `file`, `line` and `column` are those of the first.", error_type);

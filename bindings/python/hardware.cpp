@@ -117,6 +117,18 @@ void add_tiers(py::module_& module) {
                              p.nodes, p.nodes == 1 ? "" : "s"));
 }
 
+/// The machine with fewer NICs, read again as `--lost-rails` of the command does it. \throws RequestError
+[[nodiscard]] Machine without_rails(const Machine& whole, const py::object& lost_given) {
+  const int lost = count_of(lost_given, "lost", 1);
+  const Tier* const nic = whole.tier(TierRole::nic);
+  if (nic == nullptr) throw RequestError(fmt::format("lost: {} has no NICs", whole.name));
+  if (lost >= nic->endpoints)
+    throw RequestError(fmt::format("lost: {} of {} NICs of a {}; at least one has to be left", lost, nic->endpoints, whole.name));
+  SavedSystem origin = whole.origin;
+  origin.set.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost));
+  return loaded(std::move(origin));
+}
+
 void add_system(py::module_& module) {
   py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
   py::class_<Machine, System> type(module, "System",
@@ -145,6 +157,17 @@ void add_system(py::module_& module) {
           "save", [](const Machine& s, const py::object& path) { cli::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
           "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
           "cannot.")
+      .def("without_rails", &without_rails, "lost"_a,
+           R"(without_rails(self, lost)
+--
+
+The machine with that many NICs of a node gone and the others carrying their traffic: everybody waits for that node, so all nodes count
+as it does (`--lost-rails` of the command). RequestError unless at least one is left.
+
+>>> import fabricost as fc
+>>> fc.load_system("dgx-h100").without_rails(1).tiers["nic"].endpoints
+7
+)")
       .def("svg", &drawn, "operation"_a = py::none(),
            "svg(self, operation=None)\n--\n\nA picture of the machine as an SVG document: one-way rates of every link; with an operation, "
            "how busy its\n"

@@ -4,11 +4,11 @@
 #include "asked.hpp"
 #include "bindings.hpp"
 #include "record.hpp"
+#include "routing.hpp"
 
 #include <fabricost/workload/moe_kernels.hpp>
 
 #include <array>
-#include <charconv>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -41,20 +41,10 @@ struct Predicted {
   std::vector<Term> terms{};
 };
 
-/// "uniform", "balanced", "zipf:1.2"; or the tokens each expert was seen to receive.
+/// As it is kept: a name, or the tokens each expert was seen to receive.
 [[nodiscard]] Routing routing_of(const std::string& distribution, const std::vector<double>& histogram) {
   if (!histogram.empty()) return {.kind = RoutingKind::histogram, .histogram = histogram};
-  if (distribution == "uniform") return {.kind = RoutingKind::uniform};
-  if (distribution == "balanced") return {.kind = RoutingKind::balanced};
-  if (distribution.starts_with("zipf:")) {
-    Routing out{.kind = RoutingKind::zipf};
-    const char* const end = distribution.data() + distribution.size();
-    const auto [stopped, fault] = std::from_chars(distribution.data() + 5, end, out.exponent);
-    if (fault == std::errc{} && stopped == end && out.exponent >= 0 && out.exponent <= 10) return out;
-    throw RequestError(fmt::format("distribution: \"{}\" has no exponent from 0 to 10", distribution));
-  }
-  const std::vector<std::string> known{"balanced", "uniform", "zipf:EXPONENT", "a list of tokens by expert"};
-  throw RequestError("distribution: " + cli::unknown_text(distribution, "a distribution", known));
+  return routing_named(distribution, "distribution", "a distribution");
 }
 
 [[nodiscard]] std::optional<Precision> precision_of(const std::optional<std::string>& given) {

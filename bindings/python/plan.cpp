@@ -53,7 +53,7 @@ struct Plans {
   const auto start = std::chrono::steady_clock::now();
   const TrainingPlan plan = plan_training(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (plan.layouts.empty()) throw RequestError(nothing_fits(q, system, *plan.nearest));
+  if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, system, *plan.nearest));
   Plans out{.question = std::move(q),
             .system = std::move(system),
             .layouts = {},

@@ -5,9 +5,12 @@
 
 #include "asked.hpp"
 #include "bindings.hpp"
+#include "choices.hpp"
+#include "routing.hpp"
 
 #include <fabricost/io/inference.hpp>
 #include <fabricost/plan/terms.hpp>
+#include <fabricost/workload/serving_offload.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -21,6 +24,7 @@ namespace {
 constexpr double gibi = 1073741824.0;
 constexpr double longest = 1e9;  ///< s
 constexpr double most_at_once = 1e9;
+constexpr double most_on_host = 65536 * gibi;  ///< of one GPU's share, as the command has it
 
 struct ServePlans {
   ServingQuestion question{};
@@ -59,7 +63,7 @@ struct ServePlans {
   const auto start = std::chrono::steady_clock::now();
   const ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan));
+  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan));
   ServePlans out{.question = std::move(q),
                  .system = std::move(system),
                  .layouts = {},
@@ -102,6 +106,7 @@ void add_serve_plan(py::module_& module) {
       field("memory_bytes", &P::memory_bytes, "Bytes on a GPU: weights and cache."),
       field("weight_bytes", &P::weight_bytes, "Of those, weights."),
       field("kv_bytes", &P::kv_bytes, "Of those, the cache of keys and values."),
+      field("host_bytes", &P::host_bytes, "Of the GPU's share, what lies in the host's memory and is fetched every pass."),
       field("interval_ttft_seconds", &P::interval_ttft_seconds, "(low, high), s: nine runs in ten should fall between."),
       field("interval_tpot_seconds", &P::interval_tpot_seconds, "The same of the time per token."),
       field("terms", &P::terms, "What a token is spent on, a list of StepTerm."),
@@ -176,6 +181,16 @@ ServingQuestion question_of(const AskedServing& a) {
   return q;
 }
 
+namespace {
+
+[[nodiscard]] double on_host(const py::object& given, const char* name) {
+  const auto bytes = real_or_none(given, name, 0, most_on_host);
+  if (bytes && !(*bytes > 0)) throw RequestError(fmt::format("{}: above 0; None is nothing", name));
+  return bytes.value_or(0);
+}
+
+}  // namespace
+
 void settle(ServingQuestion& q, const AskedServing& a, const System& system) {
   const auto weights = word_or_none<WeightFormat>(a.precision, "precision", "a precision", weight_format_names);
   const auto cache = word_or_none<WeightFormat>(a.kv_precision, "kv_precision", "a precision", weight_format_names);
@@ -186,6 +201,13 @@ void settle(ServingQuestion& q, const AskedServing& a, const System& system) {
   const ServingTable table = load_serving_table();
   q.stack = table.stack(text(a.stack, "stack"), system.gpu.generation);
   q.constants = table.constants(system.gpu.generation);
+  if (const auto launch = launch_of(a.launch)) (*launch == Launch::graph ? q.stack.prefill_launch : q.stack.decode_launch) = *launch;
+  q.host = {.weights = on_host(a.offload_weights_bytes, "offload_weights_bytes"), .cache = on_host(a.offload_kv_bytes, "offload_kv_bytes")};
+  if (q.host.weights + q.host.cache > 0) q.host.rate = host_rate(system);
+  if (a.routing.is_none()) return;
+  if (!q.model.mixture()) throw RequestError(fmt::format("routing: {} has no experts to choose from", q.model.name));
+  q.stack.kernels.routing = routing_from(a.routing, "routing", "a routing");
+  static_cast<void>(popularity_of(gate_of(q.model), q.stack.kernels.routing, 1));  // refuses a list of another length
 }
 
 PlannedServing planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
@@ -213,6 +235,7 @@ PlannedServing planned(const ServingQuestion& q, const System& system, const Pri
                      .memory_bytes = p.memory,
                      .weight_bytes = p.memory - p.cache,
                      .kv_bytes = p.cache,
+                     .host_bytes = p.on_host,
                      .interval_ttft_seconds = {t.ttft / wide_ttft, t.ttft * wide_ttft},
                      .interval_tpot_seconds = {t.tpot / wide_tpot, t.tpot * wide_tpot},
                      .terms = {},
@@ -235,16 +258,18 @@ void add_serving(py::module_& module) {
       [](const py::object& system, const py::object& model, const py::object& gpus, const py::object& isl, const py::object& osl,
          const py::object& ttft, const py::object& tpot, const py::object& concurrency, const py::object& batch,
          const py::object& disaggregated, const py::object& precision, const py::object& kv_precision, const py::object& stack,
-         const py::object& top, const py::object& tp, const py::object& pp, const py::object& ep, const py::object& dp) {
-        return plan_serve(
-            system, model,
-            {gpus, isl, osl, ttft, tpot, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp, pp, ep, dp});
+         const py::object& top, const py::object& tp, const py::object& pp, const py::object& ep, const py::object& dp,
+         const py::object& launch, const py::object& routing, const py::object& offload_weights, const py::object& offload_kv) {
+        return plan_serve(system, model, {gpus,  isl, osl, ttft, tpot, concurrency, batch,  disaggregated, precision,       kv_precision,
+                                          stack, top, tp,  pp,   ep,   dp,          launch, routing,       offload_weights, offload_kv});
       },
       "system"_a, "model"_a, py::kw_only(), "gpus"_a = none, "isl"_a = 4096, "osl"_a = 512, "ttft_seconds"_a = none,
       "tpot_seconds"_a = none, "concurrency"_a = none, "batch"_a = none, "disaggregated"_a = false, "precision"_a = none,
       "kv_precision"_a = none, "stack"_a = ServingStack{}.name, "top"_a = 10, "tp"_a = none, "pp"_a = none, "ep"_a = none, "dp"_a = none,
+      "launch"_a = none, "routing"_a = none, "offload_weights_bytes"_a = none, "offload_kv_bytes"_a = none,
       R"(plan_serve(system, model, *, gpus, isl=4096, osl=512, ttft_seconds=None, tpot_seconds=None, concurrency=None, batch=None,
-    disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None)
+    disaggregated=False, precision=None, kv_precision=None, stack='vllm', top=10, tp=None, pp=None, ep=None, dp=None, launch=None,
+    routing=None, offload_weights_bytes=None, offload_kv_bytes=None)
 --
 
 The deployments that answer most tokens per second on so many GPUs within limits on time, ServePlans.
@@ -255,9 +280,12 @@ concurrency: requests in flight at all engines together; batch: sequences of one
 disaggregated: prefill and decode on GPUs of their own.
 precision: of the weights, bf16, fp8, fp4 or int4, default fp8 where the GPU has it; kv_precision: bf16 or fp8.
 tp, pp, ep, dp: fix what is given, search the rest. top: how many deployments.
+launch: 'graph' runs prefill in CUDA graphs too, 'eager' nothing; default decode alone.
+routing: how tokens choose experts, 'balanced', 'uniform', 'zipf:0.8', or a list of the tokens each expert received; default the stack's.
+offload_weights_bytes: of each GPU's weights, offload_kv_bytes: of cache a GPU may have, in the host's memory, fetched every pass.
 
 tokens/s = concurrency x osl / (TTFT + osl TPOT). Other Python threads run during the search.
-Raises RequestError where nothing fits or keeps the limits, with what comes nearest.
+Raises RequestError where nothing fits (its reason is 'memory') or keeps the limits ('limits'), with what comes nearest.
 
 >>> import fabricost as fc
 >>> best = fc.plan_serve(fc.load_system("dgx-h100"), fc.load_model("llama3-70b"), gpus=8, tpot_seconds=0.03)[0]

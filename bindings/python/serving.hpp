@@ -22,7 +22,7 @@ struct PlannedServing {
   bool disaggregated = false;
   double batch = 1, concurrency = 1, ttft_seconds = 0, tpot_seconds = 0;
   double tokens_per_second = 0, tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
-  double memory_bytes = 0, weight_bytes = 0, kv_bytes = 0;
+  double memory_bytes = 0, weight_bytes = 0, kv_bytes = 0, host_bytes = 0;
   std::pair<double, double> interval_ttft_seconds{}, interval_tpot_seconds{};
   std::vector<NamedSeconds> terms{}, ttft_terms{};
   bool operator==(const PlannedServing&) const = default;
@@ -31,11 +31,12 @@ struct PlannedServing {
 /// What fc.plan_serve is asked, as it was written; None where nothing was.
 struct AskedServing {
   pybind11::object gpus, isl, osl, ttft_seconds, tpot_seconds, concurrency, batch, disaggregated, precision, kv_precision, stack, top, tp,
-      pp, ep, dp;
+      pp, ep, dp, launch, routing, offload_weights_bytes, offload_kv_bytes;
 };
-/// All but the model, the precision and the stack, which a machine decides with. \throws TypeError, RequestError
+/// All but the model, and what a machine decides with: precision, stack, routing, what lies in the host's memory. \throws TypeError,
+/// RequestError
 [[nodiscard]] ServingQuestion question_of(const AskedServing& asked);
-/// The rest: precision and stack, by the machine's GPUs. \throws RequestError
+/// The rest, on this machine and with the question's model. \throws RequestError
 void settle(ServingQuestion& question, const AskedServing& asked, const System& system);
 
 [[nodiscard]] PlannedServing planned(const ServingQuestion& question, const System& system, const PricedServing& priced);

@@ -194,7 +194,7 @@ Asked ask(const Question& q, bool sized) {
   }
   if (choice.inference.from_host && op.collective != Collective::all_reduce)
     throw RequestError(fmt::format("--launch eager is known for all_reduce alone, not for {}", name(op.collective)));
-  const KernelSets kernels{.compute = false, .custom = !q.library.empty(), .moe = false};
+  const KernelSets kernels{.compute = q.compute, .custom = !q.library.empty(), .moe = false};
   return {q.lost_rails.empty() ? load_system(q.system, q.overrides, q.calibration, kernels) : without_rails(q, kernels), op, choice};
 }
 

@@ -19,6 +19,7 @@ namespace fabricost::cli {
 /// As typed; empty where nothing was.
 struct Question {
   std::string operation, system, nodes, ranks, size, dtype, algorithm, protocol, choice, calibration, path, library, launch, lost_rails;
+  bool compute = false;  ///< whether the answer needs the constants of compute kernels
   std::vector<std::string> overrides;
 };
 

@@ -7,7 +7,7 @@
 A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. A block
 `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
 status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
-page says in a line `<!-- needs fabricost.NAME -->`.
+page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
 """
 import doctest
 import importlib
@@ -67,6 +67,8 @@ def python_faults(path, folder):
     for name in re.findall(r"(?m)^<!-- needs fabricost\.(\w+) -->$", text):
         if not hasattr(importlib.import_module("fabricost"), name):
             return None
+    if any(importlib.util.find_spec(name) is None for name in re.findall(r"(?m)^<!-- needs (\w+) -->$", text)):
+        return None
     here = os.getcwd()
     os.chdir(folder)
     try:

@@ -152,12 +152,49 @@ def test_other_threads_run_meanwhile(h100):
     assert sum(start < t < end for t in ticks) >= 3
 
 
-def test_ten_million_sizes_are_quick_and_fit_in_memory(h100):
-    """35 ns of processor time each and three times the result; ten times that here, for busy machines. Figures: README."""
+def of_each(call, times):
+    """Processor time of one call, s."""
+    start = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - start) / times
+
+
+@pytest.fixture(scope="module")
+def read():
+    """What reading a number from an object of the package takes, s: 0.10 us on the core where the README's figures hold. Times below are
+    multiples of it, so that a slow or shared machine is no reason to fail; the least of several tries is the least disturbed."""
+    system = fc.load_system("dgx-h100")
+    return lambda: min(of_each(lambda: system.nodes, 20_000) for _ in range(5))
+
+
+def least(measured, read, tries=4):
+    """The least of some tries, each as a multiple of a read beside it."""
+    return min(measured() / read() for _ in range(tries))
+
+
+@pytest.mark.parametrize("ranks", [8, 64])
+def test_one_question_takes_two_microseconds(h100, ranks, read):
+    """Building the operation and predicting: 2 us are 20 reads; half as much again for other machines."""
+    predict, size = fc.predict, 256 * fc.MiB
+    assert least(lambda: of_each(lambda: predict(h100, fc.AllReduce(bytes=size, ranks=ranks)), 5_000), read) < 30
+
+
+@pytest.mark.parametrize("order", ["sorted", "random"])
+@pytest.mark.parametrize("ranks", [8, 64])
+def test_a_size_of_an_array_takes_tens_of_nanoseconds(h100, ranks, order, read):
+    """35 ns are 0.35 reads; half as much again for other machines. In any order."""
+    sizes = 2.0 ** np.random.default_rng(1).uniform(0, 34, 1_000_000)
+    if order == "sorted":
+        sizes.sort()
+    question = fc.AllReduce(sizes, ranks=ranks)
+    assert least(lambda: of_each(lambda: fc.predict(h100, question), 1) / sizes.size, read) < 0.53
+
+
+def test_ten_million_sizes_fit_in_memory(h100):
     sizes = np.geomspace(8, 16e9, 10_000_000)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = fc.predict(h100, fc.AllReduce(sizes)).seconds
-    took, grown = time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert (np.diff(seconds) > 0).all()
-    assert took < 3.5
     assert grown < 3 * seconds.nbytes

@@ -17,7 +17,7 @@ from by_command import asked, same, same_terms
      ["-m", "llama3-70b", "-g", 8, "--isl", 1024, "--osl", 128, "--stack", "trtllm"]),
 ])
 def test_machines_compare_as_in_the_command(serve, question, words):
-    comparison = fc.compare(serve=serve, **question)
+    comparison = fc.compare(train=not serve, serve=serve, **question)
     wanted = asked("compare", *question["systems"], "--serve" if serve else "--train", *words)
     assert len(comparison) == len(wanted["systems"]) and comparison.job == wanted["for"]
     for row, theirs in zip(comparison, wanted["systems"]):
@@ -47,9 +47,11 @@ def test_machines_compare_as_in_the_command(serve, question, words):
 @pytest.mark.parametrize("change, error, says", [
     (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"), (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"),
     (dict(systems=[3]), TypeError, "systems"), (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"),
-    (dict(isl=1), fc.RequestError, "isl"), (dict(serve=True), fc.RequestError, "global_batch"), (dict(serve="yes"), TypeError, "serve"),
+    (dict(isl=1), fc.RequestError, "isl"), (dict(train=False, serve=True), fc.RequestError, "global_batch"), (dict(serve="yes"), TypeError, "serve"),
+    (dict(train=False), fc.RequestError, "train=True or serve=True"), (dict(serve=True), fc.RequestError, "train=True or serve=True"),
+    (dict(train=1), TypeError, "train"),
     (dict(model="lama3-8b"), fc.RequestError, "did you mean"), (dict(model="llama3-405b"), fc.RequestError, "dgx-h100"),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):
-        fc.compare(**{**dict(systems=["dgx-h100", "dgx-b200"], model="llama3-8b", gpus=16, global_batch=64), **change})
+        fc.compare(**{**dict(systems=["dgx-h100", "dgx-b200"], model="llama3-8b", gpus=16, train=True, global_batch=64), **change})

@@ -141,6 +141,13 @@ def test_nonsense_is_named(change, error, says):
         fc.plan(**{**dict(system="dgx-h100", model="llama3-8b", gpus=16, global_batch=64), **change})
 
 
+@pytest.mark.parametrize("question, reason", [(dict(gpus=8), "memory"), (dict(gpus=8, tp=3), "request"), (dict(gpus=0), "request")])
+def test_why_there_is_no_plan_is_a_value(question, reason):
+    with pytest.raises(fc.RequestError) as caught:
+        fc.plan("dgx-h100", "llama3-405b", global_batch=8, **question)
+    assert caught.value.reason == pickle.loads(pickle.dumps(caught.value)).reason == reason
+
+
 def test_what_does_not_fit_says_what_comes_nearest():
     with pytest.raises(fc.RequestError) as caught:
         fc.plan("dgx-h100", "llama3-405b", gpus=8, global_batch=8)

@@ -1,6 +1,7 @@
 """One question, one answer: the command's numbers, through Python."""
 import json
 import math
+import pickle
 
 import pytest
 from conftest import COLLECTIVES
@@ -56,6 +57,23 @@ def test_overrides_and_calibration_reach_the_loader(same):
     override = "tiers.nvlink.bandwidth=400 GB/s per direction"
     same(fc.predict(fc.load_system("dgx-h100", [override], "none"), fc.AllReduce(fc.GiB)),
          "all_reduce", "--system", "dgx-h100", "--size", "1GiB", "--set", override, "--calibration", "none")
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+def test_a_machine_without_rails_is_the_commands(h100, command, lost):
+    asked = command("predict", "all_reduce", "--system", "dgx-h100", "--nodes", 4, "--size", "1GiB", "--lost-rails", lost, "--json")
+    fewer = h100.without_rails(lost)
+    p = fc.predict(fewer, fc.AllReduce(fc.GiB, nodes=4))
+    assert p.seconds == pytest.approx(json.loads(asked)["time_us"] / 1e6, rel=1e-12)
+    assert p.seconds > fc.predict(h100, fc.AllReduce(fc.GiB, nodes=4)).seconds
+    assert pickle.loads(pickle.dumps(fewer)) == fewer != h100
+
+
+@pytest.mark.parametrize("lost, error, says", [(0, fc.RequestError, "lost"), (8, fc.RequestError, "8 of 8"), (1.5, fc.RequestError, "lost"),
+                                               ("1", TypeError, "lost"), (None, TypeError, "lost")])
+def test_a_machine_keeps_at_least_one_rail(h100, lost, error, says):
+    with pytest.raises(error, match=says):
+        h100.without_rails(lost)
 
 
 @pytest.mark.parametrize("operation", COLLECTIVES.values())

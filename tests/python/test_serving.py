@@ -3,6 +3,7 @@ import copy
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 import fabricost as fc
@@ -15,6 +16,10 @@ SETTINGS = [
      ["--isl", 1024, "--osl", 256, "--precision", "fp4", "--stack", "trtllm", "--top", 4]),
     (dict(system="gb200-nvl72", model="deepseek-v3", gpus=72, disaggregated=True), ["--disaggregated"]),
     (dict(system="dgx-h100", model="llama3-8b", gpus=8, concurrency=64, kv_precision="bf16", tp=2), ["--concurrency", 64, "--kv-precision", "bf16", "--tp", 2]),
+    (dict(system="gb200-nvl72", model="llama3-405b", gpus=2, precision="fp8", offload_weights_bytes=60 * 2**30, offload_kv_bytes=8 * 2**30),
+     ["--precision", "fp8", "--offload-weights", 60, "--offload-kv", 8]),
+    (dict(system="dgx-h200", model="deepseek-v3", gpus=8, routing="zipf:0.8", launch="eager"), ["--routing", "zipf:0.8", "--eager"]),
+    (dict(system="dgx-h200", model="deepseek-v3", gpus=8, routing="uniform", launch="graph"), ["--routing", "uniform", "--graph"]),
     (dict(system="dgx-h100", model="mixtral-8x7b", gpus=8, batch=16, stack="sglang", pp=1), ["--batch", 16, "--stack", "sglang", "--pp", 1]),
 ]
 FIELDS = dict(tp="tp", pp="pp", ep="ep", dp="dp", batch="batch", replicas="replicas", prefill_workers="prefill_workers", ttft_seconds="ttft_s",
@@ -25,7 +30,7 @@ FIELDS = dict(tp="tp", pp="pp", ep="ep", dp="dp", batch="batch", replicas="repli
 def the_same(plan, wanted):
     for mine, theirs in FIELDS.items():
         same(getattr(plan, mine), wanted[theirs], mine)
-    for mine, theirs in dict(memory_bytes="memory_GiB", kv_bytes="kv_GiB", weight_bytes="weights_GiB").items():
+    for mine, theirs in dict(memory_bytes="memory_GiB", kv_bytes="kv_GiB", weight_bytes="weights_GiB", host_bytes="host_GiB").items():
         same(getattr(plan, mine), wanted[theirs] * GIB, mine, 1e-9)
     for mine, theirs in zip(plan.interval_ttft_seconds + plan.interval_tpot_seconds, wanted["interval_ttft_s"] + wanted["interval_tpot_s"]):
         same(mine, theirs, "interval")
@@ -77,7 +82,13 @@ def test_tables_copies_and_text():
     (dict(disaggregated="yes"), TypeError, "disaggregated"), (dict(precision="fp7"), fc.RequestError, "precision"),
     (dict(kv_precision="fp4"), fc.RequestError, "kv_precision"), (dict(stack="vlm"), fc.RequestError, "vllm"), (dict(top=0), fc.RequestError, "top"),
     (dict(tp=-1), fc.RequestError, "tp"), (dict(model=fc.load_stack()), TypeError, "model"), (dict(system=3), TypeError, "system"),
-    (dict(gpus=1, disaggregated=True), fc.RequestError, "disaggregated"), (dict(ttft=1), TypeError, None),
+    (dict(gpus=1, disaggregated=True), fc.RequestError, "disaggregated"),
+    (dict(launch="egaer"), fc.RequestError, "did you mean eager"), (dict(launch=True), TypeError, "launch"),
+    (dict(routing="uniform"), fc.RequestError, "no experts"), (dict(model="mixtral-8x7b", routing="zipf:"), fc.RequestError, "routing.*exponent"),
+    (dict(model="mixtral-8x7b", routing=[1, 2, 3]), fc.RequestError, "8"), (dict(model="mixtral-8x7b", routing=3), TypeError, "routing"),
+    (dict(model="mixtral-8x7b", routing=[-1] * 8), fc.RequestError, "routing"),
+    (dict(offload_weights_bytes=0), fc.RequestError, "offload_weights_bytes"), (dict(offload_kv_bytes=-1), fc.RequestError, "offload_kv_bytes"),
+    (dict(offload_weights_bytes="60 GiB"), TypeError, "offload_weights_bytes"), (dict(offload_kv_bytes=1e18), fc.RequestError, "offload_kv_bytes"), (dict(ttft=1), TypeError, None),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):
@@ -89,5 +100,18 @@ def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=8, tpot_seconds=1e-4)
     assert "nearest" in refused("plan", "--serve", "--system", "dgx-h100", "--model", "llama3-405b", "--gpus", 8, "--tpot", "0.1ms")
     assert "--" not in str(caught.value)
-    with pytest.raises(fc.RequestError, match="does not fit"):
+    assert caught.value.reason == "limits"
+    with pytest.raises(fc.RequestError, match="does not fit") as caught:
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=2)
+    assert caught.value.reason == "memory"
+    with pytest.raises(fc.RequestError) as caught:
+        fc.plan_serve("dgx-h100", "llama3-405b", gpus=0)
+    assert caught.value.reason == "request" and pickle.loads(pickle.dumps(caught.value)).reason == "request"
+
+
+def test_loads_of_experts_may_be_an_array(tmp_path):
+    loads = np.linspace(2, 1, 256)
+    file = tmp_path / "loads.txt"
+    file.write_text("\n".join(map(repr, loads.tolist())))
+    wanted = asked("plan", "--serve", "--system", "dgx-h200", "--model", "deepseek-v3", "--gpus", 8, "--routing", f"histogram:{file}")
+    the_same(fc.plan_serve("dgx-h200", "deepseek-v3", gpus=8, routing=loads)[0], wanted["layouts"][0])

@@ -12,6 +12,8 @@ dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
 'nic'
 """
 import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from . import _core, _html
 from ._core import __version__
@@ -28,14 +30,13 @@ from ._core import Topology, topo
 from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
 from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
 from ._core import ServePlan, ServePlans, plan_serve
-from ._core import MoeCombine, MoeDispatch, MoePrediction, MoePrepare, predict_inference, predict_moe
+from ._core import FusedNorm, MoeCombine, MoeDispatch, MoePrediction, MoePrepare, fused_norm, predict_inference, predict_moe
 from ._core import PipelineRun, pipeline
 from ._core import Cost, Money, cost
 from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRank, Stragglers, StragglersAtRanks, goodput, stragglers
 from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
 from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
 from ._core import Compared, Comparison, compare
-from ._sweep import Sweep, sweep
 from .names import Algorithm, DataType, Protocol
 from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
@@ -65,7 +66,8 @@ __all__ = [
     # workloads
     "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
     "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
-    "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "predict_inference", "predict_moe", "PipelineRun", "pipeline",
+    "FusedNorm", "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "fused_norm", "predict_inference", "predict_moe",
+    "PipelineRun", "pipeline",
     # money, failures, sharing
     "Cost", "Money", "cost", "Compared", "Comparison", "compare",
     "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
@@ -74,6 +76,27 @@ __all__ = [
     # many answers
     "Sweep", "sweep",
 ]
+
+if _TYPE_CHECKING:
+    from . import plot as plot
+    from ._sweep import Sweep, sweep
+
+_later = {"Sweep": "_sweep", "sweep": "_sweep", "plot": "plot"}  # they need numpy or more: imported when they are asked for
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _later:
+        raise AttributeError(f"module 'fabricost' has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f".{_later[name]}", __name__)
+    globals()[name] = thing = module if name == _later[name] else getattr(module, name)
+    return thing
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_later})
+
 
 _core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first
 

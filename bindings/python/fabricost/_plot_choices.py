@@ -68,7 +68,7 @@ def layouts(
             try:
                 one = plan(machine, model, gpus=gpus, global_batch=global_batch, **{**asked, "top": 1, rows: row, columns: column})[0]
             except RequestError as error:
-                if "does not fit" in str(error):
+                if error.reason == "memory":
                     unfit.append((i, j))
                     lacking = error
                 else:

@@ -248,7 +248,7 @@ def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number
     sink = pa.BufferOutputStream()
     words = [name for name, values in arrays.items() if pa.types.is_dictionary(values.type)]
     pyarrow.parquet.write_table(pa.table(arrays), sink, use_dictionary=words, compression="zstd", compression_level=1)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def _word(value: Any) -> str | None:
@@ -342,8 +342,8 @@ def _begin(path: pathlib.Path, grid: _Grid, of: Any, overwrite: bool) -> set[int
                 before = None
             if before != record:
                 differs = [key for key in record if before is None or before.get(key) != record[key]]
-                raise _core.RequestError(f"out: {str(path)!r} holds another sweep (differing in {', '.join(differs)}); name another folder, "
-                                         "or give overwrite=True")
+                raise _core.RequestError(f"out: {str(path)!r} holds another sweep (differing in {', '.join(differs)}); name another "
+                                         "folder, or give overwrite=True")
         else:
             for old in path.glob("part-*.parquet"):
                 old.unlink()

@@ -11,7 +11,7 @@ import io
 import os
 import time
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Sequence, cast
 
 from . import _html as html
 from ._plot_style import pyplot, rate_text, seconds_text, size_text
@@ -337,12 +337,12 @@ def report(
         _measured(page, machine, os.fspath(log), checked)  # type: ignore[arg-type]
     best = None
     if model is not None:
+        many = cast("int", gpus)
         best = (
-            _served(page, machine, model, gpus, plan or {})
+            _served(page, machine, model, many, plan or {})
             if serve
-            # type: ignore[arg-type]
-            else _trained(page, machine, model, gpus, global_batch, plan or {})
-        )  # type: ignore[arg-type]
+            else _trained(page, machine, model, many, cast("int", global_batch), plan or {})
+        )
     _machine(page, machine)
     _how_sure(page, machine, operation, sizes, choice, best)
     text = page.text(fc.__version__)

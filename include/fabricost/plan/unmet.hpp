@@ -1,0 +1,31 @@
+#pragma once
+/// \file unmet.hpp
+/// A plan that can be asked for but not had: why, as a value, so that a caller need not read the message.
+
+#include <fabricost/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+enum class Unmet : unsigned char {
+  memory,  ///< no layout or deployment fits the GPUs' memory
+  limits   ///< some fit, none keeps the limits on time
+};
+inline constexpr std::array<std::string_view, 2> unmet_names{"memory", "limits"};
+[[nodiscard]] constexpr std::string_view name(Unmet u) { return unmet_names[static_cast<std::size_t>(u)]; }
+
+/// Everything else that cannot be answered, as sizes that do not divide, is a RequestError of no such kind.
+class UnmetError : public RequestError {
+ public:
+  UnmetError(Unmet why, const std::string& message) : RequestError(message), why_(why) {}
+  [[nodiscard]] Unmet why() const { return why_; }
+
+ private:
+  Unmet why_;
+};
+
+}  // namespace fabricost
