@@ -284,7 +284,7 @@ and which share of a step waits for the network; rails: of a node, default the s
 >>> parts = g.goodput + g.checkpoints_share + g.lost_share + g.recovery_share + g.waiting_share
 >>> round(parts, 9)
 1.0
->>> fc.goodput(gpus=1024, lost_rails=1, rails=8, network_share=0.7).step_factor  # 1 + 0.7 x (8/7 - 1)
+>>> round(fc.goodput(gpus=1024, lost_rails=1, rails=8, network_share=0.7).step_factor, 9)  # 1 + 0.7 x (8/7 - 1)
 1.1
 )");
 }
