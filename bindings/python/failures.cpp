@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "record.hpp"
 
+#include <fabricost/io/goodput.hpp>
 #include <fabricost/io/waiting_ranks.hpp>
 
 #include <pybind11/numpy.h>
@@ -42,7 +43,8 @@ struct Kept {
   double checkpoint_every_seconds = 0, stall_seconds = 0, drain_seconds = 0, young_seconds = 0, daly_seconds = 0, best_seconds = 0;
   Known checkpoint_bytes{};
   double recovery_seconds = 0, goodput = 0, goodput_first_order = 0, ettr_meta = 0;
-  double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0;
+  double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0, flaps_share = 0, lost_rails_share = 0;
+  Known links{}, flaps_per_day{}, fatal_flaps_per_day{}, network_factor{}, step_factor{};
   int spares = 0, spares_to_wait_a_thousandth = 0;
   double repair_seconds = 0, kept_per_node = 0;
   Known lost_dollars_per_day{};
@@ -51,151 +53,125 @@ struct Kept {
   std::vector<OfFleet> by_fleet{};
 };
 
+constexpr GoodputWords words{.rates = "mttf_node_seconds, failures_per_node_day, failures_per_1000_node_days or fleet",
+                             .storage = "storage_bytes_per_second",
+                             .model = "model",
+                             .drain = "drain_seconds",
+                             .background = "background=True",
+                             .flaps = "flaps_per_link_year",
+                             .flap_stall = "flap_stall_seconds",
+                             .links = "links",
+                             .flap_fatal = "flap_fatal",
+                             .lost_rails = "lost_rails",
+                             .rails = "rails",
+                             .network_share = "network_share",
+                             .rails_example = "rails=8",
+                             .network_example = "network_share=0.2",
+                             .system = "system"};
+
 /// As they were written; None where nothing was.
 struct AskedGoodput {
   const py::object &gpus, &gpus_per_node, &system, &fleet, &mttf_node, &per_node_day, &per_thousand, &checkpoint, &interval, &background,
-      &drain, &restart, &reload, &model, &storage, &spares, &repair, &replaced, &jitter, &gpu_hour, &prices;
+      &drain, &restart, &reload, &model, &storage, &spares, &repair, &replaced, &jitter, &gpu_hour, &prices, &flaps, &flap_stall, &links,
+      &flap_fatal, &lost_rails, &rails, &network_share;
 };
 
-/// A job and how it came about.
-struct Job {
-  FailureQuestion question;
-  double gpus = 0, gpus_per_node = 8, checkpoint_bytes = 0, rent = 0, jitter = 0;
-  std::string source = "as given";
-  const FailureFleet* fleet = nullptr;
-};
-
-void find_rate(Job& job, const AskedGoodput& a, const FailureFacts& facts) {
-  const auto given = [](const py::object& value) { return !value.is_none(); };
-  if (given(a.mttf_node) + given(a.per_node_day) + given(a.per_thousand) + given(a.fleet) > 1)
-    throw RequestError("one rate of failures is enough: mttf_node_seconds, failures_per_node_day, failures_per_1000_node_days or fleet");
-  FailureQuestion& q = job.question;
-  q.replaced = 1;
-  if (given(a.mttf_node)) {
-    q.rate = FailureRate::of_mttf(real(a.mttf_node, "mttf_node_seconds", 0, longest));
-  } else if (given(a.per_node_day)) {
-    q.rate = FailureRate::per_thousand_node_days(1000 * real(a.per_node_day, "failures_per_node_day", 1e-9, 1e6));
-  } else if (given(a.per_thousand)) {
-    q.rate = FailureRate::per_thousand_node_days(real(a.per_thousand, "failures_per_1000_node_days", 1e-6, 1e9));
-  } else {
-    job.fleet = &facts.fleet(text_or_none(a.fleet, "fleet").value_or("llama3"));
-    q.rate = job.fleet->rate;
-    q.rate.per_node *= job.gpus_per_node / job.fleet->gpus_per_node;  // in proportion to a node's GPUs
-    q.replaced = job.fleet->replaced();
-    job.source = fmt::format("{}: {}", job.fleet->name, job.fleet->title);
-  }
-  if (given(a.replaced)) q.replaced = real(a.replaced, "replaced", 0, 1);
-}
-
-void find_checkpoints(Job& job, const AskedGoodput& a, const FailureFacts& facts) {
+/// Objects as numbers; what they mean together is goodput_of_job's.
+[[nodiscard]] GoodputAsked meant(const AskedGoodput& a) {
   const auto seconds = [](const py::object& value, const char* name) { return real_or_none(value, name, 0, longest); };
-  Checkpointing& c = job.question.checkpointing;
-  const bool background = flag(a.background, "background");
-  if (!a.model.is_none()) job.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(model_from(a.model)).total;
-  const double rate = real_or_none(a.storage, "storage_bytes_per_second", 1, 1e18).value_or(0);
-  if (rate > 0 && job.checkpoint_bytes <= 0) throw RequestError("storage_bytes_per_second writes the checkpoint of a model: add model");
-  const double written = rate > 0 ? job.checkpoint_bytes / rate : 0;
-  const auto drain = seconds(a.drain, "drain_seconds");
-  if (drain && !background) throw RequestError("drain_seconds is how long a checkpoint is written in the background: add background=True");
-  c.stall = seconds(a.checkpoint, "checkpoint_seconds").value_or(background ? facts.background_stall : written > 0 ? written : facts.stall);
-  if (background) c.drain = drain.value_or(written > 0 ? written : facts.background_drain);
-  c.interval = seconds(a.interval, "checkpoint_every_seconds").value_or(0);
-  if (!a.interval.is_none() && !(c.interval > 0)) throw RequestError("checkpoint_every_seconds: above 0 s; None is the best one");
-  c.recovery = seconds(a.restart, "restart_seconds").value_or(facts.recovery) + seconds(a.reload, "reload_seconds").value_or(written);
-  job.question.spares = whole_or_none(a.spares, "spares", 0, 1e6).value_or(0);
-  job.question.repair = seconds(a.repair, "repair_seconds").value_or(a.spares.is_none() ? 0 : facts.repair);
-}
-
-[[nodiscard]] Job job_of(const AskedGoodput& a, const FailureFacts& facts) {
   needed(a.gpus, "gpus", "gpus=16384");
-  Job out;
+  GoodputAsked out;
   out.gpus = whole(a.gpus, "gpus");
-  const auto rent = real_or_none(a.gpu_hour, "dollars_per_gpu_hour", 0, 1e6);
+  out.gpu_hour = real_or_none(a.gpu_hour, "dollars_per_gpu_hour", 0, 1e6);
   if (!a.system.is_none()) {
-    const System system = system_from(a.system);
-    out.gpus_per_node = system.gpus_per_node;
-    Prices prices = load_prices(text(a.prices, "prices"));
-    if (rent) prices.gpu_hour.value = units::USD_per_h(*rent);
-    out.rent = rent_of(system, prices).value.value();
-  } else if (rent) {
-    out.rent = *rent / 3600;
+    out.system = system_from(a.system);
+    out.prices = load_prices(text(a.prices, "prices"));
   }
   if (const auto each = whole_or_none(a.gpus_per_node, "gpus_per_node")) out.gpus_per_node = *each;
-  out.question.nodes = std::ceil(out.gpus / out.gpus_per_node);
-  find_rate(out, a, facts);
-  find_checkpoints(out, a, facts);
+  out.fleet = text_or_none(a.fleet, "fleet");
+  out.mttf_node = seconds(a.mttf_node, "mttf_node_seconds");
+  out.per_node_day = real_or_none(a.per_node_day, "failures_per_node_day", 1e-9, 1e6);
+  out.per_thousand_node_days = real_or_none(a.per_thousand, "failures_per_1000_node_days", 1e-6, 1e9);
+  out.replaced = real_or_none(a.replaced, "replaced", 0, 1);
+  out.background = flag(a.background, "background");
+  if (!a.model.is_none()) out.model = model_from(a.model);
+  out.storage = real_or_none(a.storage, "storage_bytes_per_second", 1, 1e18).value_or(0);
+  out.drain = seconds(a.drain, "drain_seconds");
+  out.checkpoint = seconds(a.checkpoint, "checkpoint_seconds");
+  out.interval = seconds(a.interval, "checkpoint_every_seconds");
+  if (out.interval && !(*out.interval > 0)) throw RequestError("checkpoint_every_seconds: above 0 s; None is the best one");
+  out.restart = seconds(a.restart, "restart_seconds");
+  out.reload = seconds(a.reload, "reload_seconds");
+  out.spares = whole_or_none(a.spares, "spares", 0, 1e6);
+  out.repair = seconds(a.repair, "repair_seconds");
   out.jitter = real_or_none(a.jitter, "jitter", 0, 1).value_or(0);
-  return out;
-}
-
-/// Round sizes, and the one asked about.
-[[nodiscard]] std::vector<AtScale> by_scale(const Job& job) {
-  std::vector<double> sizes;
-  for (double g = 1024; g <= 131072; g *= 2) sizes.push_back(g);
-  if (std::find(sizes.begin(), sizes.end(), job.gpus) == sizes.end()) sizes.push_back(job.gpus);
-  std::sort(sizes.begin(), sizes.end());
-  std::vector<AtScale> out;
-  for (const double g : sizes) {
-    FailureQuestion q = job.question;
-    q.nodes = std::ceil(g / job.gpus_per_node);
-    q.repair = 0;  // about failures; spares are a matter of one size
-    const FailureAnswer one = failures_of(q);
-    out.push_back({g, one.mttf, one.checkpointing.interval, one.share.kept, {}, {}});
-    if (job.jitter > 0) {
-      out.back().waiting_efficiency = 1 / expected_maximum({JitterShape::normal, 1, job.jitter}, g);
-      out.back().efficiency = *out.back().waiting_efficiency * one.share.kept;
-    }
-  }
+  out.flaps_per_link_year = real_or_none(a.flaps, "flaps_per_link_year", 0, 1e9);
+  out.flap_stall = seconds(a.flap_stall, "flap_stall_seconds");
+  out.links = real_or_none(a.links, "links", 1, 1e9);
+  out.flap_fatal = real_or_none(a.flap_fatal, "flap_fatal", 0, 1);
+  out.lost_rails = whole_or_none(a.lost_rails, "lost_rails");
+  out.rails = whole_or_none(a.rails, "rails");
+  out.network_share = real_or_none(a.network_share, "network_share", 0, 1);
   return out;
 }
 
 [[nodiscard]] Kept goodput(const AskedGoodput& asked) {
-  const FailureFacts facts = load_failure_facts();
-  const Job job = job_of(asked, facts);
-  const FailureAnswer r = failures_of(job.question);
+  const GoodputAnswer a = goodput_of_job(meant(asked), words);
+  const FailingJob& job = a.job;
+  const FailureAnswer& r = a.failures;
   const Checkpointing& c = r.checkpointing;
+  const Goodput& share = a.shares.of_failures;
   Kept out{.gpus = job.gpus,
            .nodes = r.nodes,
-           .failure_source = job.source,
+           .failure_source = job.rate_source,
            .failures_per_1000_node_days = job.question.rate.thousand_node_days(),
            .failures_per_day = day_seconds / r.mttf,
            .mttf_seconds = r.mttf,
            .checkpoint_every_seconds = c.interval,
            .stall_seconds = c.stall,
            .drain_seconds = c.drain,
-           .young_seconds = young_interval(c.stall, r.mttf),
-           .daly_seconds = daly_interval(c.stall, r.mttf),
-           .best_seconds = best_interval(c.stall, r.mttf, c.drain),
+           .young_seconds = a.young,
+           .daly_seconds = a.daly,
+           .best_seconds = a.best,
            .checkpoint_bytes = {},
            .recovery_seconds = c.recovery,
-           .goodput = r.share.kept,
-           .goodput_first_order = goodput_estimate(c, r.mttf),
-           .ettr_meta = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall),
-           .checkpoints_share = r.share.checkpoints,
-           .lost_share = r.share.lost,
-           .recovery_share = r.share.recovery,
-           .waiting_share = r.share.waiting,
+           .goodput = share.kept,
+           .goodput_first_order = a.first_order,
+           .ettr_meta = a.ettr,
+           .checkpoints_share = share.checkpoints,
+           .lost_share = share.lost,
+           .recovery_share = share.recovery,
+           .waiting_share = share.waiting,
+           .flaps_share = a.shares.flaps,
+           .lost_rails_share = a.shares.lost_rails,
+           .links = {},
+           .flaps_per_day = {},
+           .fatal_flaps_per_day = {},
+           .network_factor = {},
+           .step_factor = {},
            .spares = r.spares,
            .spares_to_wait_a_thousandth = r.spares_to_hardly_wait,
            .repair_seconds = job.question.repair,
-           .kept_per_node = r.per_node(),
+           .kept_per_node = a.kept_per_node(),
            .lost_dollars_per_day = {},
            .causes = {},
-           .by_scale = by_scale(job),
+           .by_scale = {},
            .by_fleet = {}};
   if (job.checkpoint_bytes > 0) out.checkpoint_bytes = job.checkpoint_bytes;
-  if (job.rent > 0) out.lost_dollars_per_day = job.rent * job.gpus * day_seconds * (1 - r.share.kept);
-  if (job.fleet != nullptr)
-    for (const FailureCause& cause : job.fleet->causes)
-      out.causes.push_back({cause.cause, cause.part, cause.count / job.fleet->failures() * day_seconds / r.mttf});
-  for (const FailureFleet& f : facts.fleets) {
-    FailureQuestion q = job.question;
-    q.rate = f.rate;
-    q.rate.per_node *= job.gpus_per_node / f.gpus_per_node;
-    q.checkpointing.interval = 0;
-    q.repair = 0;
-    out.by_fleet.push_back({f.name, f.rate.thousand_node_days(), failures_of(q).share.kept});
+  if (job.flaps.links > 0) {
+    out.links = job.flaps.links;
+    out.flaps_per_day = 24 * job.flaps.links * job.flaps.per_link_hour;
+    out.fatal_flaps_per_day = 24 * job.flaps.failures_per_hour();
   }
+  if (job.lost_rails > 0) {
+    out.network_factor = job.network_factor();
+    out.step_factor = job.step_factor();
+  }
+  if (job.rent > 0) out.lost_dollars_per_day = a.lost_per_day;
+  for (const CausePerDay& cause : a.causes) out.causes.push_back({cause.cause, cause.part, cause.per_day});
+  for (const GoodputAtScale& s : a.by_scale)
+    out.by_scale.push_back({s.gpus, s.mttf, s.interval, s.kept, s.waiting_efficiency, s.efficiency()});
+  for (const GoodputOfFleet& f : a.by_fleet) out.by_fleet.push_back({f.name, f.per_thousand_node_days, f.kept});
   return out;
 }
 
@@ -237,7 +213,15 @@ void add_goodput(py::module_& module) {
       field("ettr_meta", &K::ettr_meta, "Effective training time ratio of arXiv 2410.21680."),
       field("checkpoints_share", &K::checkpoints_share, "Share of standing still for checkpoints."),
       field("lost_share", &K::lost_share, "Share of work done again."), field("recovery_share", &K::recovery_share, "Share of recovery."),
-      field("waiting_share", &K::waiting_share, "Share of waiting for a node."), field("spares", &K::spares, "Nodes that stand by."),
+      field("waiting_share", &K::waiting_share, "Share of waiting for a node."),
+      field("flaps_share", &K::flaps_share, "Share of standing still until a link is back."),
+      field("lost_rails_share", &K::lost_rails_share, "Share that lost NICs take: kept work x (1 - 1 / step_factor)."),
+      field("links", &K::links, "Links whose flaps the job feels; None: no flaps were given."),
+      field("flaps_per_day", &K::flaps_per_day, "Flaps of all links, a day; None: no flaps were given."),
+      field("fatal_flaps_per_day", &K::fatal_flaps_per_day, "Of those, the ones that end the job; None: no flaps were given."),
+      field("network_factor", &K::network_factor, "Factor of lost NICs on the network's part of a step; None: none are lost."),
+      field("step_factor", &K::step_factor, "Their factor on a step; None: none are lost."),
+      field("spares", &K::spares, "Nodes that stand by."),
       field("spares_to_wait_a_thousandth", &K::spares_to_wait_a_thousandth, "Fewest with which the job waits at most 0.1 % of its time."),
       field("repair_seconds", &K::repair_seconds, "Until a node is back, s; 0: there is always another."),
       field("kept_per_node", &K::kept_per_node, "Goodput x nodes / (nodes + spares)."),
@@ -256,20 +240,26 @@ void add_goodput(py::module_& module) {
          const py::object& mttf_node, const py::object& per_node_day, const py::object& per_thousand, const py::object& checkpoint,
          const py::object& interval, const py::object& background, const py::object& drain, const py::object& restart,
          const py::object& reload, const py::object& model, const py::object& storage, const py::object& spares, const py::object& repair,
-         const py::object& replaced, const py::object& jitter, const py::object& gpu_hour, const py::object& prices) {
-        return goodput({gpus,       gpus_per_node, system,     fleet,    mttf_node, per_node_day, per_thousand,
-                        checkpoint, interval,      background, drain,    restart,   reload,       model,
-                        storage,    spares,        repair,     replaced, jitter,    gpu_hour,     prices});
+         const py::object& replaced, const py::object& jitter, const py::object& gpu_hour, const py::object& prices,
+         const py::object& flaps, const py::object& flap_stall, const py::object& links, const py::object& flap_fatal,
+         const py::object& lost_rails, const py::object& rails, const py::object& network_share) {
+        return goodput({gpus,       gpus_per_node, system,     fleet,      mttf_node,  per_node_day, per_thousand,
+                        checkpoint, interval,      background, drain,      restart,    reload,       model,
+                        storage,    spares,        repair,     replaced,   jitter,     gpu_hour,     prices,
+                        flaps,      flap_stall,    links,      flap_fatal, lost_rails, rails,        network_share});
       },
       py::kw_only(), "gpus"_a = none, "gpus_per_node"_a = none, "system"_a = none, "fleet"_a = none, "mttf_node_seconds"_a = none,
       "failures_per_node_day"_a = none, "failures_per_1000_node_days"_a = none, "checkpoint_seconds"_a = none,
       "checkpoint_every_seconds"_a = none, "background"_a = false, "drain_seconds"_a = none, "restart_seconds"_a = none,
       "reload_seconds"_a = none, "model"_a = none, "storage_bytes_per_second"_a = none, "spares"_a = none, "repair_seconds"_a = none,
-      "replaced"_a = none, "jitter"_a = none, "dollars_per_gpu_hour"_a = none, "prices"_a = "default",
+      "replaced"_a = none, "jitter"_a = none, "dollars_per_gpu_hour"_a = none, "prices"_a = "default", "flaps_per_link_year"_a = none,
+      "flap_stall_seconds"_a = none, "links"_a = none, "flap_fatal"_a = none, "lost_rails"_a = none, "rails"_a = none,
+      "network_share"_a = none,
       R"(goodput(*, gpus, gpus_per_node=None, system=None, fleet=None, mttf_node_seconds=None, failures_per_node_day=None,
     failures_per_1000_node_days=None, checkpoint_seconds=None, checkpoint_every_seconds=None, background=False, drain_seconds=None,
     restart_seconds=None, reload_seconds=None, model=None, storage_bytes_per_second=None, spares=None, repair_seconds=None,
-    replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default')
+    replaced=None, jitter=None, dollars_per_gpu_hour=None, prices='default', flaps_per_link_year=None, flap_stall_seconds=None,
+    links=None, flap_fatal=None, lost_rails=None, rails=None, network_share=None)
 --
 
 What failures and checkpoints leave of a job's time, a Goodput.
@@ -283,6 +273,9 @@ the work; restart_seconds and reload_seconds make R; model with storage_bytes_pe
 spares with repair_seconds: nodes that stand by; replaced: share of failures that take a node away.
 jitter: standard deviation of a GPU's step over its mean, adds the wait for the slowest to by_scale.
 system, dollars_per_gpu_hour, prices: what the lost time costs.
+flaps_per_link_year with flap_stall_seconds: links that drop out and come back while everybody waits, 1 - e^-(links x rate x stall) of the
+time; links: default one per NIC; flap_fatal: share of flaps that end the job. lost_rails with network_share: NICs one node has lost,
+and which share of a step waits for the network; rails: of a node, default the system's.
 
 >>> import fabricost as fc
 >>> g = fc.goodput(gpus=16384, checkpoint_seconds=30, restart_seconds=600)
@@ -291,6 +284,8 @@ system, dollars_per_gpu_hour, prices: what the lost time costs.
 >>> parts = g.goodput + g.checkpoints_share + g.lost_share + g.recovery_share + g.waiting_share
 >>> round(parts, 9)
 1.0
+>>> round(fc.goodput(gpus=1024, lost_rails=1, rails=8, network_share=0.7).step_factor, 9)  # 1 + 0.7 x (8/7 - 1)
+1.1
 )");
 }
 

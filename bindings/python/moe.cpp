@@ -6,6 +6,7 @@
 #include "record.hpp"
 #include "routing.hpp"
 
+#include <fabricost/io/assumed.hpp>
 #include <fabricost/workload/moe_kernels.hpp>
 
 #include <array>
@@ -36,7 +37,7 @@ struct Predicted {
   double tokens = 0, copies = 0, bytes = 0, inside_bytes = 0, across_bytes = 0, seconds = 0;
   double algorithm_bytes_per_second = 0, bus_bytes_per_second = 0;
   std::string basis{};
-  std::vector<std::string> extrapolated{};
+  std::vector<std::string> extrapolated{}, assumed{};
   std::pair<double, double> interval_seconds{};
   std::vector<Term> terms{};
 };
@@ -124,7 +125,7 @@ template <MoePhase P>
     const long long most = static_cast<long long>(e.nodes) * system.gpus_per_node;
     if (q.ranks == 0) q.ranks = static_cast<int>(std::min<long long>(most, 10'000'000));
     if (q.ranks > most)
-      throw RequestError(fmt::format("ranks: {} do not fit on {} nodes of {} GPUs", q.ranks, e.nodes, system.gpus_per_node));
+      throw RequestError(fmt::format("ranks: {} do not fit on {} of {} GPUs", q.ranks, counted(e.nodes, "node"), system.gpus_per_node));
   }
   const MoePrediction p = searched([&] { return predict(system, q); });
   Predicted out{.operation = std::string{operation_names[static_cast<std::size_t>(P)]},
@@ -142,12 +143,10 @@ template <MoePhase P>
                 .algorithm_bytes_per_second = p.algorithm_bandwidth(),
                 .bus_bytes_per_second = p.bus_bandwidth(),
                 .basis = std::string{name(p.basis)},
-                .extrapolated = {},
+                .extrapolated = names_of(p.extrapolated),
+                .assumed = assumed(system, p.nodes),
                 .interval_seconds = {p.low, p.high},
                 .terms = {p.terms.begin(), p.terms.end()}};
-  for (const auto& [beyond, what] :
-       {std::pair{p.extrapolated.sizes, "sizes"}, {p.extrapolated.ranks, "ranks"}, {p.extrapolated.nodes, "nodes"}})
-    if (beyond) out.extrapolated.emplace_back(what);
   return out;
 }
 
@@ -199,6 +198,7 @@ void add_predicted(py::module_& module) {
                 field("bus_bytes_per_second", &P::bus_bytes_per_second, "(inside_bytes + across_bytes) / seconds: what leaves the rank."),
                 field("basis", &P::basis, "What the constants rest on: calibrated, sibling or datasheet."),
                 field("extrapolated", &P::extrapolated, "Which of sizes, ranks, nodes lie outside what was measured."),
+                field("assumed", &P::assumed, "What is taken for granted beyond the machine's description, a sentence each."),
                 field("interval_seconds", &P::interval_seconds, "(low, high), s: nine in ten measurements fall between."),
                 field("terms", &P::terms, "List of Term."))
       .def_property_readonly(
@@ -208,8 +208,8 @@ void add_predicted(py::module_& module) {
           },
           "The largest Term.")
       .def("__repr__", [](const P& p) {
-        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {}, {:.4g} MB", p.operation, p.seconds * 1e6, p.ranks, p.nodes,
-                           p.implementation, p.bytes / 1e6);
+        return fmt::format("{}: {:.4g} us over {} on {}, {}, {:.4g} MB", p.operation, p.seconds * 1e6, counted(p.ranks, "rank"),
+                           counted(p.nodes, "node"), p.implementation, p.bytes / 1e6);
       });
 }
 

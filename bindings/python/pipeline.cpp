@@ -104,14 +104,6 @@ template <class T, class Value>
   return out;
 }
 
-/// What a stage waits between its first and its last piece; two pieces that run as one count once.
-[[nodiscard]] double waiting(const std::vector<Bar>& bars) {
-  double busy = 0;
-  for (std::size_t i = 0; i < bars.size(); ++i)
-    if (!(i > 0 && bars[i - 1].work.with_next)) busy += bars[i].end - bars[i].start;
-  return bars.empty() ? 0 : bars.back().end - bars.front().start - busy;
-}
-
 [[nodiscard]] py::array_t<double> waits_of(const Pipelined& p) {
   py::array_t<double> out{static_cast<py::ssize_t>(p.run.bars.size())};
   std::transform(p.run.bars.begin(), p.run.bars.end(), out.mutable_data(), waiting);

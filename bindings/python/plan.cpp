@@ -6,10 +6,10 @@
 #include "asked.hpp"
 #include "bindings.hpp"
 
+#include <fabricost/io/nearest_plan.hpp>
 #include <fabricost/plan/sensitivity.hpp>
 #include <fabricost/plan/terms.hpp>
 #include <fabricost/plan/training_figures.hpp>
-#include <fabricost/workload/memory_advice.hpp>
 
 #include <chrono>
 
@@ -36,17 +36,6 @@ struct Plans {
   out.reserve(layouts.size());
   for (const PricedLayout& one : layouts) out.push_back(planned(q, system, one));
   return out;
-}
-
-[[nodiscard]] std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
-  const double capacity = Processor::of(system).memory;
-  const Layout& l = nearest.layout;
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, q.headroom, system.domain);
-  return fmt::format(
-      "{} does not fit {} {}s of {:.1f} GiB in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
-      "recompute {}) needs {:.1f} GiB. {}{}",
-      q.model.name, q.gpus, system.gpu.name, capacity / gibi, l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch,
-      recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi, advice.found ? "It " : "", advice.sentence);
 }
 
 [[nodiscard]] Plans search(TrainingQuestion q, System system) {

@@ -6,6 +6,7 @@
 #include "operations.hpp"
 #include "plain.hpp"
 
+#include <fabricost/io/assumed.hpp>
 #include <fabricost/io/explain.hpp>
 #include <fabricost/io/picture.hpp>
 
@@ -51,14 +52,6 @@ void add_term(py::module_& module) {
   add_value_semantics(type);
 }
 
-[[nodiscard]] std::vector<std::string> extrapolated(const Prediction& p) {
-  std::vector<std::string> out;
-  if (p.extrapolated.sizes) out.emplace_back("sizes");
-  if (p.extrapolated.ranks) out.emplace_back("ranks");
-  if (p.extrapolated.nodes) out.emplace_back("nodes");
-  return out;
-}
-
 [[nodiscard]] std::string explain_one(const System& system, const AskedOperation& op, const py::object& algorithm,
                                       const py::object& protocol, const py::object& rule) {
   return explain(system, op.one(), choice_of(algorithm, protocol, rule));
@@ -93,7 +86,9 @@ void add_prediction(py::module_& module) {
       .def_property_readonly(
           "basis", [](const Prediction& p) { return name(p.basis); },
           "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
-      .def_property_readonly("extrapolated", &extrapolated, "Which of sizes, ranks, nodes lie outside what was measured.")
+      .def_property_readonly(
+          "extrapolated", [](const Prediction& p) { return names_of(p.extrapolated); },
+          "Which of sizes, ranks, nodes lie outside what was measured.")
       .def_readonly("low_seconds", &Prediction::low, "Lower end of the interval, s.")
       .def_readonly("high_seconds", &Prediction::high, "Upper end of the interval, s.")
       .def_property_readonly(
@@ -101,8 +96,9 @@ void add_prediction(py::module_& module) {
           "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.")
       .def("__str__", [](const Prediction& p) { return explain(p); })
       .def("__repr__", [](const Prediction& p) {
-        return fmt::format("{}: {:.4g} us over {} ranks on {} nodes, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
-                           p.ranks, p.nodes, p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view());
+        return fmt::format("{}: {:.4g} us over {} on {}, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
+                           counted(p.ranks, "rank"), counted(p.nodes, "node"), p.algorithm.view(), p.protocol.view(),
+                           p.bottleneck().tier.view());
       });
   add_value_semantics(type);
   module.def("explain", &explain_one, "system"_a, "operation"_a, py::kw_only(), "algorithm"_a = py::none(), "protocol"_a = py::none(),

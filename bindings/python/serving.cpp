@@ -9,6 +9,7 @@
 #include "routing.hpp"
 
 #include <fabricost/io/inference.hpp>
+#include <fabricost/io/nearest_plan.hpp>
 #include <fabricost/plan/terms.hpp>
 #include <fabricost/workload/serving_offload.hpp>
 
@@ -21,7 +22,6 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-constexpr double gibi = 1073741824.0;
 constexpr double longest = 1e9;  ///< s
 constexpr double most_at_once = 1e9;
 constexpr double most_on_host = 65536 * gibi;  ///< of one GPU's share, as the command has it
@@ -42,28 +42,17 @@ struct ServePlans {
   return out;
 }
 
-[[nodiscard]] std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
-  if (plan.nearest) {
-    const PricedServing& p = *plan.nearest;
-    return fmt::format(
-        "{} on {} {} GPUs keeps these limits in no layout; the nearest ({} x tp {} pp {} ep {}, batch {:.0f}) has a ttft of {:.4g} s "
-        "and a tpot of {:.4g} s: allow that, or take shorter prompts or more GPUs",
-        q.model.name, q.gpus, system.name, p.replicas, p.engine.tp, p.engine.pp, p.engine.ep, p.batch, p.time.ttft, p.time.tpot);
-  }
-  if (!plan.nearest_fit) return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or disaggregated=False";
-  const double room = q.stack.memory_share * system.gpu.memory.value.value();
-  return fmt::format(
-      "{} in {} does not fit {} {}s: the nearest layout (tp {} pp {} ep {}) needs {:.1f} GiB of the {:.1f} GiB a stack fills; take "
-      "more GPUs or a narrower precision",
-      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, plan.nearest_fit->tp, plan.nearest_fit->pp, plan.nearest_fit->ep,
-      (room + plan.lacking) / gibi, room / gibi);
-}
+/// How remedies are written.
+const ServingWords words{
+    .limits = [](double ttft, double tpot) { return fmt::format("ttft_seconds={:.4g}, tpot_seconds={:.4g}", ttft, tpot); },
+    .precision = [](std::string_view format) { return fmt::format("precision=\"{}\"", format); },
+    .together = "disaggregated=False"};
 
 [[nodiscard]] ServePlans search(ServingQuestion q, System system) {
   const auto start = std::chrono::steady_clock::now();
   const ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan));
+  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan, words));
   ServePlans out{.question = std::move(q),
                  .system = std::move(system),
                  .layouts = {},

@@ -6,12 +6,9 @@
 #include "record.hpp"
 
 #include <fabricost/io/load.hpp>
-#include <fabricost/network/balance.hpp>
 #include <fabricost/network/load_store.hpp>
 #include <fabricost/network/storage.hpp>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 namespace py = pybind11;
@@ -43,10 +40,7 @@ struct Stored {
   }
   const std::string name = text(client, "client");
   const Link link = load_link(name);
-  constexpr std::array<std::string_view, 5> networks{"ethernet", "infiniband", "efa", "slingshot", "omnipath"};
-  if (std::find(networks.begin(), networks.end(), link.family) == networks.end())
-    throw RequestError(
-        fmt::format("client: no network reaches a store by {}; take one of Ethernet, as ethernet-100, or InfiniBand", link.family));
+  check_client(link, "client");
   return client_rate(link, whole_or_none(ports, "ports").value_or(1));
 }
 
@@ -66,21 +60,14 @@ struct Stored {
   load.node.host_memory_rate = real_or_none(host_memory, "host_memory_bytes_per_second", 1, fastest).value_or(0);
   load.store_rate = real_or_none(store_rate, "store_bytes_per_second", 1, fastest).value_or(0);
   const System system = system_from(given);
-  const int reading = load.node.gpus > 0 ? load.node.gpus : system.gpus_per_node;
-  load.bytes = bytes.is_none() ? real(per_gpu, "bytes_per_gpu", 0, most_bytes) * reading * nodes : real(bytes, "bytes", 0, most_bytes);
+  const bool each = bytes.is_none();
+  const LoadingWays loading =
+      loading_ways(system, load, {.bytes = real(each ? per_gpu : bytes, each ? "bytes_per_gpu" : "bytes", 0, most_bytes), .per_gpu = each});
   std::vector<Stored> out;
-  for (const auto& [name, sharing] :
-       {std::pair{"every_node", WeightSharing::every_node}, {"by_part", WeightSharing::by_part}, {"gathered", WeightSharing::gathered}}) {
-    if (nodes == 1 && sharing != WeightSharing::every_node) continue;
-    if (bytes.is_none() && nodes > 1 && sharing != WeightSharing::by_part) continue;  // each GPU has its own
-    load.sharing = sharing;
-    load.node.direct = true;
-    const TransferTime direct = weight_loading_time(system, load);
-    load.node.direct = false;
-    const TransferTime bounced = weight_loading_time(system, load);
-    out.push_back({system.name, name, nodes, reading * nodes, load.bytes, load.node.storage_rate, direct.seconds, direct.rate,
-                   std::string{direct.bottleneck.view()}, bounced.seconds, bounced.rate, std::string{bounced.bottleneck.view()}});
-  }
+  for (const auto& [sharing, direct, bounced] : loading.ways)
+    out.push_back({system.name, std::string{name(sharing)}, nodes, loading.gpus, loading.bytes, load.node.storage_rate, direct.seconds,
+                   direct.rate, std::string{direct.bottleneck.view()}, bounced.seconds, bounced.rate,
+                   std::string{bounced.bottleneck.view()}});
   return out;
 }
 
@@ -153,21 +140,17 @@ struct Accessed {
   if (window && !(*window > 0)) throw RequestError("in_flight_bytes: above zero, or float(\"inf\")");
   const int warps_given = whole_or_none(warps, "warps").value_or(1), hops_given = whole_or_none(hops, "hops").value_or(0);
   const System system = system_from(given);
-  const Tier* tier = system.tier(TierRole::scale_up);
-  // chips of a torus copy by DMA, which keeps as much in flight as the wire holds; threads keep what they issue
-  const bool dma = warps.is_none() && tier != nullptr && tier->name == "ici";
+  const bool dma = warps.is_none() && copies_by_dma(system);
   out.in_flight_bytes = window.value_or(dma ? unbounded : warps_given * warp_window);
-  const TransferLine store = load_store_line(system, {.load = false, .window = out.in_flight_bytes, .hops = hops_given});
-  const TransferLine load = load_store_line(system, {.load = true, .window = out.in_flight_bytes, .hops = hops_given});
-  const TransferLine rdma = rdma_line(system, real(start, "start_seconds", 0, longest));
+  const AccessLines lines = access_lines(system, out.in_flight_bytes, hops_given, real(start, "start_seconds", 0, longest));
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
-  out.store_until_bytes = crossover(store, rdma);
-  out.load_until_bytes = crossover(load, rdma);
+  out.store_until_bytes = lines.stores_until;
+  out.load_until_bytes = lines.loads_until;
   for (const double size : out.bytes) {
-    out.store_seconds.push_back(store(size));
-    out.load_seconds.push_back(load(size));
-    out.rdma_seconds.push_back(rdma(size));
+    out.store_seconds.push_back(lines.store(size));
+    out.load_seconds.push_back(lines.load(size));
+    out.rdma_seconds.push_back(lines.rdma(size));
   }
   return out;
 }
@@ -217,11 +200,11 @@ struct Met {
   needed(bytes, "bytes", "bytes=2**20 of each sender");
   Met out{.system = {}, .senders = whole(senders, "senders"), .bytes = real(bytes, "bytes", 0, most_bytes)};
   const System system = system_from(given);
-  const TransferLine one = rdma_line(system, real(start, "start_seconds", 0, longest));
+  const fabricost::Incast met = fabricost::incast(system, out.senders, out.bytes, real(start, "start_seconds", 0, longest));
   out.system = system.name;
-  out.bytes_per_second = incast_rate(one.rate, out.senders, one.rate);
-  out.alone_seconds = one(out.bytes);
-  out.seconds = one.start + out.bytes / out.bytes_per_second;
+  out.bytes_per_second = met.rate;
+  out.alone_seconds = met.alone;
+  out.seconds = met.seconds;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "names.hpp"
 #include "report.hpp"
 
+#include <fabricost/io/assumed.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
 #include <fabricost/io/workload.hpp>
@@ -88,14 +89,6 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
   return out;
 }
 
-[[nodiscard]] std::vector<std::string> beyond(const Extrapolated& e) {
-  std::vector<std::string> out;
-  if (e.sizes) out.emplace_back("sizes");
-  if (e.ranks) out.emplace_back("ranks");
-  if (e.nodes) out.emplace_back("nodes");
-  return out;
-}
-
 [[nodiscard]] nlohmann::ordered_json to_json(const System& system, const MoePrediction& p) {
   nlohmann::ordered_json out;
   out["operation"] = operations[static_cast<std::size_t>(p.question.phase)];
@@ -111,11 +104,8 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
   out["protocol"] = "simple";
   out["bottleneck"] = p.bottleneck().tier.view();
   out["basis"] = name(p.basis);
-  out["extrapolated"] = beyond(p.extrapolated);
-  out["assumed"] = nlohmann::ordered_json::array();
-  if (p.nodes > std::max(1, system.nodes))
-    out["assumed"].push_back(
-        fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", p.nodes, std::max(1, system.nodes)));
+  out["extrapolated"] = names_of(p.extrapolated);
+  out["assumed"] = assumed(system, p.nodes);
   out["interval_us"] = {1e6 * p.low, 1e6 * p.high};
   out["tokens_per_rank"] = p.question.tokens;
   out["copies"] = p.copies;
@@ -146,7 +136,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
     terms.row({std::string{t.name.view()}, std::string{t.tier.view()}, fmt::format("{:.2f}", 1e6 * t.time.value()),
                fmt::format("{:.0f} %", 100 * t.time.value() / p.seconds)});
   out += terms.text(2);
-  for (const std::string& what : beyond(p.extrapolated)) out += fmt::format("  Outside what was measured: {}.\n", what);
+  for (const std::string& what : names_of(p.extrapolated)) out += fmt::format("  Outside what was measured: {}.\n", what);
   return out;
 }
 
@@ -183,7 +173,7 @@ std::string answer_moe(const Question& question, const MoeOptions& options, bool
   if (nodes > 0) {
     if (q.ranks == 0) q.ranks = nodes * system.gpus_per_node;
     if (q.ranks > nodes * system.gpus_per_node)
-      throw RequestError(fmt::format("{} ranks do not fit on {} nodes of {} GPUs", q.ranks, nodes, system.gpus_per_node));
+      throw RequestError(fmt::format("{} ranks do not fit on {} of {} GPUs", q.ranks, counted(nodes, "node"), system.gpus_per_node));
   }
   const MoePrediction p = predict(system, q);
   return json ? printed(to_json(system, p)) : text_of(system, p, terminal);

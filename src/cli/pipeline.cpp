@@ -96,14 +96,6 @@ struct Layout {
 
 [[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 
-/// What a stage waits between its first and its last piece.
-[[nodiscard]] double waiting(const std::vector<Bar>& bars) {
-  double busy = 0;
-  for (std::size_t i = 0; i < bars.size(); ++i)
-    if (!(i > 0 && bars[i - 1].work.with_next)) busy += bars[i].end - bars[i].start;
-  return bars.empty() ? 0 : bars.back().end - bars.front().start - busy;
-}
-
 [[nodiscard]] std::string text(const Layout& a, const PipelineRun& run, const PipelineCost& cost, int width, const Terminal& terminal) {
   constexpr auto right = TextTable::Align::right;
   std::string out = terminal.strong(title(a)) + "\n";

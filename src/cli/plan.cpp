@@ -14,6 +14,7 @@
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
+#include <fabricost/io/nearest_plan.hpp>
 #include <fabricost/io/workload.hpp>
 
 #include <fmt/format.h>

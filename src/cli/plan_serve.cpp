@@ -13,6 +13,7 @@
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
+#include <fabricost/io/nearest_plan.hpp>
 #include <fabricost/plan/terms.hpp>
 #include <fabricost/workload/serving_offload.hpp>
 
@@ -99,12 +100,6 @@ constexpr auto right = TextTable::Align::right;
   return out;
 }
 
-[[nodiscard]] std::string engine_text(const EngineLayout& l, bool mixture) {
-  std::string out = fmt::format("tp {} pp {}", l.tp, l.pp);
-  if (mixture) out += fmt::format(" ep {} dp {}", l.ep, l.attention_dp);
-  return out;
-}
-
 [[nodiscard]] std::string layouts_text(const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
   TextTable rows{{{"tokens/s/GPU", right},
                   {"/user", right},
@@ -154,55 +149,11 @@ constexpr auto right = TextTable::Align::right;
   return out;
 }
 
-/// Why there is no answer, and what comes nearest.
-[[nodiscard]] std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
-  if (plan.nearest) {
-    const PricedServing& p = *plan.nearest;
-    std::string limits;
-    if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::duration_text(q.ttft));
-    if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::duration_text(q.tpot));
-    return fmt::format(
-        "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for --ttft {} --tpot {}, "
-        "shorter "
-        "prompts or more GPUs",
-        q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, q.model.mixture()),
-        p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "", p.batch,
-        io::duration_text(p.time.ttft), io::duration_text(p.time.tpot), io::duration_text(1.01 * p.time.ttft),
-        io::duration_text(1.01 * p.time.tpot));
-  }
-  if (!plan.nearest_fit)
-    return "no two layouts of workers fit beside each other on these GPUs; take more GPUs or leave out --disaggregated";
-  const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
-  const double needed = capacity + plan.lacking;
-  // nearest that does: narrower weights, else more GPUs of the same kind
-  std::string remedy;
-  for (const WeightFormat f : {WeightFormat::fp8, WeightFormat::fp4}) {
-    if (weight_bytes(f) >= weight_bytes(q.format.weights)) continue;
-    ServingQuestion narrower = q;
-    narrower.format = {f, std::min(1.0, q.format.kv_width)};
-    narrower.ttft = narrower.tpot = 0;
-    if (!plan_serving(narrower, system).layouts.empty()) {
-      remedy = fmt::format("--precision {} fits", name(f));
-      break;
-    }
-  }
-  for (int gpus = 2 * q.gpus; gpus <= 4096 && gpus <= 1024 * q.gpus; gpus *= 2) {
-    ServingQuestion larger = q;
-    larger.gpus = gpus;
-    larger.ttft = larger.tpot = 0;
-    try {
-      if (plan_serving(larger, system).layouts.empty()) continue;
-    } catch (const RequestError&) {
-      continue;
-    }
-    remedy += fmt::format("{}{} GPUs fit", remedy.empty() ? "" : "; ", gpus);
-    break;
-  }
-  return fmt::format(
-      "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
-      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibi,
-      engine_text(*plan.nearest_fit, q.model.mixture()), needed / gibi, capacity / gibi, remedy.empty() ? "" : "; ", remedy);
-}
+/// How remedies are typed.
+const ServingWords words{
+    .limits = [](double ttft, double tpot) { return fmt::format("--ttft {} --tpot {}", io::duration_text(ttft), io::duration_text(tpot)); },
+    .precision = [](std::string_view format) { return fmt::format("--precision {}", format); },
+    .together = "leave out --disaggregated"};
 
 /// How kernels are launched, what lies in the host's memory, how tokens choose experts.
 void set_engine(ServingQuestion& q, const ServeOptions& o, const System& system) {
@@ -286,7 +237,7 @@ ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
   const auto start = std::chrono::steady_clock::now();
   ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan));
+  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan, words));
   ServeAnswer answer{q, system, std::move(plan), seconds, {}};
   if (o.pareto) answer.pareto = serving_pareto(q, system);
   return answer;

@@ -8,14 +8,12 @@
 
 #include <fabricost/io/memory_text.hpp>
 #include <fabricost/plan/terms.hpp>
-#include <fabricost/workload/flops.hpp>
-#include <fabricost/workload/memory_advice.hpp>
+#include <fabricost/plan/training_figures.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <tuple>
 
 namespace fabricost::cli {
 namespace {
@@ -24,27 +22,9 @@ using Json = nlohmann::ordered_json;
 constexpr double gibi = 1073741824.0;
 constexpr auto right = TextTable::Align::right;
 
-/// Figures that follow from a step's time.
-struct Derived {
-  double tokens_per_gpu = 0, tflops = 0, mfu = 0, gpu_hours_per_trillion = 0, low = 0, high = 0;
-};
-
-[[nodiscard]] Derived derived(const PlanAnswer& a, const PricedLayout& p) {
-  const TrainingQuestion& q = a.question;
-  const double tokens = static_cast<double>(q.global_batch) * q.sequence, gpus = q.gpus, s = p.time.seconds;
-  const double flops = q.global_batch * training_flops(q.model, q.sequence, FlopConvention::matmul, Scores::full);
-  Derived out;
-  out.tokens_per_gpu = tokens / (s * gpus);
-  out.tflops = flops / (s * gpus) * 1e-12;
-  out.mfu = out.tflops * 1e12 / Processor::of(a.system).peak(q.precision);
-  out.gpu_hours_per_trillion = gpus * s / 3600 * 1e12 / tokens;
-  std::tie(out.low, out.high) = interval_of(s, q.stack, a.system.gpu.generation, q.precision);
-  return out;
-}
-
 [[nodiscard]] Json layout_json(const PlanAnswer& a, const PricedLayout& p) {
   const Layout& l = p.layout;
-  const Derived d = derived(a, p);
+  const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
   Json out{{"tp", l.tp},
            {"pp", l.pp},
            {"vp", l.vp},
@@ -56,9 +36,9 @@ struct Derived {
            {"schedule", name(l.schedule)},
            {"recompute", recompute_names[static_cast<std::size_t>(l.recompute)]},
            {"step_s", p.time.seconds},
-           {"tokens_per_s_per_gpu", d.tokens_per_gpu},
-           {"tflops_per_gpu", d.tflops},
-           {"mfu", d.mfu},
+           {"tokens_per_s_per_gpu", f.tokens_per_gpu},
+           {"tflops_per_gpu", 1e-12 * f.flops_per_gpu},
+           {"mfu", f.mfu},
            {"memory_GiB", p.memory.total() / gibi},
            {"exposed_comm_s", p.time.exposed()}};
   out["terms"] = Json::array();
@@ -68,8 +48,8 @@ struct Derived {
   out["fits"] = fits(p.memory, Processor::of(a.system).memory, a.question.headroom);
   out["sequence_parallel"] = l.sequence_parallel;
   out["placing"] = placing_names[static_cast<std::size_t>(l.placing)];
-  out["interval_s"] = {d.low, d.high};
-  out["gpu_hours_per_trillion_tokens"] = d.gpu_hours_per_trillion;
+  out["interval_s"] = {f.low, f.high};
+  out["gpu_hours_per_trillion_tokens"] = f.gpu_hours_per_trillion;
   return out;
 }
 
@@ -84,9 +64,9 @@ struct Derived {
   TextTable rows{columns};
   for (const PricedLayout& p : layouts) {
     const Layout& l = p.layout;
-    const Derived d = derived(a, p);
-    std::vector<std::string> cells{fmt::format("{:.4g}", p.time.seconds), fmt::format("{:.4g}", d.tokens_per_gpu),
-                                   fmt::format("{:.1f}", 100 * d.mfu), fmt::format("{:.1f}", p.memory.total() / gibi),
+    const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
+    std::vector<std::string> cells{fmt::format("{:.4g}", p.time.seconds), fmt::format("{:.4g}", f.tokens_per_gpu),
+                                   fmt::format("{:.1f}", 100 * f.mfu), fmt::format("{:.1f}", p.memory.total() / gibi),
                                    fmt::format("{:.1f}", 100 * p.time.exposed() / p.time.seconds)};
     for (const int size : {l.tp, l.pp, l.vp, l.cp}) cells.push_back(std::to_string(size));
     if (mixture) cells.push_back(std::to_string(l.ep));
@@ -104,30 +84,17 @@ struct Derived {
     if (std::fabs(term.seconds) > 0)
       rows.row({std::string{term.name}, fmt::format("{:.4g}", term.seconds), fmt::format("{:.1f} %", 100 * term.seconds / p.time.seconds)});
   rows.row({"total", fmt::format("{:.4g}", p.time.seconds), ""});
-  const Derived d = derived(a, p);
+  const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
   std::string out = rows.text(2);
-  out += fmt::format("\n  {:.4g} TFLOP/s per GPU (matrix products and all scores), {:.3g} GPU-hours per trillion tokens\n", d.tflops,
-                     d.gpu_hours_per_trillion);
+  out += fmt::format("\n  {:.4g} TFLOP/s per GPU (matrix products and all scores), {:.3g} GPU-hours per trillion tokens\n",
+                     1e-12 * f.flops_per_gpu, f.gpu_hours_per_trillion);
   const bool known = a.question.stack.saw(a.system.gpu.generation);
-  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation.\n", d.low, d.high,
+  out += fmt::format("  Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation.\n", f.low, f.high,
                      a.question.stack.name, known ? "fitted" : "not measured");
   return out;
 }
 
 }  // namespace
-
-std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
-  const double capacity = Processor::of(system).memory;
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, nearest.layout, q.stack.memory, capacity, q.headroom, system.domain);
-  const Layout& l = nearest.layout;
-  return fmt::format(
-      "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
-      "recompute {}) "
-      "needs {:.1f} GiB. {}{}",
-      q.model.name, q.gpus, system.gpu.name, capacity / gibi, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "", l.tp,
-      l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi,
-      advice.found ? "It " : "", advice.sentence);
-}
 
 Json to_json(const PlanAnswer& a) {
   Json out;

@@ -22,9 +22,6 @@ struct PlanAnswer {
   std::vector<PricedLayout> pareto;
 };
 
-/// Why no layout fits, and what would.
-[[nodiscard]] std::string nothing_fits(const TrainingQuestion& question, const System& system, const PricedLayout& nearest);
-
 [[nodiscard]] nlohmann::ordered_json to_json(const PlanAnswer& answer);
 [[nodiscard]] std::string text_of(const PlanAnswer& answer, const Terminal& terminal);
 

@@ -25,20 +25,6 @@ namespace {
 
 }  // namespace
 
-std::vector<std::string> extrapolated_names(const Prediction& p) {
-  std::vector<std::string> out;
-  if (p.extrapolated.sizes) out.emplace_back("sizes");
-  if (p.extrapolated.ranks) out.emplace_back("ranks");
-  if (p.extrapolated.nodes) out.emplace_back("nodes");
-  return out;
-}
-
-std::vector<std::string> assumed(const System& system, const Prediction& p) {
-  if (p.nodes <= std::max(1, system.nodes)) return {};
-  return {
-      fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", p.nodes, std::max(1, system.nodes))};
-}
-
 nlohmann::ordered_json to_json(const System& system, const Prediction& p) {
   nlohmann::ordered_json out;
   out["operation"] = name(p.operation.collective);
@@ -54,7 +40,7 @@ nlohmann::ordered_json to_json(const System& system, const Prediction& p) {
   out["protocol"] = p.protocol.view();
   out["bottleneck"] = p.bottleneck().tier.view();
   out["basis"] = name(p.basis);
-  out["extrapolated"] = extrapolated_names(p);
+  out["extrapolated"] = names_of(p.extrapolated);
   out["assumed"] = assumed(system, p);
   out["interval_us"] = {finite(p.low * 1e6), finite(p.high * 1e6)};
   out["terms"] = nlohmann::ordered_json::array();

@@ -4,6 +4,7 @@
 
 #include "question.hpp"
 
+#include <fabricost/io/assumed.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,12 +16,6 @@
 namespace fabricost::cli {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const System& system, const Prediction& prediction);
-
-/// `extrapolated` as a list: sizes, ranks, nodes.
-[[nodiscard]] std::vector<std::string> extrapolated_names(const Prediction& prediction);
-
-/// What the answer takes for granted beyond the machine's description; empty: nothing.
-[[nodiscard]] std::vector<std::string> assumed(const System& system, const Prediction& prediction);
 
 /// A line of CSV: numbers in the shortest form that reads back exactly; no name holds a comma.
 inline constexpr std::string_view csv_header = "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us";

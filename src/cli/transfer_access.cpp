@@ -7,7 +7,6 @@
 #include "transfer.hpp"
 
 #include <fabricost/io/quantity_text.hpp>
-#include <fabricost/network/balance.hpp>
 #include <fabricost/network/load_store.hpp>
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ struct Window {
   double bytes = warp_window;
   std::string words;
 };
-/// Chips of a torus copy by DMA, which keeps as much in flight as the wire holds; threads keep what they issue.
+/// Threads keep in flight what they issue.
 [[nodiscard]] Window window_of(const System& system, const TransferOptions& typed) {
   if (!typed.in_flight.empty() && !typed.warps.empty()) throw RequestError("--warps and --in-flight exclude each other");
   constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -47,8 +46,7 @@ struct Window {
     if (!(bytes.value() > 0)) throw RequestError("--in-flight must be above zero, or unbounded");
     return {bytes.value(), size_text(bytes) + " in flight"};
   }
-  const Tier* tier = system.tier(TierRole::scale_up);
-  if (typed.warps.empty() && tier != nullptr && tier->name == "ici") return {unbounded, "by DMA, no bound on bytes in flight"};
+  if (typed.warps.empty() && copies_by_dma(system)) return {unbounded, "by DMA, no bound on bytes in flight"};
   const int warps = typed.warps.empty() ? 1 : count_of(typed.warps, "--warps");
   return {warps * warp_window,
           fmt::format("{} warp{}, {} in flight", warps, warps == 1 ? "" : "s", size_text(Bytes::from_value(warps * warp_window)))};
@@ -73,30 +71,27 @@ TransferAnswer transfer_access(const System& system, const TransferOptions& type
   const std::vector<Bytes> sizes = parse_sizes(typed.sizes.empty() ? "64B:64KiB:x2" : typed.sizes);
   const Window window = window_of(system, typed);
   const int hops = count_of(typed.hops, "--hops");
-  const TransferLine store = load_store_line(system, {.load = false, .window = window.bytes, .hops = hops});
-  const TransferLine load = load_store_line(system, {.load = true, .window = window.bytes, .hops = hops});
-  const TransferLine rdma = rdma_line(system, typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
+  const AccessLines lines = access_lines(system, window.bytes, hops, typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
   const std::string tier = system.tier(TierRole::scale_up)->name.c_str();
   TransferAnswer out;
   out.heading =
       fmt::format("Over {} ({}) against RDMA by one {} port, {}", tier, window.words, system.tier(TierRole::nic)->name.view(), system.name);
-  const double stores_until = crossover(store, rdma), loads_until = crossover(load, rdma);
   out.json = {{"system", system.name}, {"tier", tier}};
   out.json["in_flight_bytes"] = crossover_json(window.bytes);
-  out.json["store_until_bytes"] = crossover_json(stores_until);
-  out.json["load_until_bytes"] = crossover_json(loads_until);
+  out.json["store_until_bytes"] = crossover_json(lines.stores_until);
+  out.json["load_until_bytes"] = crossover_json(lines.loads_until);
   out.json["sizes"] = nlohmann::ordered_json::array();
   constexpr auto right = TextTable::Align::right;
   TextTable rows{{{"size", right}, {"store", right}, {"load", right}, {"RDMA", right}, {"faster than RDMA"}}};
   for (const Bytes& size : sizes) {
-    const double s = store(size.value()), l = load(size.value()), r = rdma(size.value());
+    const double s = lines.store(size.value()), l = lines.load(size.value()), r = lines.rdma(size.value());
     const std::string faster = s <= r && l <= r ? "store, load" : s <= r ? "store" : "none";
     rows.row({size_text(size), time_text(Time::from_value(s)), time_text(Time::from_value(l)), time_text(Time::from_value(r)), faster});
     out.json["sizes"].push_back({{"bytes", size.value()}, {"store_us", s * 1e6}, {"load_us", l * 1e6}, {"rdma_us", r * 1e6}});
   }
   const double largest = sizes.back().value();
-  out.text = rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", stores_until, largest), 98) +
-             wrapped("  ", crossover_text("Loads", loads_until, largest), 98) +
+  out.text = rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", lines.stores_until, largest), 98) +
+             wrapped("  ", crossover_text("Loads", lines.loads_until, largest), 98) +
              wrapped("  ", "A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.", 98);
   return out;
 }
@@ -112,20 +107,19 @@ TransferAnswer transfer_incast(const System& system, const TransferOptions& type
   if (typed.size.empty()) throw RequestError("how much does each send? Add --size, as in --size 1MiB");
   const int senders = count_of(typed.senders, "--senders");
   const Bytes size = parse_size(typed.size);
-  const TransferLine one = rdma_line(system, typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
-  const double rate = incast_rate(one.rate, senders, one.rate), alone = one(size.value()), all = one.start + size.value() / rate;
+  const Incast met = incast(system, senders, size.value(), typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
   TransferAnswer out;
   out.heading = fmt::format("{} sender{} of {} each to one port of {}", senders, senders == 1 ? "" : "s", size_text(size), system.name);
   TextTable rows{{{""}, {"time", TextTable::Align::right}, {"rate of each", TextTable::Align::right}}};
-  rows.row({"one alone", time_text(Time::from_value(alone)), rate_text(Bandwidth::from_value(one.rate))});
-  rows.row({"all at once", time_text(Time::from_value(all)), rate_text(Bandwidth::from_value(rate))});
+  rows.row({"one alone", time_text(Time::from_value(met.alone)), rate_text(Bandwidth::from_value(met.one.rate))});
+  rows.row({"all at once", time_text(Time::from_value(met.seconds)), rate_text(Bandwidth::from_value(met.rate))});
   out.text =
       rows.text(2) +
       wrapped("  ",
               "A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.",
               98);
-  out.json = {{"system", system.name},   {"senders", senders},   {"bytes", size.value()},
-              {"alone_us", alone * 1e6}, {"time_us", all * 1e6}, {"rate_GBps", rate / 1e9}};
+  out.json = {{"system", system.name},       {"senders", senders},           {"bytes", size.value()},
+              {"alone_us", met.alone * 1e6}, {"time_us", met.seconds * 1e6}, {"rate_GBps", met.rate / 1e9}};
   return out;
 }
 

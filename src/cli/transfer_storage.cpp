@@ -12,19 +12,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 
 namespace fabricost::cli {
 namespace {
 
-struct Way {
-  std::string_view name, words;
-  WeightSharing sharing;
-};
-constexpr std::array<Way, 3> ways{{{"every_node", "every node reads all", WeightSharing::every_node},
-                                   {"by_part", "every node reads its part", WeightSharing::by_part},
-                                   {"gathered", "its part, then all_gather", WeightSharing::gathered}}};
+constexpr std::array<std::string_view, 3> sharing_words{"every node reads all", "every node reads its part", "its part, then all_gather"};
 
 /// What a node's drives or client ports deliver, and in words.
 struct Source {
@@ -42,10 +35,7 @@ struct Source {
   }
   const int ports = typed.ports.empty() ? 1 : count_of(typed.ports, "--ports");
   const Link link = load_link(typed.client);
-  constexpr std::array<std::string_view, 5> networks{"ethernet", "infiniband", "efa", "slingshot", "omnipath"};
-  if (std::find(networks.begin(), networks.end(), link.family) == networks.end())
-    throw RequestError(fmt::format("--client {}: no network reaches a store by {}; take one of Ethernet, as ethernet-100, or InfiniBand",
-                                   typed.client, link.family));
+  check_client(link, "--client " + typed.client);
   const double rate = client_rate(link, ports);
   return {rate,
           fmt::format("{} port{} of {}, {} a node", ports, ports == 1 ? "" : "s", typed.client, rate_text(Bandwidth::from_value(rate)))};
@@ -76,28 +66,23 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
   if (!typed.latency.empty()) load.node.latency = seconds_of(typed.latency, "--latency");
   if (!typed.host_memory.empty()) load.node.host_memory_rate = memory_rate_of(typed.host_memory, "--host-memory");
   if (!typed.store_rate.empty()) load.store_rate = read_rate_of(typed.store_rate, "--store-rate");
-  const int reading = load.node.gpus > 0 ? load.node.gpus : system.gpus_per_node;
-  load.bytes = typed.size.empty() ? parse_size(typed.per_gpu).value() * reading * nodes : parse_size(typed.size).value();
+  const bool per_gpu = typed.size.empty();
+  const LoadingWays loading =
+      loading_ways(system, load, {.bytes = parse_size(per_gpu ? typed.per_gpu : typed.size).value(), .per_gpu = per_gpu});
 
   TransferAnswer out;
-  out.heading = fmt::format("{} from storage into {} GPU{} of {} node{}, {}", size_text(Bytes::from_value(load.bytes)), reading * nodes,
-                            reading * nodes == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", system.name);
+  out.heading = fmt::format("{} from storage into {} GPU{} of {} node{}, {}", size_text(Bytes::from_value(loading.bytes)), loading.gpus,
+                            loading.gpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", system.name);
   out.json = {
-      {"system", system.name}, {"nodes", nodes}, {"gpus", reading * nodes}, {"bytes", load.bytes}, {"node_rate_GBps", source.rate / 1e9}};
+      {"system", system.name}, {"nodes", nodes}, {"gpus", loading.gpus}, {"bytes", loading.bytes}, {"node_rate_GBps", source.rate / 1e9}};
   out.json["ways"] = nlohmann::ordered_json::array();
   constexpr auto right = TextTable::Align::right;
   TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
-  for (const Way& way : ways) {
-    if (nodes == 1 && way.sharing != WeightSharing::every_node) continue;
-    if (!typed.per_gpu.empty() && nodes > 1 && way.sharing != WeightSharing::by_part) continue;  // each GPU has its own
-    load.sharing = way.sharing;
-    load.node.direct = true;
-    const TransferTime direct = weight_loading_time(system, load);
-    load.node.direct = false;
-    const TransferTime bounced = weight_loading_time(system, load);
-    rows.row({nodes == 1 ? std::string{"the node"} : std::string{way.words}, time_text(Time::from_value(direct.seconds)),
-              std::string{direct.bottleneck.view()}, time_text(Time::from_value(bounced.seconds)), std::string{bounced.bottleneck.view()}});
-    out.json["ways"].push_back({{"sharing", way.name}, {"direct", to_json(direct)}, {"through_host", to_json(bounced)}});
+  for (const auto& [sharing, direct, bounced] : loading.ways) {
+    rows.row({nodes == 1 ? std::string{"the node"} : std::string{sharing_words[static_cast<std::size_t>(sharing)]},
+              time_text(Time::from_value(direct.seconds)), std::string{direct.bottleneck.view()},
+              time_text(Time::from_value(bounced.seconds)), std::string{bounced.bottleneck.view()}});
+    out.json["ways"].push_back({{"sharing", name(sharing)}, {"direct", to_json(direct)}, {"through_host", to_json(bounced)}});
   }
   out.text =
       wrapped("  ", fmt::format("Read by {}{}.", source.words, typed.behind_host ? ", behind the processor" : ""), 98) + rows.text(2);

@@ -23,7 +23,8 @@ using Anchor = Svg::Anchor;
 constexpr double width = 980, margin = 24, names = 130, right_labels = 190, row = 44, bar = 20;
 constexpr std::string_view ink = "#1b2733", faint = "#5b6875", grid = "#d5dbe1";
 
-/// Okabe and Ito's colours, told apart with any colour vision (jfly.uni-koeln.de/color, 2008); grey for what is left.
+/// Okabe and Ito's colours but black, told apart with any colour vision (as in B. Wong, Nature Methods 8:441, 2011; first on
+/// jfly.uni-koeln.de/color); grey for what is left.
 constexpr std::array<std::string_view, 7> palette{"#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00"};
 constexpr std::string_view rest_colour = "#999999";
 

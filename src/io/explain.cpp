@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fabricost {
 
 namespace detail {
@@ -16,8 +18,6 @@ namespace detail {
 std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
 
 std::string label(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
-
-std::string counted(double count, std::string_view one) { return fmt::format("{:.6g} {}{}", count, one, count == 1 ? "" : "s"); }
 
 std::string certainty_text(const Prediction& p) {
   std::string out = fmt::format("Nine in ten measurements should fall between {} and {}. ", time_text(Time::from_value(p.low)),
@@ -102,6 +102,38 @@ namespace {
 }  // namespace
 }  // namespace detail
 
+std::string counted(double count, std::string_view one) { return fmt::format("{:.6g} {}{}", count, one, count == 1 ? "" : "s"); }
+
+std::vector<std::string> names_of(const Extrapolated& beyond) {
+  std::vector<std::string> out;
+  if (beyond.sizes) out.emplace_back("sizes");
+  if (beyond.ranks) out.emplace_back("ranks");
+  if (beyond.nodes) out.emplace_back("nodes");
+  return out;
+}
+
+std::vector<std::string> assumed(const System& system, int nodes) {
+  const int described = std::max(1, system.nodes);
+  if (nodes <= described) return {};
+  return {fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", nodes, described)};
+}
+
+std::vector<std::string> assumed(const System& system, const Prediction& p) {
+  std::vector<std::string> out = assumed(system, p.nodes);
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr || nic->gpu_direct || is_host_copy(p.operation)) return out;
+  const Fabric fabric = fabric_of(system, p.operation);
+  const bool known = p.ran.protocol == Protocol::simple &&
+                     (p.ran.algorithm == Algorithm::ring || !has_fitted_form(p.ran.algorithm, p.operation.collective, fabric));
+  if (fabric.domains() < 2 || known) return out;
+  const bool at_nics = std::any_of(p.terms.begin(), p.terms.end(), [&](const Term& t) { return t.name == "wire" && t.tier == nic->name; });
+  out.push_back(
+      fmt::format("GPUDirect RDMA is off, which leaves {:.0f} % of the NICs' rate{}; what it adds to the steps of {} was not measured, and "
+                  "they are priced as with it",
+                  100 * system.constants.transport.no_gdr_rate, at_nics ? "" : " (enough here: they do not bind)", detail::label(p.ran)));
+  return out;
+}
+
 std::string explain(const Prediction& p) {
   std::string out;
   out += fmt::format("  time    {}\n", time_text(p.time()));
@@ -133,6 +165,8 @@ std::string explain(const System& system, const Operation& operation, const Choi
   out += "\nWhat would change the answer\n" + tell_changes(story);
   out += "\nWhere the numbers come from\n" + tell_constants(story);
   out += "\nHow sure\n" + wrapped("  ", certainty_text(p));
+  for (const std::string& one : assumed(system, p))
+    if (one.starts_with("GPUDirect")) out += wrapped("  ", "Assumed: " + one + ".");  // the nodes are told with the question
   return out;
 }
 

@@ -247,7 +247,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
   Operation half = operation;
   if (detail::halve(half, f)) {
     try {
-      add(half.nodes > 0 && f.nodes > 1 ? fmt::format("half the ranks ({} on {})", half.ranks, detail::counted(half.nodes, "node"))
+      add(half.nodes > 0 && f.nodes > 1 ? fmt::format("half the ranks ({} on {})", half.ranks, counted(half.nodes, "node"))
                                         : fmt::format("half the ranks ({})", half.ranks),
           system, half);
     } catch (const RequestError&) {

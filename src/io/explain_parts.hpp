@@ -2,6 +2,7 @@
 /// \file explain_parts.hpp
 /// The sections of an explanation, one function each. Private to the sources.
 
+#include <fabricost/io/assumed.hpp>
 #include <fabricost/io/explain.hpp>
 
 #include <optional>
@@ -52,8 +53,6 @@ struct Naive {
 [[nodiscard]] std::string micro(double seconds);
 /// "ring simple"
 [[nodiscard]] std::string label(Candidate candidate);
-/// "8 ranks", "1 rank"
-[[nodiscard]] std::string counted(double count, std::string_view one);
 /// The interval, the basis and what is extrapolated, as sentences.
 [[nodiscard]] std::string certainty_text(const Prediction& prediction);
 

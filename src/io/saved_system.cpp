@@ -61,7 +61,7 @@ std::optional<SavedSystem> read_saved_system(std::string_view name_or_path) {
   faults.raise();
   const auto from_here = [&](std::string& path) {
     if (path.find('\n') == std::string::npos && io::is_path(path) && std::filesystem::path{path}.is_relative())
-      path = (file.parent_path() / path).string();
+      path = io::beside(file, path).string();
   };
   from_here(out.extends);
   from_here(out.calibration);

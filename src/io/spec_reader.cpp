@@ -57,7 +57,7 @@ std::string MapReader::reference(std::string_view key, bool required) {
   if (value == nullptr || value->kind != SpecNode::Kind::scalar || !is_path(value->text)) return name(key, required);
   const std::string given = text(key, required);
   const bool in_file = value->mark.file && !value->mark.file->name.starts_with("--set");
-  return in_file ? (std::filesystem::path{value->mark.file->name}.parent_path() / given).string() : given;
+  return in_file ? beside(value->mark.file->name, given).string() : given;
 }
 
 std::vector<const SpecNode*> MapReader::texts(std::string_view key) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 
@@ -85,9 +86,14 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
     if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
+  const auto same = [](const std::string& a, const std::string& b) {  // but for upper and lower case
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  };
   std::vector<std::string> out;
   for (const auto& entry : ranked)
-    if (out.size() < 3) out.push_back(entry.second);
+    if (out.size() < 3 && std::none_of(out.begin(), out.end(), [&](const std::string& one) { return same(one, entry.second); }))
+      out.push_back(entry.second);
   return out;
 }
 
@@ -111,6 +117,14 @@ namespace io {
 
 bool is_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+fs::path beside(const fs::path& file, const std::string& given) {
+  const fs::path place = file.parent_path() == "." ? fs::path{} : file.parent_path();
+  std::string rest = given;
+  while (rest.starts_with("./")) rest.erase(0, rest.find_first_not_of('/', 1));
+  const std::string out = (place / rest).string();
+  return is_path(out) ? fs::path{out} : fs::path{"./" + out};  // a file without a suffix stays one, not a name
 }
 
 bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
@@ -193,7 +207,7 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
     if (base->kind != SpecNode::Kind::scalar || base->text.empty())
       throw refuse("is not the name of a spec", "write a name of data/ or a path relative to this file");
     const bool by_path = is_path(base->text);
-    const fs::path next = by_path ? file.parent_path() / base->text : find_or_alias(folder, base->text);
+    const fs::path next = by_path ? beside(file, base->text) : find_or_alias(folder, base->text);
     if (next.empty()) throw refuse(unknown(folder, base->text), "");
     if (by_path && !is_there(next))
       throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");

@@ -53,6 +53,9 @@ class SpecStore {
 
 /// True for what names a file rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);
+/// A path written in `file`, from its folder: "./link.yaml" in "./my.yaml" is "link.yaml". Only "./" in front goes: what is behind ".."
+/// depends on links of the file system.
+[[nodiscard]] std::filesystem::path beside(const std::filesystem::path& file, const std::string& given);
 /// True, and a fault at `at`, for the path of a file that is not there.
 [[nodiscard]] bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
 

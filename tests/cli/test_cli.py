@@ -174,6 +174,27 @@ class Predict(Contract):
         self.assertEqual((p["ranks"], p["nodes"], len(p["assumed"])), (64, 8, 1))
         self.assertIn("Assumed", self.fine("predict", "all_reduce", *H100, "--ranks", "64", "--size", "1MiB"))
 
+    def test_without_gpu_direct_what_nobody_measured_is_marked_assumed(self):
+        off = ("--size", "256MiB", "--set", "nic.gdr=false")
+        two = self.predict("all_reduce", *H100, "--nodes", "2", *off)
+        self.assertIn("they do not bind", two["assumed"][-1])
+        self.assertIn("nvls_tree simple was not measured", two["assumed"][-1])
+        four, on = (self.predict("all_reduce", *H100, "--nodes", "4", *more) for more in (off, off[:2]))
+        self.assertGreater(four["time_us"], 1.1 * on["time_us"])
+        self.assertNotIn("GPUDirect", " ".join(on["assumed"]))
+        ring = self.predict("all_reduce", *H100, "--nodes", "4", "--algorithm", "ring", "--protocol", "simple", *off)
+        self.assertNotIn("GPUDirect", " ".join(ring["assumed"]))  # fitted without, too
+        self.assertIn("GPUDirect RDMA is off", self.fine("explain", "all_reduce", *H100, "--nodes", "2", *off))
+
+    def test_a_part_beside_its_system_is_named_as_it_lies(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "link.yaml").write_text("name: broken\nnonsense: 1\n")
+            (pathlib.Path(folder) / "mine.yaml").write_text("name: mine\nextends: dgx-h100\nsource: test\ntiers: [{name: nvlink, link: ./link.yaml}]\n")
+            out = subprocess.run([COMMAND, "show", "./mine.yaml"], cwd=folder, capture_output=True, text=True)
+            self.assertEqual((out.returncode, out.stdout), (2, ""))
+            self.assertIn("link.yaml:", out.stderr)
+            self.assertNotIn("./link.yaml", out.stderr)
+
     def test_beyond_the_measured_sizes_is_extrapolated(self):
         self.assertEqual(self.predict("all_reduce", *H100, "--size", "1MiB")["extrapolated"], [])
         self.assertEqual(self.predict("all_reduce", *H100, "--size", "64GiB")["extrapolated"], ["sizes"])

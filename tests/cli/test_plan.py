@@ -88,7 +88,7 @@ class Plan(unittest.TestCase):
         plan.refused("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128", "--ep", "16",
                      saying=["more expert ranks than the 8 experts", "at most 8"])
         plan.refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
-                     saying=["does not fit", "needs", "GiB", "take more GPUs"])
+                     saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of 74.5 GiB: take"])
 
     def test_wrong_words(self):
         plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "pipeline schedule"])
@@ -99,6 +99,8 @@ class Plan(unittest.TestCase):
                 plan.refused(*JOB, size, wrong, saying=[size, "whole number"])
         plan.refused(*JOB, "--stack", "megatronn", saying=["megatronn"])
         plan.refused("--model", "lama3-70b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["lama3-70b", "llama3-70b"])
+        plan.refused("--model", "llama3-405", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
+                     saying=["did you mean llama3-405b or llama3-70b"])  # not Llama3-405B as well
         plan.refused("--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["--model"])
         plan.refused("--model", "llama3-70b", "--system", "dgx-h100", "--global-batch", "8", saying=["--gpus"])
 

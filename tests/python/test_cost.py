@@ -97,6 +97,10 @@ def test_nonsense_about_money_is_named(change, error, says):
     (dict(gpus=512, mttf_node_seconds=6000 * 3600, gpus_per_node=4, dollars_per_gpu_hour=3), ["--mttf-node", "6000h", "--gpus-per-node", 4, "--price-gpu-hour", 3]),
     (dict(gpus=512, failures_per_node_day=0.01), ["--failures-per-node-day", 0.01]),
     (dict(gpus=512, failures_per_1000_node_days=6.5), ["--failures-per-1000-node-days", 6.5]),
+    (dict(gpus=16384, system="dgx-h100", flaps_per_link_year=2, flap_stall_seconds=10, flap_fatal=0.02, lost_rails=1, network_share=0.2, jitter=0.03),
+     ["--system", "dgx-h100", "--flaps-per-link-year", 2, "--flap-stall", "10s", "--flap-fatal", 0.02, "--lost-rails", 1, "--network-share", "20%", "--jitter", 0.03]),
+    (dict(gpus=1024, flaps_per_link_year=3, flap_stall_seconds=5, links=4096, lost_rails=2, rails=4, network_share=0.5, checkpoint_every_seconds=1200),
+     ["--flaps-per-link-year", 3, "--flap-stall", "5s", "--links", 4096, "--lost-rails", 2, "--rails", 4, "--network-share", 0.5, "--interval", "20min"]),
 ])
 def test_goodput_is_the_commands(question, words):
     g = fc.goodput(**question)
@@ -111,8 +115,13 @@ def test_goodput_is_the_commands(question, words):
                          (g.checkpoints_share, shares["checkpoints"]), (g.lost_share, shares["lost"]), (g.recovery_share, shares["recovery"]),
                          (g.waiting_share, shares["waiting"]), (g.spares, spares["spares"]), (g.repair_seconds, spares["repair_s"]),
                          (g.spares_to_wait_a_thousandth, spares["to_wait_a_thousandth"]), (g.kept_per_node, spares["kept_per_node"]),
-                         (g.lost_dollars_per_day, wanted.get("lost_usd_per_day")), (g.nodes, wanted["nodes"])]:
+                         (g.lost_dollars_per_day, wanted.get("lost_usd_per_day")), (g.nodes, wanted["nodes"]),
+                         (g.flaps_share, shares["flaps"]), (g.lost_rails_share, shares["lost_rails"]),
+                         (g.links, wanted.get("flaps", {}).get("links")), (g.flaps_per_day, wanted.get("flaps", {}).get("per_day")),
+                         (g.fatal_flaps_per_day, wanted.get("flaps", {}).get("fatal_per_day")),
+                         (g.network_factor, wanted.get("rails", {}).get("network_factor")), (g.step_factor, wanted.get("rails", {}).get("step_factor"))]:
         same(mine, theirs)
+    assert abs(sum(shares.values()) - 1) < 1e-9
     assert [(c.cause, c.part) for c in g.causes] == [(c["cause"], c["part"]) for c in wanted.get("causes", [])]
     for mine, theirs in zip(g.by_scale, wanted["by_scale"]):
         for a, b in dict(gpus="gpus", mttf_seconds="mttf_s", checkpoint_every_seconds="interval_s", goodput="goodput", efficiency="efficiency").items():
@@ -128,6 +137,9 @@ def test_goodput_is_the_commands(question, words):
     (dict(checkpoint_seconds=-1), fc.RequestError, "checkpoint_seconds"), (dict(checkpoint_seconds="30s"), TypeError, "checkpoint_seconds"),
     (dict(drain_seconds=1), fc.RequestError, "background"), (dict(background=1), TypeError, "background"), (dict(storage_bytes_per_second=1e12), fc.RequestError, "model"),
     (dict(checkpoint_every_seconds=0), fc.RequestError, "checkpoint_every_seconds"), (dict(replaced=2), fc.RequestError, "replaced"),
+    (dict(flap_stall_seconds=1), fc.RequestError, "flaps_per_link_year"), (dict(links=8), fc.RequestError, "flap_stall_seconds"),
+    (dict(rails=8), fc.RequestError, "lost_rails"), (dict(lost_rails=1, network_share=0.1), fc.RequestError, "rails=8"),
+    (dict(lost_rails=1), fc.RequestError, "network_share=0.2"), (dict(lost_rails=8, rails=8, network_share=0.1), fc.RequestError, "fewer"),
     (dict(mttf_node_seconds=0), fc.RequestError, "mean time"), (dict(spares=-1), fc.RequestError, "spares"), (dict(jitter=float("nan")), fc.RequestError, "jitter"),
 ])
 def test_nonsense_about_failures_is_named(change, error, says):

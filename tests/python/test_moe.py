@@ -37,6 +37,7 @@ def test_experts_exchange_is_the_commands(system, kind, question, more):
         same(getattr(p, mine), wanted[theirs], mine)
     same(p.algorithm_bytes_per_second, wanted["algbw_GBps"] * 1e9)
     same(p.bus_bytes_per_second, wanted["busbw_GBps"] * 1e9)
+    assert p.assumed == wanted["assumed"]
     assert (p.operation, p.nodes, p.ranks, p.dtype, p.implementation, p.basis, p.extrapolated, p.bottleneck.tier) == tuple(
         wanted[k] for k in ("operation", "nodes", "ranks", "dtype", "algorithm", "basis", "extrapolated", "bottleneck"))
     for mine, theirs in zip(p.interval_seconds, wanted["interval_us"]):
@@ -113,3 +114,11 @@ def test_the_norm_after_an_all_reduce_is_the_commands(library):
 def test_nonsense_is_named(call, error, says):
     with pytest.raises(error, match=says):
         call()
+
+
+def test_one_node_is_not_nodes():
+    one, two = (fc.predict_moe("dgx-h100", fc.MoeDispatch(64, nodes=n, **V3)) for n in (1, 2))
+    assert "8 ranks on 1 node," in repr(one) and "16 ranks on 2 nodes," in repr(two)
+    assert "8 ranks on 1 node," in repr(fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(fc.MiB)))
+    with pytest.raises(fc.RequestError, match="do not fit on 1 node of 8"):
+        fc.predict_moe("dgx-h100", fc.MoeDispatch(64, nodes=1, ranks=16, **V3))

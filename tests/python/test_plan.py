@@ -155,3 +155,9 @@ def test_what_does_not_fit_says_what_comes_nearest():
     for piece in ("does not fit 8", "the nearest (tp", "needs"):
         assert piece in str(caught.value) and piece in said
     assert "--" not in str(caught.value)
+    assert str(caught.value) in said
+
+
+def test_what_does_not_fit_beside_the_headroom_says_so():
+    with pytest.raises(fc.RequestError, match="less 10 %"):
+        fc.plan("dgx-h100", "llama3-405b", gpus=8, global_batch=8, headroom=0.1)

@@ -100,6 +100,7 @@ def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=8, tpot_seconds=1e-4)
     assert "nearest" in refused("plan", "--serve", "--system", "dgx-h100", "--model", "llama3-405b", "--gpus", 8, "--tpot", "0.1ms")
     assert "--" not in str(caught.value)
+    assert "ask for ttft_seconds=" in str(caught.value)
     assert caught.value.reason == "limits"
     with pytest.raises(fc.RequestError, match="does not fit") as caught:
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=2)
@@ -107,6 +108,18 @@ def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():
     with pytest.raises(fc.RequestError) as caught:
         fc.plan_serve("dgx-h100", "llama3-405b", gpus=0)
     assert caught.value.reason == "request" and pickle.loads(pickle.dumps(caught.value)).reason == "request"
+
+
+@pytest.mark.parametrize("question, words, remedy", [
+    (dict(gpus=2), ["--gpus", 2], "GPUs fit"),
+    (dict(gpus=8, precision="bf16"), ["--gpus", 8, "--precision", "bf16"], 'precision="fp8" fits'),
+])
+def test_what_does_not_fit_has_the_commands_remedy(question, words, remedy):
+    with pytest.raises(fc.RequestError, match="does not fit") as caught:
+        fc.plan_serve("dgx-h100", "llama3-405b", **question)
+    said = refused("plan", "--serve", "--system", "dgx-h100", "--model", "llama3-405b", *words)
+    assert remedy in str(caught.value)
+    assert str(caught.value).replace('precision="fp8"', "--precision fp8") in said
 
 
 def test_loads_of_experts_may_be_an_array(tmp_path):

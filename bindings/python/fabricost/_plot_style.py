@@ -1,6 +1,7 @@
 """What all pictures share: colours and patterns for any eye and for grey prints, ticks in the field's units, legends and titles.
 
-Colours are those of M. Okabe and K. Ito, "Color Universal Design" (2002), https://jfly.uni-koeln.de/color/.
+Colours are the eight of M. Okabe and K. Ito (https://jfly.uni-koeln.de/color/), as in B. Wong, "Points of view: Color blindness",
+Nature Methods 8:441 (2011); and grey.
 """
 
 from __future__ import annotations

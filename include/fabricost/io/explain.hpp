@@ -5,6 +5,7 @@
 #include <fabricost/predict/predict.hpp>
 
 #include <string>
+#include <vector>
 
 namespace fabricost {
 

@@ -14,6 +14,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/network/balance.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -80,6 +81,42 @@ struct LoadStore {
   const double gain = 1 / first.rate - 1 / second.rate;  // and wins by the byte
   if (gain <= 0) return later < 0 ? 0 : std::numeric_limits<double>::infinity();
   return std::max(0.0, later / gain);
+}
+
+/// Whether what moves over the scale-up tier is DMA's, which keeps as much in flight as the wire holds: chips of an ICI torus.
+[[nodiscard]] inline bool copies_by_dma(const System& system) {
+  const Tier* tier = system.tier(TierRole::scale_up);
+  return tier != nullptr && tier->name == "ici";
+}
+
+/// Loads, stores and RDMA side by side, and up to which size the first two are faster.
+struct AccessLines {
+  TransferLine store, load, rdma;
+  double stores_until = 0, loads_until = 0;  ///< bytes; infinity: at every size
+};
+/// \param window bytes in flight; infinity for DMA \param hops between the two on a torus; 0: as the tier says \param start s of posting an
+/// RDMA message \throws RequestError as load_store_line and rdma_line
+[[nodiscard]] inline AccessLines access_lines(const System& system, double window, int hops = 0, double start = 0) {
+  AccessLines out{.store = load_store_line(system, {.load = false, .window = window, .hops = hops}),
+                  .load = load_store_line(system, {.load = true, .window = window, .hops = hops}),
+                  .rdma = rdma_line(system, start)};
+  out.stores_until = crossover(out.store, out.rdma);
+  out.loads_until = crossover(out.load, out.rdma);
+  return out;
+}
+
+/// Many senders of as many bytes each at one port: alone and all at once, s, and what each then gets, byte/s (balance.hpp, incast_rate).
+struct Incast {
+  TransferLine one;
+  double alone = 0, seconds = 0, rate = 0;
+};
+/// \throws RequestError as rdma_line, and for less than one sender
+[[nodiscard]] inline Incast incast(const System& system, int senders, double bytes, double start = 0) {
+  Incast out{.one = rdma_line(system, start)};
+  out.alone = out.one(bytes);
+  out.rate = incast_rate(out.one.rate, senders, out.one.rate);
+  out.seconds = out.one.start + bytes / out.rate;
+  return out;
 }
 
 }  // namespace fabricost

@@ -18,8 +18,11 @@
 #include <fabricost/predict/predict.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace fabricost {
 
@@ -46,6 +49,13 @@ struct TransferTime {
 [[nodiscard]] inline double client_rate(const Link& link, int ports = 1) {
   if (ports < 1) throw RequestError("a client needs at least one port");
   return ports * link.bandwidth.value.value() * link.efficiency();
+}
+
+/// \throws RequestError naming `asked`, for a link no network reaches a store by (NVLink, PCIe, ...)
+inline void check_client(const Link& link, const std::string& asked) {
+  constexpr std::array<std::string_view, 5> networks{"ethernet", "infiniband", "efa", "slingshot", "omnipath"};
+  if (std::find(networks.begin(), networks.end(), link.family) == networks.end())
+    throw RequestError(asked + ": no network reaches a store by " + link.family + "; take one of Ethernet, as ethernet-100, or InfiniBand");
 }
 
 namespace detail {
@@ -89,6 +99,8 @@ enum class WeightSharing : unsigned char {
   by_part,     ///< each node needs only its part: pipeline stages, experts
   gathered,    ///< each reads its part and they gather the rest from each other over the network
 };
+inline constexpr std::array<std::string_view, 3> weight_sharing_names{"every_node", "by_part", "gathered"};
+[[nodiscard]] constexpr std::string_view name(WeightSharing s) { return weight_sharing_names[static_cast<std::size_t>(s)]; }
 
 struct WeightLoading {
   double bytes = 0;  ///< of all weights
@@ -122,6 +134,41 @@ struct WeightLoading {
   if (p.seconds > out.seconds) out.bottleneck = p.bottleneck().tier;
   out.seconds += p.seconds;
   out.rate = load.bytes / out.seconds;
+  return out;
+}
+
+/// How much is to load: all of it, or for each GPU.
+struct LoadedBytes {
+  double bytes = 0;
+  bool per_gpu = false;
+};
+
+/// One way of sharing the weights, with GPUDirect Storage and through a buffer in host memory.
+struct LoadingWay {
+  WeightSharing sharing = WeightSharing::every_node;
+  TransferTime direct, through_host;
+};
+struct LoadingWays {
+  int gpus = 0;      ///< that load, of all nodes
+  double bytes = 0;  ///< of all weights
+  std::vector<LoadingWay> ways;
+};
+
+/// The ways that differ: one node reads all; where each GPU has weights of its own, every node reads its part.
+/// \param load its bytes, sharing and node.direct are worked out \throws RequestError as weight_loading_time
+[[nodiscard]] inline LoadingWays loading_ways(const System& system, WeightLoading load, const LoadedBytes& asked) {
+  LoadingWays out;
+  out.gpus = (load.node.gpus > 0 ? load.node.gpus : system.gpus_per_node) * load.nodes;
+  out.bytes = load.bytes = asked.per_gpu ? asked.bytes * out.gpus : asked.bytes;
+  for (const WeightSharing sharing : {WeightSharing::every_node, WeightSharing::by_part, WeightSharing::gathered}) {
+    if (load.nodes == 1 && sharing != WeightSharing::every_node) continue;
+    if (asked.per_gpu && load.nodes > 1 && sharing != WeightSharing::by_part) continue;
+    load.sharing = sharing;
+    load.node.direct = true;
+    const TransferTime direct = weight_loading_time(system, load);
+    load.node.direct = false;
+    out.ways.push_back({sharing, direct, weight_loading_time(system, load)});
+  }
   return out;
 }
 

@@ -156,13 +156,14 @@ inline std::string gib(double bytes) {
     }
   }
   const std::string what = memory_detail::changes(layout, advice.layout, model.layers);
-  const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) +
-                            " GiB instead of " + memory_detail::gib(before);
+  const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB";
+  const std::string instead = what.empty() ? "" : " instead of " + memory_detail::gib(before);  // a change has something to compare with
   if (advice.found)
-    advice.sentence = "fits with " + what + ": " + needs;
+    advice.sentence = "fits with " + what + ": " + needs + instead;
   else
     advice.sentence = "no change on " + std::to_string(layout.gpus()) + " GPUs makes it fit; " +
-                      (what.empty() ? "this layout needs least, " : "the least, with " + what + ", is ") + needs + ": take more GPUs";
+                      (what.empty() ? "this layout needs least, " : "the least, with " + what + ", is ") + needs + instead +
+                      ": take more GPUs";
   return advice;
 }
 

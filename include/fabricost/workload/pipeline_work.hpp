@@ -30,6 +30,14 @@ struct Bar {
   double start = 0, end = 0;
 };
 
+/// What a stage waits between its first and its last piece, s; two pieces that run as one (Work::with_next) count once.
+[[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
+  double busy = 0;
+  for (std::size_t i = 0; i < bars.size(); ++i)
+    if (!(i > 0 && bars[i - 1].work.with_next)) busy += bars[i].end - bars[i].start;
+  return bars.empty() ? 0 : bars.back().end - bars.front().start - busy;
+}
+
 /// A schedule worked off.
 struct PipelineRun {
   std::vector<std::vector<Bar>> bars;    ///< by stage, in order

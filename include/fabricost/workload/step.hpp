@@ -10,8 +10,8 @@
 ///              their own; what the stack hides fits behind one microbatch; without stages ZeRO-2
 ///              reduces gradients after every microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
 ///              z = 2 all-gathers + reduce-scatter. With states sharded over S of the replicas only (HSDP) these run inside the S nearest
-///              ranks, and what a rank then owns, 1 / S, is all-reduced across the replicas / S groups once a step (as PyTorch's FSDP2
-///              does it with the all-reduce put off to the last microbatch)
+///              ranks, and what a rank then owns, 1 / S, is all-reduced across the replicas / S groups once a step (FSDP2: fully_shard on a
+///              2-D mesh, set_requires_all_reduce(False) until the last microbatch; docs.pytorch.org, distributed.fsdp.fully_shard)
 ///   optimizer  30 bytes per parameter a rank owns; adding up gradients per microbatch and local parameter
 ///
 /// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
