@@ -151,7 +151,7 @@ void add_training_plan(py::module_& module) {
 }
 
 void add_sensitivity(py::module_& module) {
-  using S = Sensitivity;
+  using S = StepSensitivity;
   add_record<S>(module, "Sensitivity", "What one change of the machine gives a training job. Made by Plans.sensitivity.",
                 field("change", &S::change, "As in `nvlink bandwidth + 10 %`."),
                 field("step_seconds", &S::seconds, "Step of the fastest layout then, s."),

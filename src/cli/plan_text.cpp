@@ -110,7 +110,7 @@ Json to_json(const PlanAnswer& a) {
   out["unfit"] = a.plan.unfit;
   if (!a.sensitivity.empty()) {
     out["sensitivity"] = Json::array();
-    for (const Sensitivity& s : a.sensitivity)
+    for (const StepSensitivity& s : a.sensitivity)
       out["sensitivity"].push_back({{"change", s.change}, {"step_s", s.seconds}, {"gain", s.gain}});
   }
   if (!a.pareto.empty()) {
@@ -135,7 +135,7 @@ std::string text_of(const PlanAnswer& a, const Terminal& terminal) {
   if (!a.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};
-    for (const Sensitivity& s : a.sensitivity)
+    for (const StepSensitivity& s : a.sensitivity)
       rows.row({s.change, fmt::format("{:.4g}", s.seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
     out += rows.text(2);
   }

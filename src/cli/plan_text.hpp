@@ -18,7 +18,7 @@ struct PlanAnswer {
   System system;
   TrainingPlan plan;
   double seconds = 0;  ///< of the search
-  std::vector<Sensitivity> sensitivity;
+  std::vector<StepSensitivity> sensitivity;
   std::vector<PricedLayout> pareto;
 };
 

@@ -11,7 +11,7 @@
 namespace fabricost {
 
 /// What one change of the machine gives.
-struct Sensitivity {
+struct StepSensitivity {
   std::string change;  ///< "nvlink bandwidth + 10 %"
   double seconds = 0;  ///< of the fastest layout then
   double gain = 0;     ///< seconds before over after, less 1
@@ -19,8 +19,8 @@ struct Sensitivity {
 
 /// The search again on a machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large; the
 /// most helpful first. Changes that make a machine no layout fits are left out. \param seconds of the fastest layout on `system`
-[[nodiscard]] inline std::vector<Sensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
-  std::vector<Sensitivity> out;
+[[nodiscard]] inline std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
+  std::vector<StepSensitivity> out;
   TrainingQuestion one = question;
   one.top = 1;
   const auto try_change = [&](const std::string& change, auto&& apply) {
@@ -53,7 +53,7 @@ struct Sensitivity {
     }
     if (s.domain / 2 == s.gpus_per_node) s.gpus_per_node *= 2, s.nodes = std::max(1, s.nodes / 2);
   });
-  std::stable_sort(out.begin(), out.end(), [](const Sensitivity& a, const Sensitivity& b) { return a.gain > b.gain; });
+  std::stable_sort(out.begin(), out.end(), [](const StepSensitivity& a, const StepSensitivity& b) { return a.gain > b.gain; });
   return out;
 }
 
