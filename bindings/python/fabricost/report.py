@@ -383,8 +383,8 @@ def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dic
     if best is not None:
         said.append(
             html.line(
-                f"The plan rests on the stack {best.stack} as it was fitted to published runs; "
-                "docs/training-accuracy.md of fabricost has the errors."
+                f"The plan rests on the stack {best.stack} as it was fitted to published runs; fabricost's "
+                f"{'README' if serve else 'docs/training-accuracy.md'} has the errors."
             )
         )
     page.section("How sure", *said, html.line(NINE_IN_TEN))
