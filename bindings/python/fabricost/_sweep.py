@@ -7,6 +7,7 @@ alone, and it does not matter which thread, process or machine works out which p
 from __future__ import annotations
 
 import hashlib
+import importlib
 import itertools
 import json
 import os
@@ -294,7 +295,7 @@ class _runners:
     def cluster(self, grid: _Grid, of: Any, numbers: list[int]) -> Iterator[tuple[int, bytes]]:
         """A worker that dies takes its parts along; the scheduler hands them to others. A part killed with its worker again and again is
         an error of dask's (KilledWorker)."""
-        from distributed import as_completed
+        distributed: Any = importlib.import_module("distributed")  # it has no types
 
         left = iter(numbers)
         shared = self.client.scatter(grid, broadcast=True)
@@ -306,7 +307,7 @@ class _runners:
             return future
 
         begun: dict[str, int] = {}
-        waiting = as_completed([submit(number) for number in itertools.islice(left, ahead)])
+        waiting = distributed.as_completed([submit(number) for number in itertools.islice(left, ahead)])
         for ended in waiting:
             yield begun.pop(ended.key), ended.result()
             ended.release()

@@ -384,7 +384,7 @@ def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dic
         said.append(
             html.line(
                 f"The plan rests on the stack {best.stack} as it was fitted to published runs; fabricost's "
-                f"{'README' if serve else 'docs/training-accuracy.md'} has the errors."
+                f"{'README' if isinstance(best, fc.ServePlan) else 'docs/training-accuracy.md'} has the errors."
             )
         )
     page.section("How sure", *said, html.line(NINE_IN_TEN))
