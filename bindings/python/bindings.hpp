@@ -25,6 +25,8 @@ void add_predict(pybind11::module_& module);
 void add_samples(pybind11::module_& module);
 /// Validation, Errors, validate.
 void add_validation(pybind11::module_& module);
+/// WorkloadValidation, validate_workloads.
+void add_workload_validation(pybind11::module_& module);
 /// Fit, Constant, calibrate.
 void add_fitting(pybind11::module_& module);
 /// Diagnosis, Finding, diagnose.

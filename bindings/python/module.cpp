@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
   add_predict(module);
   add_samples(module);
   add_validation(module);
+  add_workload_validation(module);
   add_fitting(module);
   add_diagnosis(module);
   add_tuning(module);

@@ -19,17 +19,6 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-[[nodiscard]] py::dict by_name(const std::vector<ErrorGroup>& groups) {
-  py::dict out;
-  for (const ErrorGroup& group : groups) out[py::str(group.name)] = group.errors;
-  return out;
-}
-[[nodiscard]] py::dict by_reason(const std::vector<Skipped>& skipped) {
-  py::dict out;
-  for (const Skipped& one : skipped) out[py::str(one.reason)] = one.rows;
-  return out;
-}
-
 [[nodiscard]] Validation validate_samples(const py::object& samples, const py::object& system, const py::object& nodes,
                                           const py::object& ranks, const py::object& rule, const py::object& raw) {
   if (!PyBool_Check(raw.ptr())) throw_type("raw", "True or False", raw);
@@ -62,6 +51,17 @@ void add_errors_class(py::module_& module) {
 }
 
 }  // namespace
+
+py::dict errors_by_name(const std::vector<ErrorGroup>& groups) {
+  py::dict out;
+  for (const ErrorGroup& group : groups) out[py::str(group.name)] = group.errors;
+  return out;
+}
+py::dict rows_by_reason(const std::vector<Skipped>& skipped) {
+  py::dict out;
+  for (const Skipped& one : skipped) out[py::str(one.reason)] = one.rows;
+  return out;
+}
 
 Validation compare(const Points& points, const SavedSystem& origin, Choice::Rule rule, bool raw) {
   const py::gil_scoped_release released;
@@ -123,18 +123,18 @@ void add_validation(py::module_& module) {
           "mean_error", [](const Validation& v) { return v.report.total.mape / 100; }, "Mean over all points.")
       .def_property_readonly("worst_error", &Validation::worst_error, "The largest.")
       .def_property_readonly(
-          "by_operation", [](const Validation& v) { return by_name(v.report.by_operation); }, "Errors of each operation, by name.")
+          "by_operation", [](const Validation& v) { return errors_by_name(v.report.by_operation); }, "Errors of each operation, by name.")
       .def_property_readonly(
-          "by_system", [](const Validation& v) { return by_name(v.report.by_system); }, "Errors on each machine, by name.")
+          "by_system", [](const Validation& v) { return errors_by_name(v.report.by_system); }, "Errors on each machine, by name.")
       .def_property_readonly(
-          "by_size", [](const Validation& v) { return by_name(v.report.by_size); },
+          "by_size", [](const Validation& v) { return errors_by_name(v.report.by_size); },
           "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above.")
       .def_property_readonly(
-          "by_library", [](const Validation& v) { return by_name(v.report.by_library); }, "Errors with each library.")
+          "by_library", [](const Validation& v) { return errors_by_name(v.report.by_library); }, "Errors with each library.")
       .def_property_readonly(
-          "skipped", [](const Validation& v) { return by_reason(v.report.skipped); }, "Rows that could not be priced, by reason.")
+          "skipped", [](const Validation& v) { return rows_by_reason(v.report.skipped); }, "Rows that could not be priced, by reason.")
       .def_property_readonly(
-          "untrustworthy", [](const Validation& v) { return by_reason(v.report.untrustworthy); },
+          "untrustworthy", [](const Validation& v) { return rows_by_reason(v.report.untrustworthy); },
           "Rows nobody should fit, by reason; they count in the errors.")
       .def_property_readonly(
           "samples", &Validation::samples,

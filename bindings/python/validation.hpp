@@ -19,6 +19,11 @@ struct Validation {
   [[nodiscard]] double worst_error() const;
 };
 
+/// Errors of each group, by name.
+[[nodiscard]] pybind11::dict errors_by_name(const std::vector<ErrorGroup>& groups);
+/// How many rows were left out, by reason.
+[[nodiscard]] pybind11::dict rows_by_reason(const std::vector<Skipped>& skipped);
+
 /// Compares with machines as `origin` overrides and calibrates them. Called with the GIL, released meanwhile.
 [[nodiscard]] Validation compare(const Points& points, const SavedSystem& origin, Choice::Rule rule, bool raw);
 

@@ -18,7 +18,7 @@ GROUPS = [
       "MoePrediction", "crossovers",
       "Crossover", "Curve", "compile", "Moe*", "Inference*", "predict_*"]),
     ("Measurements", "measurements", "Read logs, compare, fit, diagnose, tune.",
-     ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "calibrate", "Fit", "Calibrat*", "Constant", "diagnose",
+     ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "validate_workloads", "WorkloadValidation", "calibrate", "Fit", "Calibrat*", "Constant", "diagnose",
       "Diagnos*", "Errors", "Finding", "tune", "Tun*", "SlowRange", "topo", "Topo*", "Machine", "Difference"]),
     ("Models and stacks", "models", "Shapes of models, software stacks.",
      ["load_model", "model_names", "Model", "Mixer", "ParameterCount", "load_stack", "stack_names", "Stack", "Model*", "Stack*"]),

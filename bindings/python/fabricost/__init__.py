@@ -22,7 +22,7 @@ from ._core import System, Tier, Tiers, load_system, system_names
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
 from ._core import Prediction, Predictions, Term, explain, predict
 from ._core import read_log, read_nccl_log
-from ._core import Errors, Validation, validate
+from ._core import Errors, Validation, WorkloadValidation, validate, validate_workloads
 from ._core import Constant, Fit, calibrate
 from ._core import Diagnosis, Finding, diagnose
 from ._core import SlowRange, Tuning, tune
@@ -55,7 +55,7 @@ __all__ = [
     "Prediction", "Predictions", "Term", "explain", "predict",
     # measurements
     "read_log", "read_nccl_log",
-    "Errors", "Validation", "validate",
+    "Errors", "Validation", "WorkloadValidation", "validate", "validate_workloads",
     "Constant", "Fit", "calibrate",
     "Diagnosis", "Finding", "diagnose",
     # machines of one's own
