@@ -70,9 +70,10 @@ void add_workload_validation(py::module_& module) {
           "memory_by_group", [](const W& w) { return errors_by_name(w.memory); }, "Errors of the peaks of memory that training rows state.")
       .def_property_readonly(
           "skipped", [](const W& w) { return rows_by_reason(w.skipped); }, "Rows that could not be priced, by reason.")
-      .def_property_readonly("rows", &rows_of,
-                             "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
-                             "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).")
+      .def_property_readonly(
+          "rows", &rows_of,
+          "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
+          "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).")
       .def(
           "to_pandas", [](const W& w) { return data_frame(rows_of(w)); }, "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
       .def(
