@@ -156,43 +156,46 @@ void list_reasons(std::string& out, const Terminal& terminal, const char* title,
   out += rows.text(2);
 }
 
+/// "12 published figures, fully specified"
+[[nodiscard]] std::string counted(int many, const char* what, const char* more, const Terminal& terminal) {
+  return terminal.strong(fmt::format("{} {}{}{}", many, what, many == 1 ? "" : "s", more)) + "\n";
+}
+
+[[nodiscard]] std::string histogram(const std::vector<double>& errors, const Terminal& terminal) {
+  return "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
+}
+
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
-  std::string out =
-      terminal.strong(fmt::format("{} published figure{}, fully specified", report.total.points, report.total.points == 1 ? "" : "s")) +
-      "\n";
+  std::string out = counted(report.total.points, "published figure", ", fully specified", terminal);
   if (report.total.points > 0) {
     TextTable rows = error_table();
     error_row(rows, "all", report.total);
     add_groups(rows, "by group", report.by_group);
     if (!report.memory.empty()) rows.row({"peak of memory"});
     for (const ErrorGroup& group : report.memory) error_row(rows, "  " + group.name, group.errors);
-    out += rows.text(2);
     std::vector<double> errors;
     for (const WorkloadRow& row : report.rows)
-      if (row.skipped.empty() && row.fully_specified) errors.push_back(row.predicted / row.measured - 1);
-    out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
+      if (row.skipped.empty() && row.fully_specified) errors.push_back(row.error());
+    out += rows.text(2) + histogram(errors, terminal);
   }
   list_reasons(out, terminal, "Not counted", report.skipped);
   return out;
 }
 
 std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal) {
-  std::string out =
-      terminal.strong(fmt::format("{} measured time{} of expert exchange", report.total.points, report.total.points == 1 ? "" : "s")) +
-      "\n";
+  std::string out = counted(report.total.points, "measured time", " of expert exchange", terminal);
   if (report.total.points > 0) {
     TextTable rows = error_table();
     error_row(rows, "all", report.total);
     add_groups(rows, "by system", report.by_system);
     add_groups(rows, "by tokens of a rank", report.by_size);
     add_groups(rows, "by group", report.by_group);
-    out += rows.text(2);
     std::vector<double> errors;
     for (const MoeKernelRow& row : report.rows)
       if (row.skipped.empty()) errors.push_back(row.error());
-    out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
+    out += rows.text(2) + histogram(errors, terminal);
   }
   list_reasons(out, terminal, "Not counted", report.skipped);
   return out;
@@ -226,7 +229,7 @@ std::string validation_text(const ValidationReport& report, const Terminal& term
   if (!report.points.empty()) {
     out += error_tables(report);
     if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
-    out += "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors_of(report.points));
+    out += histogram(errors_of(report.points), terminal);
   }
   list_reasons(out, terminal, "Counted, but untrustworthy", report.untrustworthy);
   list_reasons(out, terminal, "Skipped", report.skipped);
