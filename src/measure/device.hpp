@@ -1,0 +1,171 @@
+#pragma once
+/// \file device.hpp
+/// What a probe asks of a machine, and nothing of how it answers: GPUs through CUDA or HIP (src/measure/gpu, a plugin), processes through
+/// MPI (src/measure/mpi, a plugin), or a machine made up by a test. What to time, how often, when to stop and what to believe is decided on
+/// this side (measure.hpp); a Device only prepares one case at a time, checks its result, and times it.
+///
+/// Several processes (MPI, many nodes) run the same code in step: every decision that hangs on a clock or a time goes through `agreed`.
+
+#include <fabricost/algorithm.hpp>
+#include <fabricost/collective.hpp>
+#include <fabricost/price/protocol.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::measure {
+
+/// Counts changes of this file that a plugin built before them would not survive.
+inline constexpr int device_interface = 1;
+
+/// What is timed.
+enum class ProbeKind : unsigned char {
+  memory_read,     ///< `bytes` read by a kernel of one GPU; a working set that fits L2 and is not `cold` measures L2
+  memory_write,    ///< `bytes` written
+  memory_copy,     ///< `bytes` read and as many written elsewhere
+  memory_scale,    ///< read, multiplied, written in place: `bytes` each way
+  pointer_chase,   ///< one dependent load after another through a ring of `bytes`; the time is that of one load
+  kernel_launch,   ///< an empty kernel, launched from the host, until the next can start
+  kernel_sync,     ///< an empty kernel and the host waiting for it
+  graph_launch,    ///< a graph of one empty kernel, launched from the host
+  graph_node,      ///< one more empty kernel inside a graph
+  event_record,    ///< recording an event on a stream
+  stream_wait,     ///< one stream waiting for the event of another
+  host_to_device,  ///< copy engine, `bytes` from host memory (`pinned` or pageable)
+  device_to_host,
+  host_both_ways,   ///< both at once, one stream each, behind a common barrier; `bytes` each way
+  peer_copy,        ///< copy engine, every one of `pairs` at once; `both_ways`: and back at the same time
+  peer_read,        ///< a kernel of the first of a pair loads `bytes` from the second
+  peer_write,       ///< a kernel of the first of a pair stores `bytes` to the second
+  peer_load,        ///< latency of one dependent load of the first of a pair from the second
+  peer_store,       ///< of a store and its fence
+  peer_atomic,      ///< of an atomic that returns a value
+  collective,       ///< `operation` on `gpus` of every process (GPUs), on all processes (MPI)
+  compute,          ///< arithmetic alone, sized to take as long as `operation` with `bytes` does: what overlap is compared with
+  compute_overlap,  ///< the same arithmetic while that collective runs on another stream; the time of both together
+};
+
+/// One thing to time. Fields a kind does not name are ignored.
+struct Case {
+  ProbeKind kind = ProbeKind::memory_copy;
+  std::uint64_t bytes = 0;                   ///< of a transfer or working set; of a collective the nccl-tests size
+  int gpu = 0;                               ///< of the kinds that take one
+  std::vector<std::pair<int, int>> pairs{};  ///< of the peer kinds: from, to
+  std::vector<int> gpus{};                   ///< of a collective: the GPUs of this process that take part
+  bool both_ways = false;
+  bool pinned = true;
+  bool cold = false;  ///< L2 flushed before every repetition
+  Collective operation = Collective::all_reduce;
+  DataType dtype = DataType::half;
+  std::optional<Algorithm> algorithm{};  ///< forced
+  std::optional<Protocol> protocol{};    ///< forced
+  std::optional<bool> nvls{};            ///< in-switch reduction allowed or not; nothing: as the library has it
+  bool in_place = false;
+  bool graph = true;  ///< repetitions replayed from a graph where the runtime can, else launched one by one
+};
+
+/// Seconds of one repetition, averaged over those of one run.
+struct Timing {
+  double device = 0;  ///< between events on the device; of the slowest participant
+  double host = 0;    ///< by the host's monotonic clock around the same repetitions, waiting included
+};
+
+/// A case made ready: memory allocated, peers enabled, run once and its result checked bit by bit.
+class Job {
+ public:
+  virtual ~Job() = default;
+  /// Times `repetitions` of it, one after the other without a gap. \throws DeviceLost, DeviceFault
+  [[nodiscard]] virtual Timing run(int repetitions) = 0;
+};
+
+/// One GPU, or one process of an MPI run. Zero and empty: unknown.
+struct Unit {
+  std::string name{}, uuid{}, bus{}, vbios{};
+  int compute = 0;  ///< NVIDIA: 90 for 9.0; AMD: gfx number
+  int multiprocessors = 0;
+  std::uint64_t memory = 0, free_memory = 0, l2 = 0;  ///< bytes
+  int numa_node = -1;
+  int pcie_generation = 0, pcie_lanes = 0;             ///< of the link as it is now (under load)
+  int pcie_generation_most = 0, pcie_lanes_most = 0;   ///< of what both ends can do
+  int nvlinks = 0;                                     ///< active
+  double clock = 0, clock_most = 0, memory_clock = 0;  ///< Hz
+  double power_limit = 0;                              ///< W
+  std::optional<bool> ecc{}, mig{};
+  bool mig_instance = false;  ///< what we see is a slice
+  std::string host{};         ///< of a process
+};
+
+/// The machine as the probes find it.
+struct Machine {
+  std::string runtime{};          ///< "CUDA", "HIP", "MPI"
+  std::string runtime_version{};  ///< "13.0"
+  std::string driver{};           ///< "580.95.05"
+  std::string library{};          ///< of the collectives: "nccl", "rccl", "openmpi", "mpich"; empty: none was found
+  std::string library_version{};
+  std::string host{}, processor{}, kernel{};  ///< the first process's
+  int sockets = 0;
+  std::vector<Unit> units{};                     ///< of this process (GPUs), of all (MPI)
+  std::vector<std::vector<bool>> peer_access{};  ///< [from][to]
+  std::vector<std::string> remarks{};            ///< what a reader of the numbers should know: libraries that were not found and why
+};
+
+/// What could explain a bad time, at this moment.
+struct State {
+  double clock = 0, memory_clock = 0;  ///< Hz; 0: unknown
+  double temperature = 0, power = 0;   ///< degrees C, W
+  std::string throttled{};             ///< "power cap, thermal"; empty: no
+};
+
+/// A case that this machine cannot run (no peer access, type not supported): a reason, not a failure.
+class Unsupported : public std::runtime_error {
+ public:
+  using runtime_error::runtime_error;
+};
+/// Too little memory for this case; a smaller one may do.
+class OutOfMemory : public std::runtime_error {
+ public:
+  using runtime_error::runtime_error;
+};
+/// The result of a probe was wrong: its times would mean nothing.
+class WrongResult : public std::runtime_error {
+ public:
+  using runtime_error::runtime_error;
+};
+/// A call failed; the device may still do other cases.
+class DeviceFault : public std::runtime_error {
+ public:
+  using runtime_error::runtime_error;
+};
+/// A GPU or a process is gone: nothing more can be measured.
+class DeviceLost : public std::runtime_error {
+ public:
+  using runtime_error::runtime_error;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual Machine describe() = 0;
+  [[nodiscard]] virtual State state(int unit) = 0;
+  /// \throws Unsupported, OutOfMemory, WrongResult, DeviceFault, DeviceLost
+  [[nodiscard]] virtual std::unique_ptr<Job> prepare(const Case& what) = 0;
+
+  // several processes; alone unless overridden
+  [[nodiscard]] virtual int process() const { return 0; }
+  [[nodiscard]] virtual int processes() const { return 1; }
+  /// The first process's value, in every process.
+  [[nodiscard]] virtual double agreed(double value) { return value; }
+  /// True in every process when it is in one: a fault of one must stop all.
+  [[nodiscard]] virtual bool any(bool value) { return value; }
+};
+
+/// Every plugin exports this under the name `fabricost_device`: a device, or nothing and a reason (no driver, no GPU) in `why`.
+/// \param interface what the caller was built with; another than the plugin's is a reason
+using OpenDevice = Device* (*)(int interface, std::string& why);
+
+}  // namespace fabricost::measure
