@@ -26,6 +26,9 @@ struct CloudInstance {
 /// The first name of a known instance in a text, or nullptr.
 [[nodiscard]] const CloudInstance* cloud_instance_in(std::string_view text);
 
+/// By its marketing name alone; empty: not in data/gpus.
+[[nodiscard]] ModelGuess gpu_named(std::string_view model);
+
 [[nodiscard]] ModelGuess guess_model(const DescribedTopology& topology);
 
 }  // namespace fabricost::io
