@@ -21,6 +21,7 @@ namespace {
 
 /// A copy that reaches less of the links than this did not go over them.
 constexpr double least_payload = 0.4;
+constexpr double few_bytes = 65536, many_bytes = 67108864;  ///< between, copies go from their start to the rate of the link
 
 class Settings {
  public:
@@ -122,25 +123,20 @@ class Settings {
       set("l2.latency", seconds(near->value), sourced(near->points, "one dependent load"));
   }
 
-  /// The link as the driver sees it now, where that is another than the stock system's.
-  void link_now(const Tier& tier) {
+  /// The link as the driver sees it now, where copies agree with that: idle links slow down.
+  void link_now(const Tier& tier, double copies, std::string_view confidence) {
     const MeasuredGpu* slowest = nullptr;
     double rate = 0;
     for (const MeasuredGpu& gpu : machine_.gpus) {
       const double one = pcie_rate(gpu.pcie_generation, gpu.pcie_lanes);
       if (one > 0 && (slowest == nullptr || one < rate)) slowest = &gpu, rate = one;
     }
-    const MeasuredFigure* copy = best_rate(figures_, tier.name.view(), {"to the GPU", "from the GPU"});
-    const bool idle = copy != nullptr && copy->value > rate;  // links slow down without load
-    if (slowest == nullptr || idle) {
-      slowest = nullptr;
-      rate = tier.bandwidth.value.value();
-    }
-    link_ = rate;
-    const std::string why =
-        slowest == nullptr ? fmt::format("{}: {} as {} has it", source_, tier.link, stock_.name)
-                           : fmt::format("{}: PCIe {} x{} now, as the driver says", source_, slowest->pcie_generation, slowest->pcie_lanes);
-    set(fmt::format("tiers.{}.bandwidth", tier.name.view()), link_rate(rate), why, slowest == nullptr ? "derived" : "measured");
+    const bool told = slowest != nullptr && copies <= rate;
+    link_ = told ? rate : std::max(copies, tier.bandwidth.value.value());
+    set(fmt::format("tiers.{}.bandwidth", tier.name.view()), link_rate(link_),
+        told ? fmt::format("{}: PCIe {} x{}, as the driver says", source_, slowest->pcie_generation, slowest->pcie_lanes)
+             : fmt::format("{}: the link {} has", source_, stock_.name),
+        confidence);
   }
 
   void host() {
@@ -157,17 +153,19 @@ class Settings {
     const std::string what = fmt::format("copies of {} to {}, {} to the GPU and {} from it, as payload",
                                          size_text(Bytes::from_value(to->smallest)), size_text(Bytes::from_value(to->largest)),
                                          rate_text(Bandwidth::from_value(to->value)), rate_text(Bandwidth::from_value(from->value)));
+    const bool wide = to->smallest <= few_bytes && to->largest >= many_bytes;
+    const std::string_view sure = wide ? "measured" : "derived";
+    if (!wide) keep(fmt::format("{}: basis of its copies; they span less than 64 KiB to 64 MiB", name));
     if (tier->role == TierRole::scale_up) {  // the GPUs meet over it too: NCCL plans with the link
-      link_now(*tier);
+      link_now(*tier, rate, sure);
       set(fmt::format("tiers.{}.efficiency", name), fmt::format("{:.4f}", std::min(1.0, rate / link_)), sourced(points, what));
     } else {
-      set(fmt::format("tiers.{}.bandwidth", name), link_rate(rate), sourced(points, what));
+      set(fmt::format("tiers.{}.bandwidth", name), link_rate(rate), sourced(points, what), sure);
       set(fmt::format("tiers.{}.efficiency", name), "1", "the measured rate is payload");
     }
     const MeasuredFigure* start = figure(figures_, name, "start to the GPU");
     const MeasuredFigure* back = figure(figures_, name, "start from the GPU");
-    const bool few = to->smallest <= 65536;
-    if (!few) return keep(fmt::format("{} latency: no copy of 64 KiB or less was measured", name));
+    if (to->smallest > few_bytes) return;
     if (start == nullptr) start = back;
     if (back == nullptr) back = start;
     set(fmt::format("tiers.{}.latency", name), seconds(0.5 * (start->value + back->value)),
