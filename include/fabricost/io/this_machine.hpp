@@ -49,6 +49,9 @@ struct MeasuredMachine {
 /// Where the machine of a file of points is described: measured.machine.yaml beside measured.csv.
 [[nodiscard]] std::filesystem::path machine_file_of(const std::filesystem::path& points);
 
+/// Whether a machine file lists GPUs; one of MPI alone lists ranks, which have no tiers to calibrate. \throws SpecError
+[[nodiscard]] bool lists_gpus(const std::filesystem::path& file);
+
 /// \throws SpecError with file, line, column, value and remedy
 [[nodiscard]] MeasuredMachine read_measured_machine(const std::filesystem::path& file);
 
