@@ -41,7 +41,7 @@ def test_it_is_the_commands_answer(points, command, tmp_path):
 
 def test_its_system_predicts_with_what_was_measured(points):
     machine = fc.calibrate_machine(points)
-    copy = fc.predict(machine.system, fc.SendRecv(fc.MiB(256), path="gpu-host"))
+    copy = fc.predict(machine.system, fc.SendRecv(256 * fc.MiB, path="gpu-host"))
     assert copy.basis == "calibrated"
     assert copy.seconds == pytest.approx(2**28 / TO, rel=0.01)
     read = machine.to_pandas().set_index("what").loc["read"]

@@ -30,13 +30,13 @@ Points collectives_in(const std::filesystem::path& file, const std::string& syst
   return points;
 }
 
-/// The share of the memory's rate that streaming kernels reach, which copies and in-place scaling are.
-std::optional<CalibratedSet> streaming_share(const std::vector<MeasuredFigure>& figures, const System& stock) {
-  const MeasuredFigure* best = io::best_rate(figures, "hbm", {"read", "write", "copy", "scale in place"});
-  const MeasuredFigure* copy = io::figure(figures, "hbm", "copy");
-  const MeasuredFigure* scale = io::figure(figures, "hbm", "scale in place");
-  if (best == nullptr || (copy == nullptr && scale == nullptr)) return std::nullopt;
-  const double rate = copy == nullptr ? scale->value : scale == nullptr ? copy->value : 0.5 * (copy->value + scale->value);
+/// The share of the memory's rate that streaming kernels reach, which copies and in-place scaling are. Where neither was measured they
+/// stream as fast as before, which is another share of the measured rate.
+std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const System& stock) {
+  const MeasuredFigure* best = io::best_rate(machine.figures, "hbm", {"read", "write", "copy", "scale in place"});
+  const MeasuredFigure* copy = io::figure(machine.figures, "hbm", "copy");
+  const MeasuredFigure* scale = io::figure(machine.figures, "hbm", "scale in place");
+  if (best == nullptr) return std::nullopt;
   CalibratedSet out;
   out.set = ConstantSet::compute;
   out.name = fmt::format("compute-{}", name(stock.gpu.generation));
@@ -44,18 +44,25 @@ std::optional<CalibratedSet> streaming_share(const std::vector<MeasuredFigure>& 
   out.library = stock.library;
   out.systems = {stock.name};
   out.only_fitted = true;
-  out.points = (copy != nullptr ? copy->points : 0) + (scale != nullptr ? scale->points : 0);
-  for (const Parameter& p : parameters_of(ConstantSet::compute)) {
-    if (p.key != "memory") continue;
-    p.of(out.constants) = std::min(p.most, rate / best->value);
-    const double spread = copy != nullptr && scale != nullptr ? std::fabs(std::log(copy->value / scale->value)) / 2 : 0.02;
-    out.fitted.push_back({.key = p.key,
-                          .measure = p.measure,
-                          .value = p.value(out.constants),
-                          .prior = p.value(stock.constants),
-                          .deviation = std::max(0.001, spread),
-                          .prior_deviation = p.spread});
+  const auto& table = parameters_of(ConstantSet::compute);
+  const Parameter& memory = *std::find_if(table.begin(), table.end(), [](const Parameter& p) { return p.key == "memory"; });
+  const double before = memory.value(stock.constants);
+  double rate = before * stock.gpu.hbm_bandwidth.value.value(), spread = memory.spread;
+  if (copy != nullptr || scale != nullptr) {
+    rate = copy == nullptr ? scale->value : scale == nullptr ? copy->value : 0.5 * (copy->value + scale->value);
+    spread = copy != nullptr && scale != nullptr ? std::fabs(std::log(copy->value / scale->value)) / 2 : 0.02;
+    out.points = (copy != nullptr ? copy->points : 0) + (scale != nullptr ? scale->points : 0);
+  } else if (machine.machine.gpus.front().mig_instance) {
+    return std::nullopt;  // what a whole GPU streams says nothing of a slice
   }
+  memory.of(out.constants) = std::clamp(rate / best->value, memory.least, memory.most);
+  out.fitted.push_back({.key = memory.key,
+                        .measure = memory.measure,
+                        .value = memory.value(out.constants),
+                        .prior = before,
+                        .deviation = std::max(0.001, spread),
+                        .prior_deviation = memory.spread,
+                        .determined = out.points > 0});
   return out;
 }
 
@@ -146,7 +153,7 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
       out.not_calibrated.push_back(fmt::format("collectives: {}", error.what()));
     }
   }
-  if (auto share = streaming_share(out.figures, stock)) written.sets.push_back(std::move(*share));
+  if (auto share = streaming_share(out, stock)) written.sets.push_back(std::move(*share));
   out.title = fmt::format("{}: {}, {}", host, commonest(out.machine.gpus), day.empty() ? "measured" : "measured " + day);
   out.system = {.extends = named, .set = std::move(settings.set), .calibration = request.calibration};
   if (!written.sets.empty()) {
