@@ -198,10 +198,8 @@ std::optional<std::string_view> gpu_named(std::string_view marketing) {
 
 ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
-    for (const Named& known : names)
-      if (!gpu.model.empty() && gpu.model.find(known.clue) != std::string::npos) {
-        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known))};
-      }
+    if (const ModelGuess named = gpu_named(gpu.model); !named.gpu.empty())
+      return {named.gpu, fmt::format("{} is named {}", gpu.name, named.reason)};
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : pci_ids)
       if (gpu.pci_id == known.clue)
