@@ -190,6 +190,12 @@ const CloudInstance* cloud_instance_in(std::string_view text) {
   return nullptr;
 }
 
+std::optional<std::string_view> gpu_named(std::string_view marketing) {
+  for (const Named& known : names)
+    if (marketing.find(known.clue) != std::string_view::npos) return known.stands_for.empty() ? known.gpu : std::string_view{};
+  return std::nullopt;
+}
+
 ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : names)
