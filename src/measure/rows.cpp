@@ -40,7 +40,7 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   row.library = machine.library;
   row.library_version = machine.library_version;
   row.algorithm = what.algorithm;
-  row.protocol = what.protocol;
+  row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages: what `simple` prices
   if (!processes_only && what.gpus.size() < machine.units.size())
     row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
   if (what.nvls && !what.algorithm) row.notes.emplace_back("nvls", *what.nvls ? "on" : "off");

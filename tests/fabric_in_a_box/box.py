@@ -6,7 +6,7 @@ Nothing is attached to the machine's own network. Everything carries the tag of 
 after a failure; what a killed run left is removed by the next.
 
     with Box(flat(nodes=4, mbit=100)) as box:
-        print(box.mpirun(["probe", "box", "5", "all_reduce=ring:65536"], {"allreduce": "ring"}))
+        print(box.mpirun(["fabricost", "measure", "--mpi", "--budget", "10"], {"allreduce": "ring"}))
 """
 
 import contextlib
@@ -256,10 +256,11 @@ exec ip netns exec {self.tag}-n$node unshare --uts sh -c "hostname n$node; $*"
 """)
         os.chmod(self.agent, 0o755)
 
-    def mpirun(self, command, algorithms=None, settings=None, ranks=0, timeout=120):
+    def mpirun(self, command, algorithms=None, settings=None, ranks=0, timeout=120, exported=None):
         """The output of `command` on one rank per node, or on the first `ranks` of them only.
 
-        `algorithms` as Open MPI calls them: {"allreduce": "ring", ...}; `settings`: further MCA parameters.
+        `algorithms` as Open MPI calls them: {"allreduce": "ring", ...}; `settings`: further MCA parameters; `exported`: variables of the
+        ranks' environment.
         """
         options = {
             "plm": "rsh", "plm_rsh_agent": self.agent, "plm_rsh_no_tree_spawn": 1, "oob_tcp_if_include": f"{CONTROL}.0/24",
@@ -274,6 +275,8 @@ exec ip netns exec {self.tag}-n$node unshare --uts sh -c "hostname n$node; $*"
                  "-np", str(ranks or self.plan.nodes), "-H", hosts]
         for key, value in options.items():
             words += ["--mca", key, str(value)]
+        for key, value in (exported or {}).items():
+            words += ["-x", f"{key}={value}"]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "PRTE_"))}
         os.makedirs(os.path.join(self.folder, "launcher"), exist_ok=True)
         environment["TMPDIR"] = os.path.join(self.folder, "launcher")

@@ -35,10 +35,12 @@ Transfer::Transfer(const Case& what, const World& world, std::uint64_t most)
   const bool one = what.in_place || what.operation == Collective::broadcast;  // one buffer is both
   const std::uint64_t out = one ? 0 : gathers ? part_ : whole_;
   const std::uint64_t in = scatters && !one ? part_ : whole_;
-  const std::uint64_t free = available_memory(), all = (out + in) * static_cast<std::uint64_t>(world.ranks_here());
-  if (free > 0 && all > free / 10 * 8)
-    throw OutOfMemory(
-        fmt::format("{} needs {} B for the {} processes of this host, which has {} B left", said(what), all, world.ranks_here(), free));
+  // in floating point: a size may be what no integer of twice as many processes holds
+  const double free = static_cast<double>(available_memory());
+  const double all = (static_cast<double>(out) + static_cast<double>(in)) * world.ranks_here();
+  if (free > 0 && all > 0.8 * free)
+    throw OutOfMemory(fmt::format("{} needs {:.3g} GB for the {} processes of this host, which has {:.3g} GB left", said(what), 1e-9 * all,
+                                  world.ranks_here(), 1e-9 * free));
   sent_ = Buffer(out);
   received_ = Buffer(in);
   in_ = what.in_place ? MPI_IN_PLACE : sent_.data();
