@@ -102,12 +102,12 @@ def why_not():
     """None where a box can be built, otherwise why it cannot, with the remedy. Tries it with one cable."""
     if os.name != "posix" or not os.path.exists("/proc/self/ns/net"):
         return "this is no Linux with network namespaces"
-    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin", "mpicxx": "libopenmpi-dev"}
+    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin"}
     for tool, package in needed.items():
         if shutil.which(tool) is None:
             return f"{tool} is not installed; as root: apt-get install {package}"
     if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
-        return "mpirun is not Open MPI's; as root: apt-get install openmpi-bin libopenmpi-dev"
+        return "mpirun is not Open MPI's; as root: apt-get install openmpi-bin"
     if os.geteuid() != 0:
         return "network namespaces need root; run the tests as root"
     try:
