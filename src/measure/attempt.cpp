@@ -42,7 +42,8 @@ void agree(Device& device, Attempt& own) {
   if (!device.any(own.kind != Kind::measured)) return;
   for (const Kind kind : worst_first) {
     if (!device.any(own.kind == kind)) continue;
-    if (own.kind != kind) own = {kind, {}, own.reason.empty() ? "another process reported it" : own.reason};
+    own.kind = kind;
+    if (own.reason.empty()) own.reason = "another process reported it";
     return;
   }
 }

@@ -138,7 +138,17 @@ void Planner::mpi() {
       if (forced == operation) what.algorithm = algorithm;
     return what;
   };
-  for (const Collective operation : {Collective::send_recv, Collective::all_reduce, Collective::all_gather})
+  if (wanted(Collective::send_recv)) {
+    int partner = 1;  // the first on another host, where there is one: the network is what matters
+    for (std::size_t rank = machine_.units.size(); rank-- > 1;)
+      if (machine_.units[rank].host != machine_.units[0].host) partner = static_cast<int>(rank);
+    Case pair = of(Collective::send_recv);
+    pair.pairs = {{0, partner}};
+    curve(pair, least, most, essential);
+    pair.both_ways = true;
+    points(pair, {2 * KiB, most}, curves);
+  }
+  for (const Collective operation : {Collective::all_reduce, Collective::all_gather})
     if (wanted(operation)) points(of(operation), {2 * KiB, 4 * MiB}, essential);
   for (const Collective operation : all_operations)
     if (wanted(operation)) curve(of(operation), least, most);

@@ -29,6 +29,18 @@ std::string lower(std::string_view text) {
 
 std::string flag(std::optional<bool> value) { return value ? *value ? "1" : "0" : ""; }
 
+/// Two of MPI's processes: through the network where they run on two hosts, else as any send_recv.
+void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
+  const auto host = [&](int rank) { return machine.units.at(static_cast<std::size_t>(rank)).host; };
+  const auto& [from, to] = what.pairs.front();
+  const bool apart = host(from) != host(to);
+  row.nodes = apart ? 2 : 1;
+  row.gpus_per_node = apart ? 1 : 2;
+  if (apart) row.path = Path::nic;
+  row.both_ways = what.both_ways;
+  row.notes.emplace_back("pairs", fmt::format("{}>{}", from, to));
+}
+
 /// Forcing the protocol alone is told by the protocol; forcing in-switch reduction is forcing an algorithm.
 void collective_cells(Row& row, const Case& what, const Machine& machine, const Layout& layout) {
   const bool processes_only = machine.runtime == "MPI";
@@ -43,6 +55,7 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages: what `simple` prices
   if (!processes_only && what.gpus.size() < machine.units.size())
     row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
+  if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
   if (what.nvls && !what.algorithm) row.notes.emplace_back("nvls", *what.nvls ? "on" : "off");
 }
 

@@ -26,7 +26,7 @@ std::string collective_text(const Case& what) {
     out += fmt::format(" on GPUs {} and {}", what.gpus[0], what.gpus[1]);
   else if (!what.gpus.empty())
     out += fmt::format(" on {} GPU{}", what.gpus.size(), what.gpus.size() == 1 ? "" : "s");
-  if (!what.pairs.empty()) out += fmt::format(" {}>{}", what.pairs[0].first, what.pairs[0].second);
+  if (!what.pairs.empty()) out += fmt::format(" {}>{}", what.pairs[0].first, what.pairs[0].second) + (what.both_ways ? " both ways" : "");
   out += fmt::format(", {}", name(what.dtype));
   if (what.algorithm) out += fmt::format(", {}", name(*what.algorithm));
   if (what.protocol) out += fmt::format("{}{}", what.algorithm ? " " : ", ", name(*what.protocol));
