@@ -57,7 +57,7 @@ std::string nested(const std::vector<std::pair<std::string, Value>>& entries, co
 std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out = fmt::format("kind: {}\n", name(set.set));
   const bool kernels = set.set == ConstantSet::compute || set.set == ConstantSet::moe || set.set == ConstantSet::custom;
-  if (!kernels) out += fmt::format("{}library: {}\n", margin, name(set.library));
+  if (!kernels && set.library != Library::other) out += fmt::format("{}library: {}\n", margin, name(set.library));
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, name(set.transport));
   std::string measured;

@@ -16,6 +16,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/io/load.hpp>
+#include <fabricost/io/quantity_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -33,7 +34,7 @@ constexpr double quick_budget = 120, full_budget = 900;  ///< seconds
 
 /// As typed; empty where nothing was.
 struct MeasureQuestion {
-  std::string out = "measured.csv", system, budget, gpus;
+  std::string out = "measured.csv", system, budget, gpus, sizes;
   std::vector<std::string> only;
   bool quick = false, mpi = false, quiet = false, list = false, json = false;
 };
@@ -95,6 +96,17 @@ class Interrupts {
   return out;
 }
 
+/// Whole bytes. \throws RequestError
+[[nodiscard]] std::vector<std::uint64_t> sizes_of(const std::string& text) {
+  std::vector<std::uint64_t> out;
+  if (text.empty()) return out;
+  for (const Bytes size : parse_sizes(text)) {
+    if (!(size.value() >= 1)) throw RequestError(fmt::format("--sizes {}: a size is at least 1 B", text));
+    out.push_back(static_cast<std::uint64_t>(size.value()));
+  }
+  return out;
+}
+
 [[nodiscard]] std::string now_text() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};
@@ -109,7 +121,8 @@ class Measurement {
   Measurement(const MeasureQuestion& asked, measure::Device& device) : asked_(asked), device_(device), machine_(described(device)) {
     const measure::Layout layout = measure::layout_of(machine_, device.processes());
     nodes_ = layout.nodes;
-    plan_ = measure::plan(machine_, device.processes(), {.quick = asked.quick, .only = asked.only, .gpus = gpus_of(asked.gpus)});
+    plan_ = measure::plan(machine_, device.processes(),
+                          {.quick = asked.quick, .only = asked.only, .gpus = gpus_of(asked.gpus), .sizes = sizes_of(asked.sizes)});
     if (plan_.steps.empty()) throw RequestError(fmt::format("there is nothing to measure here: {}", reasons(plan_.not_measured)));
     if (!asked.system.empty()) {
       files_.system = asked.system;
@@ -218,6 +231,7 @@ class Measurement {
 [[nodiscard]] std::string measure_job(const MeasureQuestion& asked, const Terminal& terminal) {
   (void)budget_of(asked);
   (void)gpus_of(asked.gpus);
+  (void)sizes_of(asked.sizes);
   if (asked.mpi && !asked.gpus.empty()) throw RequestError("--gpus: --mpi measures processes, not GPUs");
   if (measure::machine_file_of(asked.out) == asked.out)
     throw RequestError(fmt::format("-o {}: is where the machine would be written; name a .csv", asked.out));
@@ -238,6 +252,7 @@ void add_measure(CLI::App& app, Runner& runner) {
   sub.add_option("--system", asked->system, "The shipped system this is, where it is not recognised")->option_text("NAME");
   sub.add_option("--only", asked->only, "memory launch host peer collectives overlap, a probe, an operation")->option_text("KIND...");
   sub.add_option("--budget", asked->budget, "Time to spend [900; with --quick 120]")->option_text("SECONDS");
+  sub.add_option("--sizes", asked->sizes, "These sizes and no others: 1KiB:1GiB:x2, or 4KiB,64KiB")->option_text("SIZES");
   sub.add_option("--gpus", asked->gpus, "Which GPUs: 0,2,4-7 [all]")->option_text("LIST");
   sub.add_flag("--list", asked->list, "Say what would be measured, and measure nothing");
   sub.add_flag("--quiet", asked->quiet, "No progress on stderr");

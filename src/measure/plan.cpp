@@ -33,7 +33,7 @@ constexpr std::uint64_t memory_unsaid = 8 * GiB, l2_unsaid = 64 * MiB;
 }  // namespace
 
 Planner::Planner(const Machine& machine, int processes, const PlanOptions& options)
-    : machine_(machine), processes_(processes), quick_(options.quick) {
+    : machine_(machine), processes_(processes), quick_(options.quick), sizes_(options.sizes) {
   const auto units = static_cast<int>(machine.units.size());
   for (const int gpu : options.gpus) {
     if (gpu < 0 || gpu >= units) throw RequestError(fmt::format("--gpus {}: there are GPUs 0 to {}", gpu, units - 1));
@@ -83,12 +83,14 @@ void Planner::skip(std::string_view group, std::string what, std::string reason)
 void Planner::points(const Case& what, std::vector<std::uint64_t> sizes, Stage stage) {
   if (!wanted(what.kind)) return;
   const std::uint64_t unit = unit_of(what);
+  if (!sizes_.empty() && sizes != std::vector<std::uint64_t>{0}) sizes = sizes_;
   for (std::uint64_t& size : sizes) size = size == 0 ? 0 : fitting(size, unit);
   plan_.steps.push_back({.what = what, .sizes = std::move(sizes), .unit = unit, .weight = 0.5, .stage = stage});
 }
 
 void Planner::curve(const Case& what, std::uint64_t least, std::uint64_t most, Stage stage, double coarser) {
   if (!wanted(what.kind)) return;
+  if (!sizes_.empty()) return points(what, sizes_, stage);
   const std::uint64_t unit = unit_of(what);
   plan_.steps.push_back({.what = what,
                          .sizes = coarse_sizes(least, std::max(least, most), (quick_ ? 16 : 8) * coarser, unit),

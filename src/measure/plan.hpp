@@ -21,8 +21,9 @@ inline constexpr std::array<std::string_view, 6> groups{"memory", "launch", "hos
 
 struct PlanOptions {
   bool quick = false;
-  std::vector<std::string> only{};  ///< groups, words, collectives; empty: everything
-  std::vector<int> gpus{};          ///< empty: all that are seen
+  std::vector<std::string> only{};     ///< groups, words, collectives; empty: everything
+  std::vector<int> gpus{};             ///< empty: all that are seen
+  std::vector<std::uint64_t> sizes{};  ///< those alone, of every case that has a size; empty: the plan's own, refined where curves bend
 };
 
 /// One case over size: sizes to measure in any case, and a range to refine in.

@@ -134,6 +134,8 @@ void Planner::mpi() {
   const auto of = [&](Collective operation) {
     Case what = all;
     what.operation = operation;
+    for (const auto& [forced, algorithm] : machine_.forced)
+      if (forced == operation) what.algorithm = algorithm;
     return what;
   };
   if (wanted(Collective::send_recv)) {

@@ -47,6 +47,7 @@ class Planner {
   std::vector<int> gpus_;
   std::set<ProbeKind> kinds_;
   std::set<Collective> operations_;  ///< empty: all
+  std::vector<std::uint64_t> sizes_;  ///< empty: the plan's own
   Plan plan_;
 };
 

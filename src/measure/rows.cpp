@@ -52,7 +52,7 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   row.library = machine.library;
   row.library_version = machine.library_version;
   row.algorithm = what.algorithm;
-  row.protocol = what.protocol;
+  row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages: what `simple` prices
   if (!processes_only && what.gpus.size() < machine.units.size())
     row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
   if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
