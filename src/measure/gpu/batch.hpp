@@ -1,0 +1,75 @@
+#pragma once
+/// \file batch.hpp
+/// Times repetitions of a piece of work on one stream or many.
+///
+///     first stream   held | start |  work  work  work ... | waits for all others | stop
+///     other streams          wait for start | work ...    | done
+///
+/// All streams are held behind one gate until the host has enqueued (the first of) the repetitions, all begin after the same start event,
+/// and the stop event waits for every stream. Device time is from start to stop; host time from opening the gate until stop is seen.
+/// `cold`: L2 of every GPU is flushed before each repetition, each is timed between events of its own, and the times are added; the time of
+/// the flushes is taken off the host's.
+
+#include "measure/gpu/gpus.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace fabricost::measure::gpu {
+
+struct Lane {
+  int gpu = 0;
+  Stream stream{};
+};
+
+struct Work {
+  std::vector<Lane> lanes{};
+  std::function<void()> enqueue{};           ///< one launch on all lanes' streams
+  std::uint64_t repetitions_per_launch = 1;  ///< passes or loads that one launch does
+  bool graph = true;                         ///< enqueue may be captured and is to be
+  bool gated = true;                         ///< enqueue never waits for the device
+  bool cold = false;
+  std::function<void()> before{};              ///< enqueued before the gate: what brings a set into the cache
+  bool all_processes = false;                  ///< they begin together, and the slowest one's time counts
+  std::function<std::string()> fault{};        ///< asked while waiting: why it will never end; empty: nothing is known
+  std::function<void()> give_up{};             ///< ends what would never end
+  std::vector<std::shared_ptr<void>> keeps{};  ///< what enqueue uses, released after the graphs
+};
+
+/// Lane on this GPU, with a stream of its own.
+[[nodiscard]] Lane make_lane(const Gpus& gpus, int gpu, bool urgent = false);
+
+class Batch : public Job {
+ public:
+  Batch(Gpus& gpus, Work work);
+  ~Batch() override;
+  [[nodiscard]] Timing run(int repetitions) override;
+  /// Waits for all that was enqueued on the lanes. \throws DeviceLost, DeviceFault
+  void finish();
+
+ private:
+  struct Graphs {
+    int launches = 0;
+    std::vector<GraphExec> of_lanes{};
+  };
+  [[nodiscard]] Timing run_warm(int launches, bool graphs);
+  [[nodiscard]] Timing run_cold(int launches);
+  void begin_together();
+  void join();
+  [[nodiscard]] bool make_graphs(int launches);
+  /// The largest graph of at most `left` launches, on all lanes; how many those are.
+  [[nodiscard]] int launch_graph(int left);
+  void wait(cudaEvent_t event);
+  void on(std::size_t lane) { use(gpus_.ordinal(work_.lanes[lane].gpu)); }
+  [[nodiscard]] cudaStream_t stream(std::size_t lane) const { return work_.lanes[lane].stream.handle(); }
+
+  Gpus& gpus_;
+  Work work_;
+  Event start_, stop_;
+  std::vector<Event> done_{};  ///< of the other lanes
+  std::vector<Graphs> graphs_{};
+  bool capturable_ = true;
+};
+
+}  // namespace fabricost::measure::gpu

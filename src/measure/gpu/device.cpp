@@ -1,0 +1,118 @@
+/// \file device.cpp
+/// The plugin: opens the GPUs of this process, meets the other processes, and hands cases to the probes.
+
+#include "measure/gpu/machine.hpp"
+#include "measure/gpu/probes.hpp"
+#include "measure/gpu/process_place.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace fabricost::measure::gpu {
+namespace {
+
+class GpuDevice : public Device {
+ public:
+  explicit GpuDevice(std::unique_ptr<Gpus> gpus) : gpus_(std::move(gpus)) {}
+
+  Machine describe() override { return describe_machine(*gpus_); }
+  State state(int unit) override { return gpus_->management().state(bus_of(*gpus_, unit)); }
+
+  std::unique_ptr<Job> prepare(const Case& what) override {
+    try {
+      return prepared(what);
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemory("host memory");
+    }
+  }
+
+  int process() const override { return gpus_->process(); }
+  int processes() const override { return gpus_->processes(); }
+  double agreed(double value) override { return gpus_->agreed(value); }
+  bool any(bool value) override { return gpus_->highest(value ? 1 : 0) > 0; }
+
+ private:
+  std::unique_ptr<Job> prepared(const Case& what) {
+    switch (what.kind) {
+      case ProbeKind::memory_read:
+      case ProbeKind::memory_write:
+      case ProbeKind::memory_copy:
+      case ProbeKind::memory_scale: return prepare_memory(*gpus_, what);
+      case ProbeKind::pointer_chase: return prepare_chase(*gpus_, what);
+      case ProbeKind::kernel_launch:
+      case ProbeKind::kernel_sync:
+      case ProbeKind::graph_launch:
+      case ProbeKind::graph_node:
+      case ProbeKind::event_record:
+      case ProbeKind::stream_wait: return prepare_launch(*gpus_, what);
+      case ProbeKind::host_to_device:
+      case ProbeKind::device_to_host:
+      case ProbeKind::host_both_ways: return prepare_host_copy(*gpus_, what);
+      case ProbeKind::peer_copy: return prepare_peer_copy(*gpus_, what);
+      case ProbeKind::peer_read:
+      case ProbeKind::peer_write: return prepare_peer_access(*gpus_, what);
+      case ProbeKind::peer_load:
+      case ProbeKind::peer_store:
+      case ProbeKind::peer_atomic: return prepare_peer_latency(*gpus_, what);
+      case ProbeKind::collective: return prepare_collective(*gpus_, what);
+      case ProbeKind::compute:
+      case ProbeKind::compute_overlap: return prepare_compute(*gpus_, what);
+    }
+    throw Unsupported("a probe that these plugins do not know");
+  }
+
+  std::unique_ptr<Gpus> gpus_;
+};
+
+// The share of the node's GPUs that this process takes: all, or as many as each of the processes that the launcher put here.
+std::pair<int, int> share_of(int found, const ProcessPlace& place) {
+  if (place.local_processes == 1) return {0, found};
+  if (found == 1) return {0, 1};  // the launcher shows each process its own
+  if (found % place.local_processes != 0)
+    throw std::invalid_argument(std::to_string(found) + " GPUs cannot be dealt out to " + std::to_string(place.local_processes) +
+                                " processes of this host; start one for each GPU, or one for all");
+  const int each = found / place.local_processes;
+  return {place.local_rank * each, each};
+}
+
+std::unique_ptr<Device> open(std::string& why) {
+  // one hardware queue per stream up to 32, or streams that should run at once would wait for each other; the user's own setting stands
+  setenv(FABRICOST_HIP ? "GPU_MAX_HW_QUEUES" : "CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  int found = 0;
+  const cudaError_t status = cudaGetDeviceCount(&found);
+  if (status != cudaSuccess || found == 0) {
+    int runtime = 0;
+    static_cast<void>(cudaRuntimeGetVersion(&runtime));
+    why = std::string(runtime_name) + " found no GPU";
+    if (status != cudaSuccess) why += std::string(": ") + cudaGetErrorString(status);
+    if (status == cudaErrorInsufficientDriver)
+      why += FABRICOST_HIP ? "; install the amdgpu driver"
+                           : "; the NVIDIA driver is missing or older than CUDA " + std::to_string(runtime / 1000) + " needs";
+    return nullptr;
+  }
+  const ProcessPlace place = process_place();
+  const auto [first, count] = share_of(found, place);
+  use(first);
+  auto others = place.processes > 1 ? std::make_unique<Rendezvous>(place) : nullptr;
+  return std::make_unique<GpuDevice>(std::make_unique<Gpus>(first, count, std::move(others)));
+}
+
+}  // namespace
+}  // namespace fabricost::measure::gpu
+
+extern "C" __attribute__((visibility("default"))) fabricost::measure::Device* fabricost_device(int interface, std::string& why) {
+  using namespace fabricost::measure;
+  if (interface != device_interface) {
+    why = "the GPU probes were built for interface " + std::to_string(device_interface) + ", the command for " + std::to_string(interface) +
+          "; build them together";
+    return nullptr;
+  }
+  try {
+    return gpu::open(why).release();
+  } catch (const std::exception& fault) {
+    why = std::string("the GPUs (") + gpu::runtime_name + ") cannot be used: " + fault.what();
+    return nullptr;
+  }
+}

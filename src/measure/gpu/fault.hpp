@@ -1,0 +1,46 @@
+#pragma once
+/// \file fault.hpp
+/// A status of the GPU runtime as the exception that the engine knows what to do with.
+
+#include "measure/device.hpp"
+#include "measure/gpu/runtime.hpp"
+
+#include <string>
+
+namespace fabricost::measure::gpu {
+
+/// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, saying what was attempted, unless `status` is success
+inline void check(cudaError_t status, const std::string& attempted) {
+  if (status == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // or the next launch would report it again
+  const std::string said = attempted + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+  switch (status) {
+    case cudaErrorMemoryAllocation: throw OutOfMemory(said);
+    case cudaErrorNotSupported:
+    case cudaErrorPeerAccessUnsupported: throw Unsupported(said);
+    // after these every later call on the device fails
+    case cudaErrorNoDevice:
+    case cudaErrorIllegalAddress:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorLaunchFailure:
+#if !FABRICOST_HIP
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorAssert:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorSystemNotReady:
+    case cudaErrorMpsConnectionFailed:
+    case cudaErrorMpsRpcFailure:
+    case cudaErrorMpsServerNotReady:
+#endif
+    case cudaErrorUnknown: throw DeviceLost(said);
+    default: throw DeviceFault(said);
+  }
+}
+
+}  // namespace fabricost::measure::gpu

@@ -1,0 +1,37 @@
+#pragma once
+/// \file management.hpp
+/// What the driver's management library (NVML) knows of a GPU, loaded at run time; its functions and their arguments keep their form under
+/// their versioned names (NVML API reference), so no header of the toolkit is needed. Without it the fields stay unknown.
+
+#include "measure/device.hpp"
+
+#include <string>
+
+namespace fabricost::measure::gpu {
+
+class Management {
+ public:
+  Management();
+  ~Management();
+  Management(const Management&) = delete;
+  Management& operator=(const Management&) = delete;
+
+  /// Why it is not there; empty when it is.
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
+  /// Version of the driver; empty: unknown.
+  [[nodiscard]] std::string driver() const;
+  /// Fills what it knows of the GPU at this bus address.
+  void describe(Unit& unit) const;
+  [[nodiscard]] State state(const std::string& bus) const;
+
+ private:
+  struct Functions;
+  void* handle_ = nullptr;
+  Functions* functions_ = nullptr;
+  std::string why_not_{};
+};
+
+/// Clock reasons that slow a GPU down, in words; idle and the user's own clock settings are none.
+[[nodiscard]] std::string throttle_words(unsigned long long reasons);
+
+}  // namespace fabricost::measure::gpu

@@ -1,0 +1,198 @@
+/// \file nccl_library.cpp
+/// Finding NCCL, loading further copies, communicators.
+
+#include "measure/gpu/nccl_library.hpp"
+
+#include "measure/gpu/scoped_environment.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace fabricost::measure::gpu {
+
+#if FABRICOST_HAS_NCCL
+namespace {
+
+constexpr std::array<const char*, 2> file_names{FABRICOST_HIP ? "librccl.so.1" : "libnccl.so.2",
+                                                FABRICOST_HIP ? "librccl.so" : "libnccl.so"};
+
+void* loaded_by_name(std::string& why_not) {
+  for (const char* name : file_names) {
+    if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
+    why_not += (why_not.empty() ? "" : "; ") + std::string(dlerror());
+  }
+  return nullptr;
+}
+
+std::string file_of(void* handle) {
+  link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
+}
+
+// The loader knows a library by its inode and the name it was asked for under: a copy in memory is another library. The descriptor stays
+// open, since its number is that name.
+void* loaded_again(const std::string& file, std::string& why_not) {
+  std::ifstream from(file, std::ios::binary);
+  const int copy = memfd_create("nccl", MFD_CLOEXEC);
+  std::vector<char> block(std::size_t{4} << 20U);
+  bool whole = from.good() && copy >= 0;
+  while (whole && from) {
+    from.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const char* at = block.data();
+    for (std::streamsize left = from.gcount(); whole && left > 0;) {
+      const ssize_t written = write(copy, at, static_cast<std::size_t>(left));
+      whole = written > 0;
+      at += written;
+      left -= written;
+    }
+  }
+  void* handle = whole ? dlopen(("/proc/self/fd/" + std::to_string(copy)).c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (handle != nullptr) return handle;
+  const char* said = whole ? dlerror() : std::strerror(errno);
+  why_not = "a second copy of " + file + " could not be loaded: " + (said != nullptr ? said : "unknown");
+  if (copy >= 0) close(copy);
+  return nullptr;
+}
+
+template <class Function>
+void find(void* handle, const char* name, Function& function, std::string& missing) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  if (function == nullptr) missing += std::string(missing.empty() ? "" : ", ") + name;
+}
+
+}  // namespace
+
+void NcclLibrary::check(ncclResult_t status, const std::string& attempted) const {
+  if (status == ncclSuccess || status == ncclInProgress) return;
+  std::string said = attempted + ": " + ncclGetErrorString(status);
+  if (ncclGetLastError != nullptr)
+    if (const char* more = ncclGetLastError(nullptr); more != nullptr && *more != '\0') said += " (" + std::string(more) + ")";
+  // a failed allocation is a "CUDA error" to NCCL; its text says more
+  if (said.find("out of memory") != std::string::npos) throw OutOfMemory(said);
+  if (said.find("no algorithm/protocol available") != std::string::npos) throw Unsupported(said);
+  switch (status) {
+    case ncclInvalidArgument:
+    case ncclInvalidUsage: throw Unsupported(said);
+    case ncclRemoteError: throw DeviceLost(said);
+    default: throw DeviceFault(said);
+  }
+}
+
+const NcclLibrary& NcclLibraries::library(std::optional<bool> nvls) {
+  const char* users = std::getenv("NCCL_NVLS_ENABLE");
+  const std::string as_it_is = users != nullptr ? users : "2";  // 2, NCCL's default: where the machine has it
+  std::string wanted = as_it_is;
+  if (nvls == false) wanted = "0";
+  if (nvls == true && as_it_is == "0") wanted = "2";
+  if (const auto found = loaded_.find(wanted); found != loaded_.end()) return found->second;
+  if (!why_not_.empty()) throw Unsupported(why_not_);
+
+  NcclLibrary made;
+  std::string why_not;
+  const std::string family = FABRICOST_HIP ? "RCCL" : "NCCL";
+  if (wanted == as_it_is) {
+    made.handle = loaded_by_name(why_not);
+    if (made.handle == nullptr) {
+      why_not_ = family + " was not found: " + why_not + "; install it or add its folder to LD_LIBRARY_PATH";
+      throw Unsupported(why_not_);
+    }
+  } else {
+    made.handle = loaded_again(library(std::nullopt).file, why_not);
+    if (made.handle == nullptr) throw Unsupported(why_not);
+    made.environment.emplace_back("NCCL_NVLS_ENABLE", wanted);
+  }
+  std::string missing;
+#define FABRICOST_FIND(function) find(made.handle, #function, made.function, missing);
+  FABRICOST_NCCL_FUNCTIONS(FABRICOST_FIND)
+#undef FABRICOST_FIND
+  std::string may_be_missing;
+  find(made.handle, "ncclGetLastError", made.ncclGetLastError, may_be_missing);
+  made.file = file_of(made.handle);
+  if (!missing.empty()) {
+    why_not_ = made.file + " is too old for this fabricost: it lacks " + missing;
+    dlclose(made.handle);
+    throw Unsupported(why_not_);
+  }
+  made.check(made.ncclGetVersion(&made.version), "asking " + family + " for its version");
+  return loaded_.emplace(wanted, std::move(made)).first->second;
+}
+
+// A library that started threads and took device memory is not unloaded safely before the process ends.
+NcclLibraries::~NcclLibraries() = default;
+
+Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordinals, int process, int processes,
+                             std::vector<std::pair<std::string, std::string>> environment, const Broadcast& broadcast)
+    : library_(library),
+      ordinals_(std::move(ordinals)),
+      process_(process),
+      processes_(processes),
+      communicators_(ordinals_.size(), nullptr) {
+  environment.insert(environment.end(), library.environment.begin(), library.environment.end());
+  const ScopedEnvironment set(environment);
+  struct Invitation {
+    ncclResult_t status = ncclSuccess;
+    ncclUniqueId id{};
+  } invitation;
+  use(ordinals_.at(0));
+  if (process == 0) invitation.status = library_.ncclGetUniqueId(&invitation.id);
+  broadcast(&invitation, sizeof invitation);  // the failure too: the others would wait for ever
+  library_.check(invitation.status, "asking for a unique id");
+  library_.check(library_.ncclGroupStart(), "opening a group");
+  ncclResult_t status = ncclSuccess;
+  for (std::size_t i = 0; i < ordinals_.size() && status == ncclSuccess; ++i) {
+    use(ordinals_[i]);
+    status = library_.ncclCommInitRank(&communicators_[i], ranks(), invitation.id, rank(i));
+  }
+  const ncclResult_t ended = library_.ncclGroupEnd();
+  broken_ = status != ncclSuccess || ended != ncclSuccess;
+  if (broken_) abort();
+  library_.check(status, "initialising a communicator");
+  library_.check(ended, "initialising communicators of " + std::to_string(ranks()) + " ranks");
+}
+
+Communicators::~Communicators() {
+  if (broken_) return;  // aborted: they are gone
+  for (std::size_t i = 0; i < communicators_.size(); ++i) {
+    static_cast<void>(cudaSetDevice(ordinals_[i]));
+    if (communicators_[i] != nullptr) static_cast<void>(library_.ncclCommDestroy(communicators_[i]));
+  }
+}
+
+std::string Communicators::asynchronous_fault() const {
+  for (const ncclComm_t communicator : communicators_) {
+    ncclResult_t status = ncclSuccess;
+    if (communicator == nullptr || library_.ncclCommGetAsyncError(communicator, &status) != ncclSuccess) continue;
+    if (status != ncclSuccess && status != ncclInProgress) return library_.ncclGetErrorString(status);
+  }
+  return "";
+}
+
+void Communicators::abort() {
+  broken_ = true;
+  for (ncclComm_t& communicator : communicators_)
+    if (communicator != nullptr) static_cast<void>(library_.ncclCommAbort(std::exchange(communicator, nullptr)));
+}
+
+#else
+
+const NcclLibrary& NcclLibraries::library(std::optional<bool>) {
+  throw Unsupported(std::string("these probes were built without the header of ") + collectives_name + "; install it and build them again");
+}
+NcclLibraries::~NcclLibraries() = default;
+Communicators::Communicators(const NcclLibrary& library, std::vector<int> ordinals, int process, int processes,
+                             std::vector<std::pair<std::string, std::string>>, const Broadcast&)
+    : library_(library), ordinals_(std::move(ordinals)), process_(process), processes_(processes) {}
+Communicators::~Communicators() = default;
+std::string Communicators::asynchronous_fault() const { return ""; }
+void Communicators::abort() { broken_ = true; }
+
+#endif
+
+}  // namespace fabricost::measure::gpu

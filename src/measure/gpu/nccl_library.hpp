@@ -1,0 +1,105 @@
+#pragma once
+/// \file nccl_library.hpp
+/// NCCL (RCCL with HIP), loaded when the first collective is asked for: the probes link with nothing that a machine may lack.
+///
+/// NCCL reads NCCL_NVLS_ENABLE once per process and keeps it (src/misc/param.cc). Case::nvls therefore gets a second copy of the library,
+/// loaded from memory under another name, with state of its own.
+
+#include "measure/gpu/resources.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if FABRICOST_HIP && __has_include(<rccl/rccl.h>)
+#include <rccl/rccl.h>
+#define FABRICOST_HAS_NCCL 1
+#elif !FABRICOST_HIP && __has_include(<nccl.h>)
+#include <nccl.h>
+#define FABRICOST_HAS_NCCL 1
+#else
+#define FABRICOST_HAS_NCCL 0
+#endif
+
+namespace fabricost::measure::gpu {
+
+inline constexpr const char* collectives_name = FABRICOST_HIP ? "rccl" : "nccl";
+
+#if FABRICOST_HAS_NCCL
+#define FABRICOST_NCCL_FUNCTIONS(of)                                                                                          \
+  of(ncclGetVersion) of(ncclGetUniqueId) of(ncclCommInitRank) of(ncclCommDestroy) of(ncclCommAbort) of(ncclCommGetAsyncError) \
+      of(ncclGetErrorString) of(ncclGroupStart) of(ncclGroupEnd) of(ncclAllReduce) of(ncclAllGather) of(ncclReduceScatter)    \
+          of(ncclBroadcast) of(ncclReduce) of(ncclSend) of(ncclRecv)
+#endif
+
+/// One loaded copy.
+struct NcclLibrary {
+  void* handle = nullptr;
+  std::string file{};                                              ///< where it was found
+  int version = 0;                                                 ///< 22809 for 2.28.9
+  std::vector<std::pair<std::string, std::string>> environment{};  ///< set whenever a communicator is initialised
+#if FABRICOST_HAS_NCCL
+#define FABRICOST_POINTER(function) decltype(&::function) function = nullptr;
+  FABRICOST_NCCL_FUNCTIONS(FABRICOST_POINTER)
+#undef FABRICOST_POINTER
+  const char* (*ncclGetLastError)(ncclComm_t) = nullptr;  ///< since 2.13; may be missing
+  /// \throws Unsupported for what the library cannot do, DeviceLost when another rank failed, DeviceFault for the rest
+  void check(ncclResult_t status, const std::string& attempted) const;
+#endif
+};
+
+class NcclLibraries {
+ public:
+  NcclLibraries() = default;
+  ~NcclLibraries();
+  NcclLibraries(const NcclLibraries&) = delete;
+  NcclLibraries& operator=(const NcclLibraries&) = delete;
+
+  /// The copy for in-switch reduction as the library has it, allowed or forbidden. \throws Unsupported saying what was looked for
+  [[nodiscard]] const NcclLibrary& library(std::optional<bool> nvls);
+
+ private:
+  std::map<std::string, NcclLibrary> loaded_{};  ///< by value of NCCL_NVLS_ENABLE
+  std::string why_not_{};                        ///< once it was not found
+};
+
+/// One rank per GPU, of all processes.
+class Communicators {
+ public:
+  using Broadcast = std::function<void(void*, std::size_t)>;
+  /// \throws Unsupported, OutOfMemory, DeviceFault, DeviceLost
+  Communicators(const NcclLibrary& library, std::vector<int> ordinals, int process, int processes,
+                std::vector<std::pair<std::string, std::string>> environment, const Broadcast& broadcast);
+  ~Communicators();
+  Communicators(const Communicators&) = delete;
+  Communicators& operator=(const Communicators&) = delete;
+
+  [[nodiscard]] const NcclLibrary& library() const { return library_; }
+  [[nodiscard]] int ranks() const { return processes_ * static_cast<int>(ordinals_.size()); }
+  [[nodiscard]] int rank(std::size_t local) const { return process_ * static_cast<int>(ordinals_.size()) + static_cast<int>(local); }
+  [[nodiscard]] const std::vector<int>& ordinals() const { return ordinals_; }
+  /// After a failure nothing more can be asked of them.
+  [[nodiscard]] bool broken() const { return broken_; }
+  /// What went wrong while a collective was on its way; empty when nothing did.
+  [[nodiscard]] std::string asynchronous_fault() const;
+  /// Ends collectives that would wait for ever.
+  void abort();
+#if FABRICOST_HAS_NCCL
+  [[nodiscard]] ncclComm_t communicator(std::size_t local) const { return communicators_[local]; }
+#endif
+
+ private:
+  const NcclLibrary& library_;
+  std::vector<int> ordinals_;
+  int process_, processes_;
+  bool broken_ = false;
+#if FABRICOST_HAS_NCCL
+  std::vector<ncclComm_t> communicators_{};
+#endif
+};
+
+}  // namespace fabricost::measure::gpu

@@ -1,0 +1,134 @@
+#pragma once
+/// \file resources.hpp
+/// What belongs to one device and goes away with its owner: streams, events, buffers, graphs. Destructors report nothing: after a lost
+/// device every release fails, and the loss has been reported by then.
+
+#include "measure/gpu/fault.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+namespace fabricost::measure::gpu {
+
+/// Makes a device the current one of this thread.
+inline void use(int ordinal) { check(cudaSetDevice(ordinal), "choosing GPU " + std::to_string(ordinal)); }
+
+/// Owns a handle that `release` gives back.
+template <class Handle, cudaError_t (*release)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (handle_ != Handle{}) static_cast<void>(release(handle_));
+  }
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, Handle{})) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  [[nodiscard]] Handle handle() const { return handle_; }
+  [[nodiscard]] Handle* place() { return &handle_; }
+
+ private:
+  Handle handle_{};
+};
+
+using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
+using Event = Owned<cudaEvent_t, cudaEventDestroy>;
+using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
+using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// On the current device. `urgent`: its blocks go first, as frameworks set the streams of their collectives.
+[[nodiscard]] inline Stream make_stream(bool urgent = false) {
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "reading stream priorities");
+  Stream stream;
+  check(cudaStreamCreateWithPriority(stream.place(), cudaStreamNonBlocking, urgent ? greatest : least), "creating a stream");
+  return stream;
+}
+[[nodiscard]] inline Event make_event(bool timing) {
+  Event event;
+  check(cudaEventCreateWithFlags(event.place(), timing ? cudaEventDefault : cudaEventDisableTiming), "creating an event");
+  return event;
+}
+
+/// Memory of one device.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(int ordinal, std::uint64_t bytes) : bytes_(bytes), ordinal_(ordinal) {
+    use(ordinal);
+    check(cudaMalloc(&at_, std::max<std::uint64_t>(bytes, 16)), std::to_string(bytes) + " bytes on GPU " + std::to_string(ordinal));
+  }
+  ~Buffer() {
+    if (at_ != nullptr) static_cast<void>(cudaFree(at_));
+  }
+  Buffer(Buffer&& other) noexcept
+      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), ordinal_(std::exchange(other.ordinal_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(ordinal_, other.ordinal_);
+    return *this;
+  }
+  template <class T = void>
+  [[nodiscard]] T* as() const {
+    return static_cast<T*>(at_);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// All bytes the same, before anything that is enqueued later on any stream.
+  void fill(int byte) const {
+    use(ordinal_);
+    check(cudaMemset(at_, byte, bytes_), "filling a buffer");
+    check(cudaDeviceSynchronize(), "filling a buffer");  // our streams do not wait for the default one
+  }
+  /// Bytes no result has, so that one that was never written shows.
+  void poison() const { fill(0xA5); }
+
+ private:
+  void* at_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  int ordinal_ = 0;
+};
+
+/// Memory of the host, page-locked or the allocator's.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  HostBuffer(std::uint64_t bytes, bool pinned, unsigned flags = cudaHostAllocPortable) : bytes_(bytes), pinned_(pinned) {
+    const std::uint64_t wanted = std::max<std::uint64_t>(bytes, 16);
+    if (pinned)
+      check(cudaHostAlloc(&at_, wanted, flags), std::to_string(bytes) + " bytes of pinned host memory");
+    else if ((at_ = std::malloc(wanted)) == nullptr)
+      throw OutOfMemory(std::to_string(bytes) + " bytes of host memory");
+  }
+  ~HostBuffer() {
+    if (at_ == nullptr) return;
+    if (pinned_)
+      static_cast<void>(cudaFreeHost(at_));
+    else
+      std::free(at_);
+  }
+  HostBuffer(HostBuffer&& other) noexcept
+      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), pinned_(std::exchange(other.pinned_, false)) {}
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(pinned_, other.pinned_);
+    return *this;
+  }
+  template <class T = void>
+  [[nodiscard]] T* as() const {
+    return static_cast<T*>(at_);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void* at_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  bool pinned_ = false;
+};
+
+}  // namespace fabricost::measure::gpu
