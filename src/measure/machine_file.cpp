@@ -148,10 +148,14 @@ std::string machine_yaml(const Machine& machine, const Measured& measured, const
     w.stream() << YAML::EndSeq;
   }
   write_method(w);
-  w.stream() << YAML::Key << "remarks" << YAML::Value << YAML::BeginSeq;
+  w.stream() << YAML::Key << "remarks" << YAML::Value;
+  if (machine.remarks.empty()) w.stream() << YAML::Flow;
+  w.stream() << YAML::BeginSeq;
   for (const std::string& remark : machine.remarks) w.stream() << YAML::DoubleQuoted << remark;
   w.stream() << YAML::EndSeq;
-  w.stream() << YAML::Key << "not_measured" << YAML::Value << YAML::BeginSeq;
+  w.stream() << YAML::Key << "not_measured" << YAML::Value;
+  if (measured.not_measured.empty()) w.stream() << YAML::Flow;
+  w.stream() << YAML::BeginSeq;
   for (const NotMeasured& one : measured.not_measured) {
     w.stream() << YAML::Flow << YAML::BeginMap;
     w.text("what", one.what);

@@ -64,16 +64,17 @@ def a_node_is_measured_into_two_files(folder):
                                                   "all_to_all", "peer_load", "host_to_device", "compute_overlap"}
     assert all(float(row["time_us"]) > 0 for row in rows)
     assert "8 GPUs called NVIDIA H200" in done.stdout and "dgx-h200" in done.stdout
+    assert "peer_copy, 55 other pairs, slowest " in done.stdout and "memory_copy, 7 other GPUs" in done.stdout, done.stdout
     text = (folder / "measured.machine.yaml").read_text(encoding="utf-8")
     assert "nvlinks: 18" in text and "complete: true" in text
 
 
 def the_files_are_what_validate_reads(folder):
-    works(folder, "--quick", "--quiet", fake="gpus=8")
+    works(folder, "--quick", "--quiet", fake="gpus=3")
     report = json.loads(other_tool("validate", "measured.csv", "--json", folder=folder))
     rows = rows_of(folder)
     skipped = sum(one["rows"] for one in report["skipped"])
-    assert report["points"] > 20 and skipped > 20, report
+    assert report["points"] > 10 and skipped > 20, report
     assert any("memory" in one["reason"] for one in report["skipped"]), report["skipped"]
     assert sum(one["operation"] in ("memory_copy", "memory_read") for one in rows) > 3
 
