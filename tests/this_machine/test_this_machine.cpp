@@ -82,6 +82,7 @@ TEST_CASE("copies with the host are calibrated where they were measured and extr
   for (double bytes = 4096; bytes <= 1024 * mebibyte; bytes *= 16) {
     const Prediction p = host_copy(c.system, bytes);
     CHECK(p.basis == Basis::calibrated);
+    CHECK(p.nodes == 1);
     CHECK_FALSE(p.extrapolated.sizes);
     CHECK(p.seconds == latency(gpu.start + bytes / (0.5 * (gpu.to + gpu.from))));
     CHECK(p.high / p.low < host_copy(stock, bytes).high / host_copy(stock, bytes).low);
