@@ -61,6 +61,7 @@ TEST_CASE("memory, L2 and host tiers of one GPU come out as they were put in") {
   CHECK(c.figure("hbm", "read").datasheet == 4800e9);
   CHECK(c.figure("gpu", "launch of an empty kernel").value == latency(2.1e-6));
   CHECK(s.constants.compute.memory == rate(gpu.copy / gpu.read));
+  CHECK(s.constants.compute_basis != Basis::calibrated);  // what products reach was not measured
   CHECK(c.machine.findings.empty());
 }
 
