@@ -1,7 +1,7 @@
 #pragma once
 /// \file made_up.hpp
 /// Machines nobody built: the files `fabricost measure` would write of them, from rates and latencies that are known. Times follow
-/// t = start + S / rate with 0.3 % of noise, so that what calibrate finds can be held to what was put in.
+/// t = start + S / rate with 0.1 % of noise, as medians of batches have, so that what calibrate finds can be held to what was put in.
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -38,7 +38,7 @@ struct Machine {
   bool mig_instance = false, ecc = true;
   bool peer_access = true;
   double peer = 380e9, peer_load = 1.3e-6;  ///< copies to a peer, byte/s; a dependent load, there and back
-  double noise = 0.003;
+  double noise = 0.001;
   /// Seconds of a collective; none are written without it.
   std::function<double(const fabricost::Operation&)> collective{};
 };
@@ -78,14 +78,22 @@ class Files {
     text_ =
         "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,path,"
         "both_ways,streamed\n";
-    for (std::size_t i = 0; i < machine_.gpus.size(); ++i) of_gpu(machine_.gpus[i], fmt::format("gpu {}", i));
+    for (std::size_t i = 0; i < machine_.gpus.size(); ++i) of_gpu(machine_.gpus[i], fmt::format("gpu {}", i), i == 0);
     peers();
     collectives();
     return text_;
   }
 
-  void of_gpu(const Gpu& gpu, const std::string& whose) {
+  /// Every size of the first GPU, one of the others.
+  void of_gpu(const Gpu& gpu, const std::string& whose, bool first) {
     constexpr double launch = 2e-6;
+    if (!first) {
+      row("memory_copy", 1, 4096 * mib, launch + 2 * 4096 * mib / gpu.copy, "cuda", whose);
+      for (const auto& [probe, rate] : {std::pair{"host_to_device", gpu.to}, {"device_to_host", gpu.from}})
+        row("send_recv", 1, 256 * mib, gpu.start + 256 * mib / rate, "copy engine", fmt::format("probe {}; pinned yes; {}", probe, whose),
+            "gpu-host", "0", "int8");
+      return;
+    }
     for (double size = mib; size <= 4096 * mib; size *= 2) {
       const bool cached = size <= machine_.l2 / 2;
       if (!cached && size < 4 * machine_.l2) continue;
@@ -113,9 +121,9 @@ class Files {
       const std::size_t to = (from + 1) % gpus;
       if (to == from) return;
       const std::string pair = fmt::format("pairs {}>{}", from, to);
-      for (double size = 64 * kib; size <= 1024 * mib; size *= 4)
+      for (double size = from == 0 ? 64 * kib : 256 * mib; size <= 256 * mib; size *= 4)
         row("send_recv", 2, size, 3e-6 + size / machine_.peer, "copy engine", "probe peer_copy; " + pair, "gpu-gpu", "0", "int8");
-      if (machine_.peer_access) row("peer_load", 2, 1 * mib, machine_.peer_load, "cuda", pair);
+      if (machine_.peer_access && from == 0) row("peer_load", 2, 0, machine_.peer_load, "cuda", pair);
     }
   }
 

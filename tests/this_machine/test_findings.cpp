@@ -60,6 +60,14 @@ TEST_CASE("a link that slowed down because it was idle is no fault") {
   CHECK(causes(found(one)) == Causes{});
 }
 
+TEST_CASE("the clock of an idle GPU is no fault, nor is one that is idle when the measurement ends") {
+  made_up::Machine one = made_up::one_h200();
+  one.gpus[0].clock = 345e6;
+  CHECK(causes(found(one)) == Causes{});
+  one.gpus[0].throttled = "idle";
+  CHECK(causes(found(one)) == Causes{});
+}
+
 TEST_CASE("a slice of a GPU is told from a slow one") {
   const auto findings = found(made_up::slice());
   REQUIRE(causes(findings) == Causes{"mig_slice"});
@@ -86,7 +94,7 @@ TEST_CASE("links that are down are counted, and copies that took PCIe are seen")
   node.peer = 40e9;
   findings = found(node);
   REQUIRE(causes(findings) == Causes{"nvlink_not_used"});
-  CHECK(findings[0].evidence.find("40") != std::string::npos);
+  CHECK(findings[0].evidence.find("nvlink has 450 GB/s") != std::string::npos);
 }
 
 TEST_CASE("slow memory, host copies, clocks and one GPU behind the others each have their finding") {
@@ -132,7 +140,7 @@ TEST_CASE("collectives that are slow for no reason a probe shows are named with 
 
 TEST_CASE("the likeliest finding comes first") {
   made_up::Machine node = made_up::nvlink_node();
-  node.gpus[0].clock = 1500e6;
+  node.gpus[0].clock = 1500e6, node.gpus[0].throttled = "thermal";
   node.gpus[1].nvlinks = 9;
   const auto findings = found(node);
   REQUIRE(findings.size() == 2);

@@ -3,7 +3,8 @@
 /// This very machine: from what `fabricost measure` wrote (docs/reference/measured-files.md) to a system file that extends a stock system
 /// by what was measured, and what sets the two apart.
 ///
-///   rate      of a probe: slope of time over size where it streams (Theil and Sen: the median slope of all pairs of points)
+///   rate      of a probe: slope of time over size where it streams (Theil and Sen: the median slope of all pairs of points,
+///             each counting for the sizes between them)
 ///   latency   what a few bytes take beyond that line; of dependent loads their own time
 ///
 /// Memories and the tier to the host take the measured rate itself. A scale-up tier keeps the rate of the links that are there, since NCCL
@@ -28,8 +29,8 @@ struct MeasuredGpu {
   int multiprocessors = 0;
   double memory = 0, l2 = 0;                                                               ///< bytes
   int pcie_generation = 0, pcie_lanes = 0, pcie_generation_most = 0, pcie_lanes_most = 0;  ///< now and at most
-  std::optional<int> nvlinks{};                                                            ///< active
-  double clock = 0, clock_most = 0;                                                        ///< Hz; `clock` is the lower of before and after
+  std::optional<int> nvlinks{};                                                            ///< active; nothing: none, or nobody could count
+  double clock = 0, clock_most = 0;  ///< Hz; `clock` at the end where it was held back, else the highest seen: idle GPUs clock down
   std::optional<bool> ecc{}, mig{};
   bool mig_instance = false;  ///< what was measured is a slice
   std::string throttled{};    ///< what held the clocks back at the end

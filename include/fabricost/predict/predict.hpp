@@ -47,7 +47,7 @@ inline void check_size(double bytes) {
   Prediction p;
   p.operation = op;
   p.ranks = static_cast<int>(f.ranks());
-  p.nodes = f.nodes;
+  p.nodes = is_host_copy(op) ? 1 : f.nodes;
   p.ran = ran;
   p.algorithm = algorithm_labels[static_cast<std::size_t>(ran.algorithm)];
   p.protocol = protocol_labels[static_cast<std::size_t>(ran.protocol)];

@@ -79,14 +79,15 @@ class Figures {
   }
 
   /// A rate, and what a few bytes take under `start` where that is not empty. \param times bytes that move for each byte of a row
+  /// \param least sizes it takes to tell a rate
   void rate(const MeasuredFigure& figure, const Rows& rows, std::string_view key, double times, std::string_view start = {},
-            double stock_start = 0, double most = 1.05) {
+            double stock_start = 0, double most = 1.05, int least = 1) {
     Spread rates, starts;
     for (const auto& [whose, its] : by(key, rows)) {
       const auto line = line_through(its, most);
-      if (!line) continue;
+      if (!line || line->streaming < least) continue;
       rates.add(times * line->rate, whose, line->points, line->smallest, line->largest);
-      starts.add(line->start, whose, line->points, line->smallest, line->smallest);
+      if (line->start) starts.add(*line->start, whose, line->points, line->smallest, line->smallest);
     }
     put(figure, rates);
     if (start.empty()) return;
@@ -112,8 +113,8 @@ class Figures {
     const auto cached = [&](const ProbeRow& r) { return r.note("cold") != "yes" && r.bytes > 0 && r.bytes <= inside_cache * l2_; };
     const auto beyond = [&](const ProbeRow& r) { return r.bytes >= beyond_caches * l2_; };
     if (gpu.l2_bandwidth.value.value() > 0)
-      rate({.tier = "l2", .what = "read", .stock = gpu.l2_bandwidth.value.value()}, where("memory_read", cached), "gpu", 1, {}, 0,
-           2);  // launches take as long as the reads
+      rate({.tier = "l2", .what = "read", .stock = gpu.l2_bandwidth.value.value()}, where("memory_read", cached), "gpu", 1, {}, 0, 4,
+           3);  // launches take longer than the reads
     const auto near = [&](const ProbeRow& r) { return r.bytes >= beyond_l1 && r.bytes <= near_half * l2_; };
     if (gpu.l2_bandwidth.value.value() > 0)
       time({.tier = "l2", .what = "one load", .latency = true, .stock = gpu.l2_latency.value.value()}, where("pointer_chase", near), "gpu");

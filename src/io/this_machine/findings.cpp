@@ -151,10 +151,10 @@ Found one_behind(const Findings& f) {
 Found links_down(const Findings& f) {
   const Tier* up = f.stock.tier(TierRole::scale_up);
   if (up == nullptr || up->kind == TierKind::host || f.machine.gpus.front().mig_instance) return std::nullopt;
-  const auto fewer = which(f.machine, [&](const MeasuredGpu& g) { return g.nvlinks && *g.nvlinks < up->links; });
+  const auto fewer = which(f.machine, [&](const MeasuredGpu& g) { return g.nvlinks && up->name == "nvlink" && *g.nvlinks < up->links; });
   if (!fewer.empty()) {
     const int active = active_links(f.machine, *up);
-    return MachineFinding{of(Cause::nvlink_not_used), active == 0 ? 0.9 : 0.85,
+    return MachineFinding{of(Cause::nvlink_not_used), 0.85,
                           fmt::format("{}: {} of {} NVLinks are active", gpus_text(fewer, f.machine.gpus.size()), active, up->links),
                           "nvidia-smi nvlink -s and -e; fabric manager; reseat bridges; in guests the NVSwitches have to be passed on"};
   }
@@ -190,9 +190,13 @@ Found no_peers(const Findings& f) {
       "check the driver's peer access (nvidia-smi topo -p2p r), IOMMU and ACS; in containers give all GPUs to each process"};
 }
 
+/// Only a GPU that says what holds it back, or whose clock is low but not that of an idle one.
 Found held_clocks(const Findings& f) {
-  constexpr double held = 0.9;
-  const auto low = which(f.machine, [](const MeasuredGpu& g) { return g.clock > 0 && g.clock_most > 0 && g.clock < held * g.clock_most; });
+  constexpr double held = 0.9, idle = 0.5;
+  const auto low = which(f.machine, [](const MeasuredGpu& g) {
+    if (!(g.clock > 0) || g.clock >= held * g.clock_most) return false;
+    return !g.throttled.empty() || g.clock > idle * g.clock_most;
+  });
   if (low.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[low.front()];
   const std::string why = gpu.throttled.empty() ? "" : fmt::format(", held back by {}", gpu.throttled);

@@ -40,18 +40,24 @@ MeasuredGpu gpu_of(const SpecNode& node, const std::string& path, Faults& faults
     gpu.pcie_generation_most = pcie.count("generation_most", 0, 1, 9);
     gpu.pcie_lanes_most = pcie.count("lanes_most", 0, 1, 64);
   }
-  if (in.has("nvlinks")) gpu.nvlinks = in.count("nvlinks", 0, 0, 1000);
+  if (const int links = in.count("nvlinks", 0, 0, 1000); links > 0) gpu.nvlinks = links;  // 0: none, or nobody could count
   gpu.clock = 1e6 * positive(in, "clock_mhz");
   gpu.clock_most = 1e6 * positive(in, "clock_most_mhz");
   gpu.ecc = yes_or_no(in, "ecc");
   gpu.mig = yes_or_no(in, "mig");
   gpu.mig_instance = in.flag("mig_instance", false);
-  if (const SpecNode* state = in.take("after")) {
-    MapReader after(*state, in.path_of("after"), faults);
-    const double clock = 1e6 * positive(after, "clock_mhz");
-    if (clock > 0 && (gpu.clock == 0 || clock < gpu.clock)) gpu.clock = clock;
-    gpu.throttled = said(after, "throttled");
-  }
+  const auto state = [&](std::string_view key, bool last) {
+    const SpecNode* read = in.take(key);
+    if (read == nullptr) return;
+    MapReader at(*read, in.path_of(key), faults);
+    const double clock = 1e6 * positive(at, "clock_mhz");
+    const std::string throttled = said(at, "throttled");
+    const bool held = last && !throttled.empty() && throttled.find("idle") == std::string::npos;
+    if (held) gpu.throttled = throttled;
+    gpu.clock = held && clock > 0 ? clock : std::max(gpu.clock, clock);
+  };
+  state("before", false);
+  state("after", true);
   return gpu;
 }
 

@@ -68,25 +68,31 @@ std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, 
   std::vector<const ProbeRow*> streaming;
   for (const ProbeRow* row : rows)
     if (row->bytes >= out.largest / 16) streaming.push_back(row);
-  std::vector<double> slopes;
-  double best = 0;
+  std::vector<std::pair<double, double>> slopes;  // and the sizes between: the further apart, the less noise tilts them
+  double best = 0, apart = 0;
   for (std::size_t i = 0; i < streaming.size(); ++i) {
     best = std::max(best, streaming[i]->bytes / streaming[i]->seconds);
     for (std::size_t j = 0; j < i; ++j)
-      if (streaming[i]->bytes != streaming[j]->bytes)
-        slopes.push_back((streaming[i]->seconds - streaming[j]->seconds) / (streaming[i]->bytes - streaming[j]->bytes));
+      if (const double bytes = streaming[i]->bytes - streaming[j]->bytes; bytes != 0) {
+        slopes.emplace_back((streaming[i]->seconds - streaming[j]->seconds) / bytes, std::fabs(bytes));
+        apart += std::fabs(bytes);
+      }
   }
-  const double slope = median_of(slopes);
-  if (slopes.empty() || !(slope > 0)) return std::nullopt;
-  out.rate = std::min(1 / slope, most * best);
+  std::sort(slopes.begin(), slopes.end());
+  double slope = 0, passed = 0;
+  for (const auto& [value, weight] : slopes) {  // the weighted median
+    slope = value;
+    passed += weight;
+    if (passed >= 0.5 * apart) break;
+  }
+  if (!(best > 0)) return std::nullopt;
+  out.streaming = static_cast<int>(streaming.size());
+  out.rate = slope > 0 ? std::min(1 / slope, most * best) : best;
   constexpr double few_bytes = 65536;
   std::vector<double> starts;
-  for (const bool few : {true, false}) {
-    for (const ProbeRow* row : few ? rows : streaming)
-      if (!few || row->bytes <= few_bytes) starts.push_back(row->seconds - row->bytes / out.rate);
-    if (!starts.empty()) break;
-  }
-  out.start = std::max(0.0, median_of(starts));
+  for (const ProbeRow* row : rows)
+    if (row->bytes <= few_bytes && row->bytes < out.largest) starts.push_back(row->seconds - row->bytes / out.rate);
+  if (!starts.empty()) out.start = std::max(0.0, median_of(starts));
   return out;
 }
 

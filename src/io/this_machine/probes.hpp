@@ -33,14 +33,16 @@ struct ProbeRow {
 
 /// Time over size: t = start + S / rate.
 struct ProbeLine {
-  double start = 0, rate = 0;  ///< s, byte/s
+  double rate = 0;              ///< byte/s
+  std::optional<double> start;  ///< s; nothing where no size was small enough to show it
   int points = 0;
+  int streaming = 0;                 ///< of them, those the rate rests on
   double smallest = 0, largest = 0;  ///< bytes of the points
 };
 
 /// Where a probe streams: from a sixteenth of its largest size on. The rate is at most `most` times the best of S / t there, since noise
-/// in a few near points can tilt a line. Nothing from fewer than two sizes. The start is the median of what sizes up to 64 KiB take beyond
-/// S / rate; of the streaming ones where there is none so small.
+/// in a few near points can tilt a line; of one size alone it is S / t. The start is the median of what sizes up to 64 KiB take beyond
+/// S / rate. Nothing without rows.
 [[nodiscard]] std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double most = 1.05);
 
 [[nodiscard]] double median_of(std::vector<double> values);

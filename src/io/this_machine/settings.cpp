@@ -51,11 +51,10 @@ class Settings {
   [[nodiscard]] static std::string link_rate(double value) { return memory_rate(value) + " per direction"; }
   [[nodiscard]] static std::string seconds(double value) { return fmt::format("{:.6g} ns", value * 1e9); }
 
-  /// Another GPU than the stock system's, or a slice of it.
+  /// A GPU nobody described, or a slice of one.
   void gpu() {
     const MeasuredGpu& first = machine_.gpus.front();
     const std::string known{gpu_named(first.name).value_or("")};
-    if (!known.empty() && known != stock_.gpu.name) plain("gpu", known);
     if (known.empty()) keep(fmt::format("compute rates and sizes are those of {}: {} is not in data/gpus", stock_.gpu.name, first.name));
     if (!first.mig_instance) return;
     const Gpu whole = known.empty() ? stock_.gpu : load_gpu(known);
@@ -73,7 +72,7 @@ class Settings {
                                     {"int8", &whole.int8},
                                     {"fp4", &whole.fp4}})
       if (rate->value.value() > 0)
-        set(fmt::format("gpu.compute.{}", key), fmt::format("{:.6g} TFLOP/s", share * rate->value.value() * 1e-12), part, "derived");
+        set(fmt::format("gpu.compute.{}", key), fmt::format("{:.6g} TFLOP/s", share * rate->value.value() * 1e-12), part, "assumed");
   }
 
   /// As many GPUs as were found. NICs go with them; a mesh of fewer GPUs is another machine.
@@ -111,14 +110,14 @@ class Settings {
     if (const MeasuredFigure* rate = best_rate(figures_, "hbm", {"read", "write", "copy", "scale in place"}))
       set("hbm.bandwidth", memory_rate(rate->value), sourced(rate->points, rate->what));
     else
-      keep("hbm bandwidth: no working set of four times L2 was measured at two sizes or more");
+      keep("hbm bandwidth: no working set of four times L2 or more was measured");
     const MeasuredFigure* load = figure(figures_, "hbm", "one load");
     if (load != nullptr) set("hbm.latency", seconds(load->value), sourced(load->points, "one dependent load"));
     if (!(stock_.gpu.l2_bandwidth.value.value() > 0)) return;
     if (const MeasuredFigure* rate = figure(figures_, "l2", "read"))
       set("l2.bandwidth", memory_rate(rate->value), sourced(rate->points, "reads of at most half of L2"));
     else
-      keep("l2 bandwidth: no working set of half of L2 was measured at two sizes or more");
+      keep("l2 bandwidth: fewer than three working sets of half of L2 or less were measured");
     if (const MeasuredFigure* near = figure(figures_, "l2", "one load"))
       set("l2.latency", seconds(near->value), sourced(near->points, "one dependent load"));
   }
@@ -154,7 +153,7 @@ class Settings {
                                          size_text(Bytes::from_value(to->smallest)), size_text(Bytes::from_value(to->largest)),
                                          rate_text(Bandwidth::from_value(to->value)), rate_text(Bandwidth::from_value(from->value)));
     const bool wide = to->smallest <= few_bytes && to->largest >= many_bytes;
-    const std::string_view sure = wide ? "measured" : "derived";
+    const std::string_view sure = wide ? "measured" : "assumed";
     if (!wide) keep(fmt::format("{}: basis of its copies; they span less than 64 KiB to 64 MiB", name));
     if (tier->role == TierRole::scale_up) {  // the GPUs meet over it too: NCCL plans with the link
       link_now(*tier, rate, sure);
@@ -211,7 +210,7 @@ class Settings {
 int active_links(const MeasuredMachine& machine, const Tier& scale_up) {
   int fewest = scale_up.links;
   for (const MeasuredGpu& gpu : machine.gpus)
-    if (gpu.nvlinks) fewest = std::min(fewest, *gpu.nvlinks);
+    if (gpu.nvlinks && scale_up.name == "nvlink") fewest = std::min(fewest, *gpu.nvlinks);
   return fewest;
 }
 

@@ -124,8 +124,9 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
   const std::string named = stock_of(out.machine, request.system);
   System stock = load_system(named, {}, request.calibration);
   const std::string gpu{io::gpu_named(out.machine.gpus.front().name).value_or("")};
-  if (!gpu.empty() && gpu != stock.gpu.name)
-    stock = load_system(named, std::vector<std::string>{fmt::format("gpu={}", gpu)}, request.calibration);
+  std::vector<std::string> other_gpu;
+  if (!gpu.empty() && gpu != stock.gpu.name) other_gpu.push_back(fmt::format("gpu={}", gpu));
+  if (!other_gpu.empty()) stock = load_system(named, other_gpu, request.calibration);
   out.stock = stock.name;
   const Points collectives = collectives_in(points, named);
   const std::vector<io::ProbeRow> probes = io::read_probes(points);
@@ -137,6 +138,7 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
   const std::string source = fmt::format("measured on {}{}{}", host, day.empty() ? "" : ", ", day);
   out.figures = io::figures_of(probes, out.machine, stock);
   io::MachineSettings settings = io::settings_of(out.machine, out.figures, stock, source);
+  settings.set.insert(settings.set.begin(), other_gpu.begin(), other_gpu.end());
   out.not_calibrated = std::move(settings.kept);
   out.facts = facts_of(out.machine);
   out.findings = io::findings_of({out.machine, out.figures, stock, collectives.points});
