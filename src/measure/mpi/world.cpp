@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -69,7 +70,9 @@ World::World(double limit) : watch_(limit) {
   one_clock_ = !clocks[0].empty() && std::all_of(clocks.begin(), clocks.end(), [&](const std::string& c) { return c == clocks[0]; });
   // several host names on one kernel (containers, namespaces) share its processors
   const int beside = one_clock_ ? ranks_ : ranks_here_;
-  crowded_ = any(beside > processors());
+  std::array<double, 1> load{0};
+  if (getloadavg(load.data(), 1) != 1) load[0] = 0;
+  crowded_ = any(beside > processors() || load[0] > processors());
 }
 
 World::~World() {

@@ -32,7 +32,7 @@ class World {
   /// By rank: the processor names.
   [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
   [[nodiscard]] int ranks_here() const { return ranks_here_; }
-  /// More processes than processors on some host: who waits must sleep, or it holds up those who carry the data.
+  /// More processes than processors on some host, ours or others': who waits must sleep, or it holds up those who carry the data.
   [[nodiscard]] bool crowded() const { return crowded_; }
   /// All processes read one clock.
   [[nodiscard]] bool one_clock() const { return one_clock_; }
