@@ -159,7 +159,8 @@ class Measurement {
     if (!first()) return "";
     if (measured.rows.empty()) {
       partial->remove();
-      throw RequestError(fmt::format("nothing was measured: {}", measured.ended.empty() ? reasons(measured.not_measured) : measured.ended));
+      throw RequestError(
+          fmt::format("nothing was measured: {}", measured.ended.empty() ? reasons(tried_in_vain(measured)) : measured.ended));
     }
     write(measured);
     partial->remove();
@@ -187,6 +188,13 @@ class Measurement {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, missing.size()); ++i)
       out += fmt::format("{}{}: {}", i == 0 ? "" : "; ", missing[i].what, missing[i].reason);
     return out.empty() ? "no probe fits what was asked for" : out;
+  }
+
+  /// What was tried, where anything was; what the plan left out says less about why nothing came of it.
+  [[nodiscard]] std::vector<measure::NotMeasured> tried_in_vain(const measure::Measured& measured) const {
+    const auto planned = static_cast<std::ptrdiff_t>(plan_.not_measured.size());
+    if (static_cast<std::ptrdiff_t>(measured.not_measured.size()) <= planned) return measured.not_measured;
+    return {measured.not_measured.begin() + planned, measured.not_measured.end()};
   }
 
   measure::Measured measured_into(std::optional<measure::PartialFile>& partial) {

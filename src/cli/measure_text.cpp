@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 namespace fabricost::cli {
 namespace {
@@ -60,26 +59,78 @@ constexpr std::size_t most_listed = 20;
   return out;
 }
 
-[[nodiscard]] std::string table_of(const std::vector<Row>& rows) {
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<const Row*>> cases;
+[[nodiscard]] const Row* slowest(const std::vector<const Row*>& rows) {
+  return *std::max_element(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->seconds < b->seconds; });
+}
+
+/// The rows of one case, or of one size on many GPUs or pairs.
+struct Line {
+  std::string title;
+  std::vector<const Row*> rows;
+  bool many = false;
+};
+
+constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have lines of their own
+
+/// Where it was measured, which does not make it another probe.
+[[nodiscard]] bool elsewhere(const Row& a, const Row& b) {
+  const bool one_size = a.bytes == b.bytes && a.operation == b.operation && a.both_ways == b.both_ways;
+  return one_size && a.note("probe") == b.note("probe") && a.note("pinned") == b.note("pinned") &&
+         (a.path || !parse_collective(a.operation));
+}
+
+/// One line a case; points of one size on many GPUs or pairs are one.
+[[nodiscard]] std::vector<Line> lines_of(const std::vector<Row>& rows) {
+  std::vector<Line> cases;
   for (const Row& row : rows) {
-    auto& members = cases[case_of(row)];
-    if (members.empty()) order.push_back(case_of(row));
-    members.push_back(&row);
+    const std::string title = case_of(row);
+    auto found = std::find_if(cases.begin(), cases.end(), [&](const Line& line) { return line.title == title; });
+    if (found == cases.end()) found = cases.insert(cases.end(), {title, {}});
+    found->rows.push_back(&row);
   }
+  std::vector<Line> out;
+  for (Line& line : cases) {
+    const auto alike = [&](const Line& other) { return other.rows.size() == 1 && elsewhere(*other.rows[0], *line.rows[0]); };
+    if (line.rows.size() > 1 || static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), alike)) <= few) {
+      out.push_back(std::move(line));
+      continue;
+    }
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Line& other) { return other.many && alike({"", {other.rows[0]}}); });
+    if (same == out.end())
+      out.push_back({line.title, line.rows, true});
+    else
+      same->rows.push_back(line.rows[0]);
+  }
+  return out;
+}
+
+/// "peer_copy, 55 other pairs": a reader looks for the one that falls behind.
+[[nodiscard]] std::string title_of(const Line& line) {
+  if (!line.many) return line.title;
+  const Row& first = *line.rows.front();
+  const bool pairs = !first.note("pairs").empty();
+  std::string out = first.operation;
+  if (const std::string_view probe = first.note("probe"); !probe.empty()) out = probe;
+  return fmt::format("{}, {} other {}, slowest {}", out, line.rows.size(), pairs ? "pairs" : "GPUs",
+                     slowest(line.rows)->note(pairs ? "pairs" : "gpu"));
+}
+
+[[nodiscard]] std::string table_of(const std::vector<Row>& rows) {
   TextTable table{
       {{"measured"}, {"points", right}, {"time us", right}, {"at", right}, {"GB/s", right}, {"at", right}, {"spread %", right}}};
-  for (const std::string& title : order) {
-    const std::vector<const Row*>& members = cases[title];
-    const Row& least = **std::min_element(members.begin(), members.end(), [](const Row* a, const Row* b) { return a->bytes < b->bytes; });
+  for (const Line& line : lines_of(rows)) {
+    const Row& least =
+        line.many ? *slowest(line.rows)
+                  : **std::min_element(line.rows.begin(), line.rows.end(), [](const Row* a, const Row* b) { return a->bytes < b->bytes; });
     const auto rate = [](const Row* r) { return moved_per_byte(*r) * static_cast<double>(r->bytes) / r->seconds; };
-    const Row& best = **std::max_element(members.begin(), members.end(), [&](const Row* a, const Row* b) { return rate(a) < rate(b); });
+    const Row& best =
+        line.many ? least
+                  : **std::max_element(line.rows.begin(), line.rows.end(), [&](const Row* a, const Row* b) { return rate(a) < rate(b); });
     std::vector<double> spreads;
-    for (const Row* row : members) spreads.push_back(spread_of(*row));
+    for (const Row* row : line.rows) spreads.push_back(spread_of(*row));
     std::nth_element(spreads.begin(), spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2), spreads.end());
     const bool has_rate = rate(&best) > 0;
-    table.row({title, std::to_string(members.size()), fmt::format("{:.4g}", 1e6 * least.seconds), size_or_dash(least.bytes),
+    table.row({title_of(line), std::to_string(line.rows.size()), fmt::format("{:.4g}", 1e6 * least.seconds), size_or_dash(least.bytes),
                has_rate ? fmt::format("{:.4g}", rate(&best) / 1e9) : "-", has_rate ? size_or_dash(best.bytes) : "-",
                fmt::format("{:.2f}", 100 * spreads[spreads.size() / 2])});
   }

@@ -105,7 +105,8 @@ void write_method(Writer& w) {
   w.text("spread", "(p75 - p25) / median of the batches that were kept");
   w.text("outliers", fmt::format("batches further than {} x {} MAD, and {} of the median, from the median: set aside and counted",
                                  outlier_deviations, normal_deviation, least_deviation));
-  w.text("warm_up", fmt::format("batches until two in a row agree within {:.0f} %, at most {}", 100 * rules.steady, rules.most_warm_up));
+  w.text("warm_up", fmt::format("at least {:.0f} ms, and batches until two in a row agree within {:.0f} %, or {}",
+                                1e3 * rules.least_warm_up, 100 * rules.steady, rules.most_warm_up));
   w.text("clocks", fmt::format("refused where the device says {:.0f} % more than the host waited; the host's time is noted where it "
                                "waited longer than launches explain",
                                100 * device_over_host));
@@ -147,10 +148,14 @@ std::string machine_yaml(const Machine& machine, const Measured& measured, const
     w.stream() << YAML::EndSeq;
   }
   write_method(w);
-  w.stream() << YAML::Key << "remarks" << YAML::Value << YAML::BeginSeq;
+  w.stream() << YAML::Key << "remarks" << YAML::Value;
+  if (machine.remarks.empty()) w.stream() << YAML::Flow;
+  w.stream() << YAML::BeginSeq;
   for (const std::string& remark : machine.remarks) w.stream() << YAML::DoubleQuoted << remark;
   w.stream() << YAML::EndSeq;
-  w.stream() << YAML::Key << "not_measured" << YAML::Value << YAML::BeginSeq;
+  w.stream() << YAML::Key << "not_measured" << YAML::Value;
+  if (measured.not_measured.empty()) w.stream() << YAML::Flow;
+  w.stream() << YAML::BeginSeq;
   for (const NotMeasured& one : measured.not_measured) {
     w.stream() << YAML::Flow << YAML::BeginMap;
     w.text("what", one.what);

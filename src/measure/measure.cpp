@@ -15,10 +15,12 @@ namespace fabricost::measure {
 
 namespace {
 
-constexpr int passes = 3;             ///< over the steps: the first gives each its share, the others what is left
-constexpr int halvings = 10;          ///< of a size that does not fit memory
-constexpr int failures_that_end = 2;  ///< wrong results or faults in a row, and a case is left alone
-constexpr double point_share = 0.1;   ///< of the budget, that one point may take at most
+constexpr int passes = 3;              ///< over the steps: the first gives each its share, the others what is left
+constexpr int halvings = 10;           ///< of a size that does not fit memory
+constexpr int failures_that_end = 2;   ///< wrong results or faults in a row, and a case is left alone
+constexpr double point_share = 0.1;    ///< of the budget, that one point may take at most
+constexpr double waking = 0.5;         ///< seconds an idle GPU takes to raise its clocks: warm-up of the first point
+constexpr double waking_share = 0.02;  ///< of the budget
 const char* const time_spent = "the time was spent";
 
 /// What is known of one case: points of all steps that measure it.
@@ -120,6 +122,7 @@ class Run {
     tell(title_with_size(what));
     SampleRules rules = options_.sampling;
     rules.time = std::min(rules.time, time);
+    if (out_.rows.empty()) rules.least_warm_up = std::min(waking, options_.budget * waking_share);
     const double start = clock();
     const State before = state(what);
     const Attempt tried = attempt(device_, what, rules, [this] { return options_.now(); });

@@ -37,7 +37,8 @@ class Sampler {
       values.push_back(value);
       hosts.push_back(t.host);
       const double work = t.device * repetitions_, waited = t.host * repetitions_;
-      if (t.device > 0 && work > waited * (1 + device_over_host) + clock_grain) ++too_short;
+      // a graph's node is the difference of two runs, and so are its host times
+      if (t.device > 0 && work > waited * (1 + device_over_host) + clock_grain && what_.kind != ProbeKind::graph_node) ++too_short;
       if (t.device > 0 && waited > work * (1 + host_over_device) + synchronisation + launches() && !what_.cold) ++too_long;
       if (batch + 1 >= batches_in_any_case && clock() - start > rules_.time) break;
       if (batch + 1 >= rules_.least_batches && statistics_of(values).relative_error() < rules_.enough) break;
@@ -114,7 +115,7 @@ class Sampler {
     const double start = clock();
     double before = 0;
     out_.steady = false;
-    for (int batch = 0; batch < rules_.most_warm_up; ++batch) {
+    for (int batch = 0;; ++batch) {
       const Timing t = run(repetitions_);
       const double value = value_of(t);
       if (!usable(value)) return;
@@ -126,11 +127,13 @@ class Sampler {
       const int more = wanted(t);
       // a batch that is about long enough stays as it is, or its length would never settle
       const bool long_enough = more <= 2 * repetitions_;
-      out_.steady = long_enough && before > 0 && std::fabs(value / before - 1) < rules_.steady;
-      if (out_.steady) return;
+      const bool agree = long_enough && before > 0 && std::fabs(value / before - 1) < rules_.steady;
       if (!long_enough) repetitions_ = more;
       before = value;
-      if (clock() - start > rules_.time / 2) return;
+      const double spent = clock() - start;
+      out_.steady = agree;
+      if (spent >= rules_.least_warm_up && (agree || batch + 1 >= rules_.most_warm_up)) return;
+      if (spent > rules_.time / 2) return;
     }
   }
 

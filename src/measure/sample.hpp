@@ -3,7 +3,8 @@
 /// The time of one prepared case: warm-up, how many repetitions make a batch, how many batches are enough, and whether the two clocks
 /// agree.
 ///
-/// Warm-up runs until two successive batches agree within 2 % or its limit is reached. A batch holds so many repetitions (a power of two)
+/// Warm-up lasts at least 20 ms, for clocks that fell while memory was allocated, and until two successive batches agree within 2 % or its
+/// limit is reached. A batch holds so many repetitions (a power of two)
 /// that it lasts long against the grain of a GPU's events (0.5 us; CUDA Runtime API, cudaEventElapsedTime). Batches follow until the
 /// median is known well enough, or the time of this point is spent. The value is the device's time per repetition; of kernel_sync, whose
 /// subject is the host's wait, the host's.
@@ -24,8 +25,9 @@ struct SampleRules {
   double least_batch = 2e-3;  ///< seconds: 4,000 grains of an event
   double most_batch = 50e-3;  ///< seconds by the host, where flushes between repetitions make them long
   int most_repetitions = 4096;
-  double steady = 0.02;  ///< two warm-up batches agree
-  int most_warm_up = 10;
+  double steady = 0.02;          ///< two warm-up batches agree
+  double least_warm_up = 20e-3;  ///< seconds
+  int most_warm_up = 20;         ///< batches, beyond the least
   int least_batches = 5, most_batches = 25;
   double enough = 0.002;                                  ///< relative standard error of the median
   double time = std::numeric_limits<double>::infinity();  ///< seconds of this point; three batches are taken in any case

@@ -119,9 +119,9 @@ def run(tool, folder, full, wanted, save, mbit):
             lab = Lab(tool, b, machine.system, folder, 3 * POINT if full else POINT)
             fitted = lab.fitted()
             checked = lab.checked(launches, sizes)
-        if save:
-            compare.write_points(os.path.join(save, f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.fitted.csv"), fitted)
-            compare.write_points(os.path.join(save, f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.checked.csv"), checked)
+        for kind, points in (("fitted", fitted), ("checked", checked)) if save else ():
+            name = f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.{kind}.csv"
+            compare.write_points(os.path.join(save, name), points, plan.name)
         machine.calibrate(fitted, folder)
         here = machine.rows(checked, folder)
         print(f"\n{plan.name}, {plan.nodes} nodes\n{machine.said}\n{compare.table(here)}\n{verdict(here)}", flush=True)
