@@ -113,7 +113,7 @@ class Calibrated(unittest.TestCase):
         self.assertEqual(len(rows), len(checked))
         count, median, _, worst = compare.summary(rows)
         print(f"made up: {count} points, median error {median:.2f} %, worst {worst:.1f} %")
-        self.assertLess(median, 1)
+        self.assertLess(median, 2)  # what is known of rates beforehand weighs a little beside eight points
         self.assertLess(worst, 4, compare.table(rows))
 
     def test_a_point_that_names_no_algorithm_is_not_fitted(self):

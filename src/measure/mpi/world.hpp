@@ -17,7 +17,8 @@ namespace fabricost::measure::mpi {
 class World {
  public:
   /// Starts MPI unless it runs. \param limit seconds after which nobody is waited for any more
-  explicit World(double limit);
+  /// \param apart take the processes' clocks for different ones even where they are not
+  World(double limit, bool apart);
   /// Ends MPI; after DeviceLost it does not, since that would wait for whoever is gone.
   ~World();
   World(const World&) = delete;
