@@ -11,7 +11,6 @@ import csv
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -74,10 +73,11 @@ class Device(unittest.TestCase):
                         self.assertRegex(line, r"MPI has no sum of half|equal parts of whole")
 
     def test_large_messages_take_longer(self):
+        # the quickest of some forty cases each: what others do on this machine lengthens single ones
         status, out, err, _ = self.drive(2, "every")
         self.assertEqual(status, 0, err)
         rows = self.timed(out)
-        small, large = (statistics.median(t for key, (t, _) in rows.items() if key[2] == size) for size in ("3072", "1048576"))
+        small, large = (min(t for key, (t, _) in rows.items() if key[2] == size) for size in ("3072", "1048576"))
         self.assertGreater(large, 3 * small)
 
     def test_processes_without_a_common_clock_are_timed_from_a_barrier(self):
@@ -85,7 +85,7 @@ class Device(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertIn("remark times: a barrier, then every process's own clock", out)
         rows = self.timed(out)
-        small, large = (statistics.median(t for key, (t, _) in rows.items() if key[2] == size) for size in ("3072", "1048576"))
+        small, large = (min(t for key, (t, _) in rows.items() if key[2] == size) for size in ("3072", "1048576"))
         self.assertGreater(small, 0)
         self.assertGreater(large, 3 * small)
 
@@ -139,7 +139,8 @@ class Command(unittest.TestCase):
                 self.assertEqual({r["operation"] for r in rows}, OPERATIONS)
                 library = "openmpi" if GIVEN.open_mpi else "mpich"
                 for r in rows:
-                    self.assertEqual((r["nodes"], r["gpus_per_node"], r["library"], r["dtype"]), ("1", str(ranks), library, "float"), r)
+                    taking_part = "2" if "pairs 0>1" in r["notes"] else str(ranks)
+                    self.assertEqual((r["nodes"], r["gpus_per_node"], r["library"], r["dtype"]), ("1", taking_part, library, "float"), r)
                     self.assertEqual((r["algorithm"], r["protocol"]), ("", "simple"), r)
                     self.assertGreater(float(r["time_us"]), 0)
                     self.assertRegex(r["notes"], r"spread \d")
@@ -211,5 +212,6 @@ if __name__ == "__main__":
     if reason:
         print(f"skipped: {reason}")
         sys.exit(77)
-    GIVEN.open_mpi = "Open MPI" in subprocess.run([GIVEN.mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run([GIVEN.mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+    GIVEN.open_mpi = "Open MPI" in said or "OpenRTE" in said  # mpirun, mpiexec
     unittest.main(argv=[sys.argv[0], *rest])
