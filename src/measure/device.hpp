@@ -21,7 +21,7 @@
 namespace fabricost::measure {
 
 /// Counts changes of this file that a plugin built before them would not survive.
-inline constexpr int device_interface = 2;
+inline constexpr int device_interface = 3;
 
 /// What is timed.
 enum class ProbeKind : unsigned char {

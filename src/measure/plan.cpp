@@ -195,6 +195,8 @@ void Planner::peers() {
 Plan Planner::made() {
   if (machine_.runtime == "MPI") {
     mpi();
+  } else if (gpus_.empty()) {
+    plan_.not_measured.push_back({"everything", std::nullopt, "the device names no GPU"});
   } else {
     memory();
     launches();

@@ -35,6 +35,7 @@ struct Traits {
   double cold_clocks = 0;                         // the first batch of a job takes this much longer, relative; decays by half
   std::uint64_t allocatable = ~std::uint64_t{0};  // bytes of a case
   int lost_after = -1, wrong_after = -1;          // prepared cases
+  int lost_in_run = -1;                           // of the case prepared then
   int throttled_after = -1;                       // from then on, a quarter slower
   int faults = 0;                                 // of these prepared cases, one after the other
   std::optional<ProbeKind> unsupported{}, wrong{};
@@ -145,6 +146,7 @@ class FakeJob : public Job {
 
   Timing run(int repetitions) override {
     const Traits& t = device_.traits;
+    if (t.lost_in_run >= 0 && device_.prepared > t.lost_in_run) throw DeviceLost("GPU 0 has fallen off the bus");
     std::normal_distribution<double> noise(1, t.noise);
     double each = device_.truth(what_) * (t.noise > 0 ? noise(device_.random) : 1) * (1 + warming_);
     warming_ /= 2;

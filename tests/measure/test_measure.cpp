@@ -143,6 +143,14 @@ TEST_CASE("a machine lost midway keeps what it measured and says why the rest is
   CHECK_FALSE(says(out.measured, "the time was spent"));
 }
 
+TEST_CASE("a machine lost while a case is timed keeps the cases before it") {
+  FakeDevice device({.gpus = 1, .lost_in_run = 12});
+  const Outcome out = measured_on(device);
+  CHECK_FALSE(out.measured.complete);
+  CHECK(out.measured.rows.size() == 12);
+  CHECK(out.measured.ended.find("fallen off the bus") != std::string::npos);
+}
+
 TEST_CASE("an interrupt keeps what was measured") {
   FakeDevice device({.gpus = 2});
   const Machine machine = device.describe();
