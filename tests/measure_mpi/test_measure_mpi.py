@@ -103,7 +103,8 @@ class Device(unittest.TestCase):
     def test_processes_out_of_step_all_hear_of_it(self):
         status, out, err, _ = self.drive(3, "mismatch")
         self.assertEqual(status, 0, err)
-        self.assertRegex(out, r"fault the processes are not about to measure the same.*\nfault .*told to repeat it 1 to 2 times\nagreed 42 true")
+        self.assertRegex(out, r"fault the processes are not about to measure the same.*\n"
+                              r"fault .*told to repeat it 1 to 2 times\nagreed 42 true")
 
     def test_too_large_for_memory_is_said_before_it_is_touched(self):
         status, out, err, _ = self.drive(2, "memory")
