@@ -100,7 +100,7 @@ class Interrupts {
 [[nodiscard]] std::vector<std::uint64_t> sizes_of(const std::string& text) {
   std::vector<std::uint64_t> out;
   if (text.empty()) return out;
-  for (const Bytes size : parse_sizes(text)) {
+  for (const Bytes& size : parse_sizes(text)) {
     if (!(size.value() >= 1)) throw RequestError(fmt::format("--sizes {}: a size is at least 1 B", text));
     out.push_back(static_cast<std::uint64_t>(size.value()));
   }

@@ -33,6 +33,7 @@ class Sampler {
       const Timing t = run(repetitions_);
       const double value = value_of(t);
       if (!usable(value)) return out_;
+      (void)stretched(t);
       values.push_back(value);
       hosts.push_back(t.host);
       const double work = t.device * repetitions_, waited = t.host * repetitions_;
@@ -102,6 +103,14 @@ class Sampler {
     return std::clamp(up, 1, std::max(1, static_cast<int>(most)));
   }
 
+  /// A first repetition on an idle processor says little of batches on a busy one: takes back what makes them far too long.
+  bool stretched(const Timing& t) {
+    const int fewer = wanted(t);
+    if (each_ * repetitions_ < 4 * rules_.most_batch || fewer >= repetitions_) return false;
+    repetitions_ = fewer;
+    return true;
+  }
+
   void warm_up() {
     const double start = clock();
     double before = 0;
@@ -110,6 +119,11 @@ class Sampler {
       const Timing t = run(repetitions_);
       const double value = value_of(t);
       if (!usable(value)) return;
+      if (stretched(t)) {
+        before = 0;
+        if (clock() - start > rules_.time / 2) return;
+        continue;
+      }
       const int more = wanted(t);
       // a batch that is about long enough stays as it is, or its length would never settle
       const bool long_enough = more <= 2 * repetitions_;

@@ -83,11 +83,12 @@ def labelled(points, algorithms):
     return points
 
 
-def write_points(path, points):
+def write_points(path, points, system):
+    """The points as a file, of this system: a name, or the path of a system file."""
     with open(path, "w", encoding="utf-8", newline="") as out:
         writer = csv.DictWriter(out, fieldnames=list(points[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(points)
+        writer.writerows({**p, "system": system} for p in points)
 
 
 def system_yaml(fabric, spec, rates):
@@ -108,7 +109,7 @@ class Machine:
 
     def calibrate(self, points, folder):
         fitted = os.path.join(folder, f"{self.fabric}.fitted.csv")
-        write_points(fitted, points)
+        write_points(fitted, points, self.system)
         self.calibration = os.path.join(folder, f"{self.fabric}.calibration.yaml")
         self.said = run(self.tool, "calibrate", "--system", self.system, "--from", fitted, "-o", self.calibration)
         return self
@@ -116,7 +117,7 @@ class Machine:
     def rows(self, points, folder):
         """Measured beside predicted. \\throws Fault where a point was not priced"""
         checked, priced = (os.path.join(folder, f"{self.fabric}.{what}.csv") for what in ("checked", "priced"))
-        write_points(checked, points)
+        write_points(checked, points, self.system)
         report = json.loads(run(self.tool, "validate", checked, "--system", self.system, "--calibration", self.calibration, "--raw",
                                 "--out", priced, "--json"))
         if report["skipped"]:

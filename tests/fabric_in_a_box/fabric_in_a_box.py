@@ -3,7 +3,7 @@
 
     fabric_in_a_box.py TOOL [--full] [--fabric NAME]... [--save FOLDER] [--mbit RATE]
 
-Fitted are send_recv and a ring's all_reduce; predicted are all_reduce, all_gather, all_to_all and broadcast at other sizes, each by
+Fitted are rings' all_reduce and all_gather; predicted are all_reduce, all_gather, all_to_all and broadcast at other sizes, each by
 algorithms that Open MPI is forced to run one by one.
 
 Exit status: 0 the median error is within the limit, 1 it is not or something failed, 77 this machine cannot hold a box (it says why).
@@ -31,7 +31,7 @@ SEGMENTS = {"coll_tuned_bcast_algorithm_segmentsize": 4096, "coll_tuned_bcast_al
             "coll_tuned_allreduce_algorithm_segmentsize": 16384}
 
 # What a fabric is calibrated from.
-FITTED = {"allreduce": "ring"}
+FITTED = {"allreduce": "ring", "allgather": "ring"}
 FITTED_SIZES = [64, 4096, 65536, 262144]
 # One launch each: an algorithm of every operation.
 LAUNCHES = [
@@ -64,9 +64,10 @@ class Lab:
         return points
 
     def fitted(self):
-        points = self.measure(["send_recv", "all_reduce"], FITTED_SIZES, FITTED)
+        operations = [compare.OPERATIONS[op] for op in FITTED]
+        points = self.measure(operations, FITTED_SIZES, FITTED)
         if self.box.plan.name == "two-level":  # the first two nodes share a leaf: what is inside a domain
-            points += self.measure(["send_recv", "all_reduce"], FITTED_SIZES, FITTED, ranks=2)
+            points += self.measure(operations, FITTED_SIZES, FITTED, ranks=2)
         return points
 
     def checked(self, launches, sizes):
@@ -118,9 +119,9 @@ def run(tool, folder, full, wanted, save, mbit):
             lab = Lab(tool, b, machine.system, folder, 3 * POINT if full else POINT)
             fitted = lab.fitted()
             checked = lab.checked(launches, sizes)
-        if save:
-            compare.write_points(os.path.join(save, f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.fitted.csv"), fitted)
-            compare.write_points(os.path.join(save, f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.checked.csv"), checked)
+        for kind, points in (("fitted", fitted), ("checked", checked)) if save else ():
+            name = f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.{kind}.csv"
+            compare.write_points(os.path.join(save, name), points, plan.name)
         machine.calibrate(fitted, folder)
         here = machine.rows(checked, folder)
         print(f"\n{plan.name}, {plan.nodes} nodes\n{machine.said}\n{compare.table(here)}\n{verdict(here)}", flush=True)

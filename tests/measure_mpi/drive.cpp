@@ -152,6 +152,7 @@ int main(int argc, char** argv) {
   mpi::MpiOptions options;
   if (const char* limit = std::getenv("DRIVE_LIMIT")) options.limit = std::atof(limit);
   if (const char* most = std::getenv("DRIVE_MOST_COUNT")) options.most_count = std::strtoull(most, nullptr, 10);
+  options.apart = std::getenv("DRIVE_APART") != nullptr;
   mpi::MpiDevice device(options);
   try {
     if (what == "every") return every(device);

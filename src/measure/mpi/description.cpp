@@ -88,7 +88,8 @@ Machine describe(World& world, const std::vector<Forced>& forced) {
                             ? "times: all processes read one clock and start at a moment set ahead; until the last is done"
                             : "times: a barrier, then every process's own clock; that of the slowest, up to the barrier's skew too long");
   if (world.crowded())
-    out.remarks.push_back("more processes than processors: times include waiting for one, and whoever waits for a start sleeps");
+    out.remarks.push_back(
+        "more processes, ours or others', than processors: times include waiting for one, and whoever waits for a start sleeps");
   if (!in_blocks(world.hosts()))
     out.remarks.push_back(
         "ranks of one host are not numbered one after the other: a ring of them crosses the network more often than once "

@@ -17,7 +17,7 @@
 namespace fabricost::measure::mpi {
 
 MpiDevice::MpiDevice(const MpiOptions& options)
-    : options_(options), world_(options.limit), forced_(forced_algorithms(&environment_variable)) {}
+    : options_(options), world_(options.limit, options.apart), forced_(forced_algorithms(&environment_variable)) {}
 
 Machine MpiDevice::describe() { return mpi::describe(world_, forced_); }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -40,7 +41,7 @@ void make_global() {
 
 }  // namespace
 
-World::World(double limit) : watch_(limit) {
+World::World(double limit, bool apart) : watch_(limit) {
   int running = 0;
   MPI_Initialized(&running);
   if (running == 0) {
@@ -69,7 +70,10 @@ World::World(double limit) : watch_(limit) {
   one_clock_ = !clocks[0].empty() && std::all_of(clocks.begin(), clocks.end(), [&](const std::string& c) { return c == clocks[0]; });
   // several host names on one kernel (containers, namespaces) share its processors
   const int beside = one_clock_ ? ranks_ : ranks_here_;
-  crowded_ = any(beside > processors());
+  if (apart) one_clock_ = false;
+  std::array<double, 1> load{0};
+  if (getloadavg(load.data(), 1) != 1) load[0] = 0;
+  crowded_ = any(beside > processors() || load[0] > processors());
 }
 
 World::~World() {

@@ -17,7 +17,8 @@ namespace fabricost::measure::mpi {
 class World {
  public:
   /// Starts MPI unless it runs. \param limit seconds after which nobody is waited for any more
-  explicit World(double limit);
+  /// \param apart take the processes' clocks for different ones even where they are not
+  World(double limit, bool apart);
   /// Ends MPI; after DeviceLost it does not, since that would wait for whoever is gone.
   ~World();
   World(const World&) = delete;
@@ -32,7 +33,7 @@ class World {
   /// By rank: the processor names.
   [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
   [[nodiscard]] int ranks_here() const { return ranks_here_; }
-  /// More processes than processors on some host: who waits must sleep, or it holds up those who carry the data.
+  /// More processes than processors on some host, ours or others': who waits must sleep, or it holds up those who carry the data.
   [[nodiscard]] bool crowded() const { return crowded_; }
   /// All processes read one clock.
   [[nodiscard]] bool one_clock() const { return one_clock_; }
