@@ -21,7 +21,7 @@
 namespace fabricost::measure {
 
 /// Counts changes of this file that a plugin built before them would not survive.
-inline constexpr int device_interface = 1;
+inline constexpr int device_interface = 2;
 
 /// What is timed.
 enum class ProbeKind : unsigned char {
@@ -112,6 +112,7 @@ struct Machine {
   std::vector<Unit> units{};                     ///< of this process (GPUs), of all (MPI)
   std::vector<std::vector<bool>> peer_access{};  ///< [from][to]
   std::vector<std::string> remarks{};            ///< what a reader of the numbers should know: libraries that were not found and why
+  int nodes = 0;  ///< hosts of all processes; 0: counted from the hosts of `units` (MPI), else one for each process
 };
 
 /// What could explain a bad time, at this moment.

@@ -124,6 +124,7 @@ std::string bus_of(const Gpus& gpus, int gpu) {
 Machine describe_machine(Gpus& gpus) {
   Machine machine;
   machine.runtime = runtime_name;
+  machine.nodes = gpus.nodes();
   int version = 0;
   check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
   machine.runtime_version = version_text(version);
