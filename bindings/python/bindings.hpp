@@ -29,6 +29,8 @@ void add_validation(pybind11::module_& module);
 void add_workload_validation(pybind11::module_& module);
 /// Fit, Constant, calibrate.
 void add_fitting(pybind11::module_& module);
+/// ThisMachine, calibrate_machine.
+void add_this_machine(pybind11::module_& module);
 /// Diagnosis, Finding, diagnose.
 void add_diagnosis(pybind11::module_& module);
 /// Tuning, SlowRange, tune.

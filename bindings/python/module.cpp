@@ -20,6 +20,7 @@ PYBIND11_MODULE(_core, module) {
   add_validation(module);
   add_workload_validation(module);
   add_fitting(module);
+  add_this_machine(module);
   add_diagnosis(module);
   add_tuning(module);
   add_topology(module);

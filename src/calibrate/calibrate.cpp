@@ -198,13 +198,16 @@ class Preparation {
     const System& system = machines_.of(point);
     if (parse_inference_library(point.library))
       throw RequestError(fmt::format("{} runs kernels of its own; calibrate --only custom fits those", point.library.str()));
-    if (system.library == Library::other)
-      throw RequestError(fmt::format("{}: no form is fitted to its library; NCCL, RCCL and oneCCL have one", system.name));
+    // what no form was fitted for is priced from its schedule: those constants can be fitted where the point says which schedule ran
+    const bool by_schedule = system.library == Library::other;
+    if (by_schedule && !point.algorithm && point.collective != Collective::send_recv)
+      throw RequestError(fmt::format(
+          "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
     const Operation op = io::question_of(point, system);
-    const Choice choice{.algorithm = point.algorithm, .protocol = point.protocol};
+    const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol};
     const Prediction now = predict(system, op, choice);
     const Fabric fabric = fabric_of(system, op);
-    if (is_host_copy(op) || !has_fitted_form(now.ran.algorithm, op.collective, fabric)) {
+    if (is_host_copy(op) || (!by_schedule && !has_fitted_form(now.ran.algorithm, op.collective, fabric))) {
       count_skipped(skipped, fmt::format("{} has no form to fit here", name(now.ran.algorithm)), point.repeats);
       return;
     }
@@ -363,14 +366,14 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     const Series& points = data.series[s];
     const auto member = interval_class(points.ran, points.op, points.fabric);
     const auto named = std::find_if(interval_widths.begin(), interval_widths.end(), [&](const NamedWidth& w) { return w.of == member; });
-    if (named == interval_widths.end()) continue;
-    Members& its = classes[named->key];
+    Members* its = named == interval_widths.end() ? nullptr : &classes[named->key];  // priced from its schedule: no class of its own
     for (std::size_t i = 0; i < points.bytes.size(); ++i) {
-      its.squares.push_back(fit.deviation[s][i] * fit.deviation[s][i]);
+      if (its != nullptr) its->squares.push_back(fit.deviation[s][i] * fit.deviation[s][i]);
       if (!(points.weight[i] > 0)) continue;
-      its.sizes.push_back(std::fabs(fit.residuals[s][i]));
-      its.errors.push_back(error_of(fit.residuals[s][i]));
-      all.push_back(its.errors.back());
+      all.push_back(error_of(fit.residuals[s][i]));
+      if (its == nullptr) continue;
+      its->sizes.push_back(std::fabs(fit.residuals[s][i]));
+      its->errors.push_back(all.back());
     }
   }
   into.median_ape = quantile_of(all, 0.5);

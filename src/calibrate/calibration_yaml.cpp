@@ -1,6 +1,8 @@
 /// \file calibration_yaml.cpp
 /// Writing calibration files: constants with their units, how well each is known, and the residuals they leave.
 
+#include "io/yaml_text.hpp"
+
 #include <fabricost/io/calibrate.hpp>
 
 #include <fmt/format.h>
@@ -11,16 +13,9 @@ namespace fabricost {
 
 namespace {
 
-constexpr double gigabyte = 1e9;
+using io::in_quotes;
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 32 ? ' ' : c;
-  }
-  return out + '"';
-}
+constexpr double gigabyte = 1e9;
 
 std::string rate(double bytes_per_second) { return fmt::format("{:.6g} GB/s per direction", bytes_per_second / gigabyte); }
 std::string size(double bytes) {
@@ -62,7 +57,7 @@ std::string nested(const std::vector<std::pair<std::string, Value>>& entries, co
 std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out = fmt::format("kind: {}\n", name(set.set));
   const bool kernels = set.set == ConstantSet::compute || set.set == ConstantSet::moe || set.set == ConstantSet::custom;
-  if (!kernels) out += fmt::format("{}library: {}\n", margin, name(set.library));
+  if (!kernels && set.library != Library::other) out += fmt::format("{}library: {}\n", margin, name(set.library));
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, name(set.transport));
   std::string measured;
@@ -77,7 +72,11 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   if (set.set != ConstantSet::compute) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
   out += fmt::format("{}constants:\n", margin);
   std::vector<std::pair<std::string, std::string>> constants, deviations;
-  for (const Parameter& p : parameters_of(set.set)) constants.emplace_back(p.key, written(p, set));
+  const auto is_fitted = [&](const Parameter& p) {
+    return std::any_of(set.fitted.begin(), set.fitted.end(), [&](const FittedConstant& c) { return c.key == p.key; });
+  };
+  for (const Parameter& p : parameters_of(set.set))
+    if (!set.only_fitted || is_fitted(p)) constants.emplace_back(p.key, written(p, set));
   out += nested(constants, margin + "  ");
   std::string widths;
   for (const ClassResidual& c : set.classes) widths += fmt::format("{}{}: {:.3g}", widths.empty() ? "" : ", ", c.key, c.width);

@@ -2,6 +2,7 @@
 /// fabricost calibrate: measurements in, constants out, with how well each is known.
 
 #include "../io/text_table.hpp"
+#include "calibrate_machine.hpp"
 #include "comparison_json.hpp"
 #include "moe.hpp"
 #include "names.hpp"
@@ -129,9 +130,18 @@ struct CalibrateQuestion {
   return out;
 }
 
+/// Points of a whole machine, unless the question is one of its collectives alone.
+[[nodiscard]] std::optional<std::string> whole_machine(const CalibrateQuestion& asked) {
+  const bool narrowed = !asked.only.empty() || !asked.leave_out.empty() || !asked.nodes.empty() || !asked.ranks.empty();
+  return narrowed ? std::nullopt : measured_points(asked.files);
+}
+
 /// What can be refused before anything is read.
-void check(const CalibrateQuestion& asked) {
-  if (asked.files.empty()) throw RequestError("from which measurements? Name them with --from");
+void check(const CalibrateQuestion& asked, bool machine) {
+  if (asked.files.empty() && !machine)
+    throw RequestError(
+        "from which measurements? Name them with --from; or run fabricost measure, whose measured.csv and measured.machine.yaml in this "
+        "folder need no name");
   const auto digit_or_dash = [&](std::size_t i) {
     return i == 4 || i == 7 ? asked.date[i] == '-' : asked.date[i] >= '0' && asked.date[i] <= '9';
   };
@@ -140,7 +150,7 @@ void check(const CalibrateQuestion& asked) {
     for (std::size_t i = 0; fine && i < asked.date.size(); ++i) fine = digit_or_dash(i);
     if (!fine) throw RequestError(fmt::format("--date {}: is no date; write it as 2026-01-31", asked.date));
   }
-  if (asked.system.empty() && !asked.out.empty() && !std::filesystem::is_directory(asked.out))
+  if (!machine && asked.system.empty() && !asked.out.empty() && !std::filesystem::is_directory(asked.out))
     throw RequestError(
         fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
                     "is written there",
@@ -311,7 +321,8 @@ void write(const CalibrateQuestion& asked, const Calibration& fit) {
 void add_calibrate(CLI::App& app, Runner& runner) {
   const auto asked = std::make_shared<CalibrateQuestion>();
   CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
-  sub.add_option("--from,-f", asked->files, "Measurements: point CSVs, nccl-tests logs, ...")->option_text("FILE...");
+  sub.add_option("--from,-f", asked->files, "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here")
+      ->option_text("FILE...");
   sub.add_option("--system,-s", asked->system, "The machine; without it all machines of the files are fitted together")
       ->option_text("NAME");
   sub.add_option("--nodes,-n", asked->nodes, "Its nodes, where a file does not say")->option_text("N");
@@ -320,14 +331,26 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)")
       ->option_text("SET");
   sub.add_option("--leave-out", asked->leave_out, "Sources, or how their names begin, not to be fitted")->option_text("SOURCE...");
-  sub.add_option("--out,-o", asked->out, "Write the calibration there; a folder when machines are fitted together")->option_text("FILE");
+  sub.add_option("--out,-o", asked->out,
+                 "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files this-machine.yaml")
+      ->option_text("FILE");
   sub.add_option("--date", asked->date, "The date to write into it; default today")->option_text("YYYY-MM-DD");
   sub.add_flag("--json", asked->json, "Print JSON");
   sub.footer(
       "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
-      "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml");
+      "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml\n"
+      "or       fabricost measure && fabricost calibrate, then --system this-machine.yaml");
   runner.add(sub, [asked](const Terminal& terminal) {
-    check(*asked);
+    const std::optional<std::string> machine = whole_machine(*asked);
+    check(*asked, machine.has_value());
+    if (machine)
+      return calibrate_this_machine({.points = *machine,
+                                     .system = asked->system,
+                                     .calibration = asked->calibration,
+                                     .out = asked->out,
+                                     .date = asked->date,
+                                     .json = asked->json},
+                                    terminal);
     if (are_moe_tables(asked->files)) return fit_moe(*asked, terminal);
     if (std::any_of(asked->files.begin(), asked->files.end(), is_fitted_table)) return fit_training(*asked, terminal);
     if (workload_table(asked->files.front()) == WorkloadTable::inference) return fit_serving(*asked);

@@ -78,7 +78,8 @@ struct Values {
           {"--protocol", joined(listed(std::array<std::string_view, 3>{"ll", "ll128", "simple"}), " ")},
           {"--choice", "nccl fastest"},
           {"--path", joined(listed(path_names), " ")},
-          {"--calibration", "none", true}};
+          {"--calibration", "none", true},
+          {"--only", "scale_up pcie transport custom memory launch host peer collectives overlap"}};
 }
 
 /// Inside single quotes.

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   fabricost::cli::add_transfer(runner.app(), runner);
   fabricost::cli::add_validate(runner.app(), runner);
   fabricost::cli::add_calibrate(runner.app(), runner);
+  fabricost::cli::add_measure(runner.app(), runner);
   fabricost::cli::add_plan(runner.app(), runner);
   fabricost::cli::add_compare(runner.app(), runner);
   fabricost::cli::add_tune(runner.app(), runner);

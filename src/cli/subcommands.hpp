@@ -20,6 +20,7 @@ void add_share(CLI::App& app, Runner& runner);
 void add_transfer(CLI::App& app, Runner& runner);
 void add_validate(CLI::App& app, Runner& runner);
 void add_calibrate(CLI::App& app, Runner& runner);
+void add_measure(CLI::App& app, Runner& runner);
 void add_plan(CLI::App& app, Runner& runner);
 void add_compare(CLI::App& app, Runner& runner);
 void add_tune(CLI::App& app, Runner& runner);

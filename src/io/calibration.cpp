@@ -19,6 +19,7 @@ struct CalibratedPart {
   ConstantSet set = ConstantSet::scale_up;
   double smallest = 512, largest = 512 * mebibyte;
   int fewest_ranks = 2, most_ranks = 8, most_nodes = 1;
+  bool whole = true;  ///< false: of compute, what memory streams at alone; what products reach is as it was
 };
 
 /// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
@@ -79,6 +80,7 @@ class CalibrationReader {
     const SpecNode* intervals = in.take("intervals");
     if (constants == nullptr || kind.empty()) return;
     read_constants(*constants, in.path_of("constants"), part.set);
+    part.whole = part.set != ConstantSet::compute || constants->find("gemm") != nullptr;
     if (intervals != nullptr) {
       MapReader widths(*intervals, in.path_of("intervals"), faults_);
       for (const NamedWidth& width : interval_widths) {
@@ -192,6 +194,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         c.most_nodes = part.most_nodes;
         continue;
       }
+      if (part.set == ConstantSet::compute && !part.whole) continue;
       if (part.set == ConstantSet::compute) {
         c.compute_basis = reader.assumed ? Basis::datasheet : by_hand && named ? Basis::calibrated : Basis::sibling;
         c.compute_name = reader.name;
@@ -241,8 +244,10 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
   if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
   // a file given by hand speaks for what it fits; the rest stays as shipped
-  if (calibration.find('\n') != std::string_view::npos) apply(parse_spec_text(std::string{calibration}, "calibration"), true);
-  else if (!calibration.empty()) apply(library.resolve("calibrations", calibration), true);
+  if (calibration.find('\n') != std::string_view::npos)
+    apply(parse_spec_text(std::string{calibration}, "calibration"), true);
+  else if (!calibration.empty())
+    apply(library.resolve("calibrations", calibration), true);
 }
 
 }  // namespace fabricost::io

@@ -68,7 +68,7 @@ namespace {
   const Candidate ran = story.prediction.ran;
   story.host = is_host_copy(operation);
   story.schedule = schedule_of(ran.algorithm, operation.collective, story.fabric);
-  story.line = story.host ? price_host_copy(story.fabric, system.constants)
+  story.line = story.host ? price_host_copy(system, story.fabric)
                           : price(story.schedule, story.fabric, system.constants, ran.protocol, is_byte_wide(operation.dtype));
   return story;
 }

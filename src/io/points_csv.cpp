@@ -4,6 +4,7 @@
 
 #include "io/csv.hpp"
 #include "io/point_readers.hpp"
+#include "io/probe_words.hpp"
 
 #include <fabricost/io/load.hpp>
 
@@ -183,6 +184,8 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     const NamedOperation operation = operation_named(table.cell(at.operation));
     if (operation.modelled) {
       point.collective = *operation.modelled;
+    } else if (const ProbeWord* probe = probe_word(table.cell(at.operation))) {
+      because(std::string{probe->skipped});
     } else if (operation.known) {
       because(fmt::format("operation not modelled: {}", table.cell(at.operation)));
     } else if (table.cell(at.operation).empty()) {

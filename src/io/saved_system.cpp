@@ -4,6 +4,7 @@
 #include <fabricost/io/saved_system.hpp>
 
 #include "io/spec_store.hpp"
+#include "io/yaml_text.hpp"
 
 #include <fmt/format.h>
 
@@ -12,19 +13,7 @@
 
 namespace fabricost {
 
-namespace {
-
-/// A text in double quotes, as YAML and JSON have it.
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 32 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-}  // namespace
+using io::in_quotes;
 
 std::string saved_system_yaml(const SavedSystem& system, std::string_view title) {
   std::string out = fmt::format("title: {}\nextends: {}\n", in_quotes(title), in_quotes(system.extends));

@@ -127,10 +127,12 @@ class TierReader {
     tier_.latency = derived;
     const auto given = in_.quantity("latency", QuantityKind::time);
     if (given) tier_.latency = {Time::from_value(given->number), given->provenance};
-    // what the constants were fitted with is the value before anybody overrode it
+    // what the constants were fitted with is the value before anybody overrode it; of a scale-up tier a measurement is no other hardware
     tier_.nominal_latency = tier_.latency.value;
     const SpecNode* first = node_.find("latency");
     if (first == nullptr || first->replaced == nullptr) return;
+    const bool said = first->kind == SpecNode::Kind::map && first->find("confidence") != nullptr;
+    if (tier_.role == TierRole::scale_up && given && said && given->provenance.confidence == Confidence::measured) return;
     while (first->replaced != nullptr) first = first->replaced.get();
     const SpecNode* scalar = first->kind == SpecNode::Kind::map ? first->find("value") : first;
     tier_.nominal_latency = derived.value;

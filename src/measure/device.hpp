@@ -112,6 +112,7 @@ struct Machine {
   std::vector<Unit> units{};                     ///< of this process (GPUs), of all (MPI)
   std::vector<std::vector<bool>> peer_access{};  ///< [from][to]
   std::vector<std::string> remarks{};            ///< what a reader of the numbers should know: libraries that were not found and why
+  std::vector<std::pair<Collective, Algorithm>> forced{};  ///< what the library's environment makes it run, whatever a case asks
   int nodes = 0;  ///< hosts of all processes; 0: counted from the hosts of `units` (MPI), else one for each process
 };
 

@@ -6,7 +6,7 @@ Nothing is attached to the machine's own network. Everything carries the tag of 
 after a failure; what a killed run left is removed by the next.
 
     with Box(flat(nodes=4, mbit=100)) as box:
-        print(box.mpirun(["probe", "box", "5", "all_reduce=ring:65536"], {"allreduce": "ring"}))
+        print(box.mpirun(["fabricost", "measure", "--mpi", "--budget", "10"], {"allreduce": "ring"}))
 """
 
 import contextlib
@@ -102,12 +102,12 @@ def why_not():
     """None where a box can be built, otherwise why it cannot, with the remedy. Tries it with one cable."""
     if os.name != "posix" or not os.path.exists("/proc/self/ns/net"):
         return "this is no Linux with network namespaces"
-    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin", "mpicxx": "libopenmpi-dev"}
+    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin"}
     for tool, package in needed.items():
         if shutil.which(tool) is None:
             return f"{tool} is not installed; as root: apt-get install {package}"
     if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
-        return "mpirun is not Open MPI's; as root: apt-get install openmpi-bin libopenmpi-dev"
+        return "mpirun is not Open MPI's; as root: apt-get install openmpi-bin"
     if os.geteuid() != 0:
         return "network namespaces need root; run the tests as root"
     try:
@@ -256,10 +256,11 @@ exec ip netns exec {self.tag}-n$node unshare --uts sh -c "hostname n$node; $*"
 """)
         os.chmod(self.agent, 0o755)
 
-    def mpirun(self, command, algorithms=None, settings=None, ranks=0, timeout=120):
+    def mpirun(self, command, algorithms=None, settings=None, ranks=0, timeout=120, exported=None):
         """The output of `command` on one rank per node, or on the first `ranks` of them only.
 
-        `algorithms` as Open MPI calls them: {"allreduce": "ring", ...}; `settings`: further MCA parameters.
+        `algorithms` as Open MPI calls them: {"allreduce": "ring", ...}; `settings`: further MCA parameters; `exported`: variables of the
+        ranks' environment.
         """
         options = {
             "plm": "rsh", "plm_rsh_agent": self.agent, "plm_rsh_no_tree_spawn": 1, "oob_tcp_if_include": f"{CONTROL}.0/24",
@@ -274,6 +275,8 @@ exec ip netns exec {self.tag}-n$node unshare --uts sh -c "hostname n$node; $*"
                  "-np", str(ranks or self.plan.nodes), "-H", hosts]
         for key, value in options.items():
             words += ["--mca", key, str(value)]
+        for key, value in (exported or {}).items():
+            words += ["-x", f"{key}={value}"]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "PRTE_"))}
         os.makedirs(os.path.join(self.folder, "launcher"), exist_ok=True)
         environment["TMPDIR"] = os.path.join(self.folder, "launcher")

@@ -1,17 +1,18 @@
-"""From a ping-pong to a latency and a rate, from those to a machine that fabricost can be asked about, and measured beside predicted."""
+"""From measured points to a calibration and from that to errors, all of it by the command: measure, calibrate, validate."""
 
+import csv
 import dataclasses
+import io
 import json
 import os
 import statistics
 import subprocess
 
-COLUMNS = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes"
-
 # Open MPI's collective operations, as its parameters call them, and ours.
 OPERATIONS = {"allreduce": "all_reduce", "allgather": "all_gather", "alltoall": "all_to_all", "bcast": "broadcast"}
 
-# Which of its algorithms (ompi/mca/coll/base of Open MPI 4.1) has which schedule here.
+# Which of its algorithms (ompi/mca/coll/base of Open MPI 4.1) has which schedule here. The command knows them, too
+# (src/measure/mpi/environment.cpp); every launch checks that it wrote these.
 SAME = {
     ("allreduce", "ring"): "ring",  # 2(n-1) steps of S/n
     ("allreduce", "segmented_ring"): "ring",  # the same, S/n cut into segments
@@ -41,132 +42,88 @@ MISSING = {
 
 
 class Fault(Exception):
-    """What came in is not what a probe prints; says where."""
+    """Something is not what the command writes, or it failed; says where."""
 
 
-@dataclasses.dataclass
-class Point:
-    system: str
-    nodes: int
-    operation: str
-    bytes: int
-    time_us: float
-    algorithm: str
-    notes: str
-    cells: tuple = ()  # the line it was
-
-    def line(self):
-        return ",".join((*self.cells[:-1], self.notes))
+def run(*words):
+    """Standard output of a command. \\throws Fault with what it said"""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Fault(f"{' '.join(str(w) for w in words)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
 
 
-def read_points(text, name="probe"):
-    """Points as the probe prints them. \\throws Fault naming the line."""
-    points = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line == COLUMNS:
-            continue
-        cells = line.split(",")
-        if len(cells) != len(COLUMNS.split(",")):
-            raise Fault(f"{name}:{number}: {len(cells)} cells where {len(COLUMNS.split(','))} belong: {line!r}")
+def read_points(text, name="measured"):
+    """Rows of a point file as dictionaries, numbers read. \\throws Fault naming the line."""
+    rows = []
+    for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
         try:
-            point = Point(cells[1], int(cells[2]), cells[4], int(cells[6]), float(cells[7]), cells[11], cells[13], tuple(cells))
-        except ValueError as fault:
-            raise Fault(f"{name}:{number}: {fault}") from fault
-        if not (point.time_us > 0 and point.bytes > 0 and point.time_us < 1e12):
-            raise Fault(f"{name}:{number}: a size and a time are above 0, this is {cells[6]} B in {cells[7]} us")
-        points.append(point)
+            row["bytes"], row["time_us"], row["nodes"] = int(row["bytes"]), float(row["time_us"]), int(row["nodes"])
+        except (KeyError, TypeError, ValueError) as fault:
+            raise Fault(f"{name}:{number}: {fault!r} in {row}") from fault
+        if not (row["bytes"] > 0 and 0 < row["time_us"] < 1e12):
+            raise Fault(f"{name}:{number}: a size and a time are above 0, this is {row['bytes']} B in {row['time_us']} us")
+        rows.append(row)
+    if not rows:
+        raise Fault(f"{name}: no points")
+    return rows
+
+
+def labelled(points, algorithms):
+    """Points of one launch with what Open MPI calls the algorithm first in their notes, as the launch forced it.
+
+    \\throws Fault where the command did not see what was forced
+    """
+    theirs = {OPERATIONS[op]: (op, algorithm) for op, algorithm in algorithms.items()}
+    for p in points:
+        pair = theirs.get(p["operation"])
+        if p["algorithm"] != (SAME[pair] if pair else ""):
+            raise Fault(f"{p['operation']} was forced to {pair}, the command wrote algorithm \"{p['algorithm']}\"")
+        p["notes"] = f"{'/'.join(pair) if pair else p['operation']}; {p['notes']}"
     return points
 
 
-def split_notes(points):
-    """Points by what their notes say first, as `record` wrote it: {"ping_pong": [...], "bcast/pipeline": [...]}."""
-    out = {}
-    for p in points:
-        out.setdefault(p.notes.split(";")[0], []).append(p)
-    return out
+def write_points(path, points):
+    with open(path, "w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, fieldnames=list(points[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(points)
 
 
-@dataclasses.dataclass
-class Link:
-    """latency_us + bytes / rate: what one message costs."""
-
-    latency_us: float
-    rate: float  # bytes per second, one way
-
-
-def fit_link(points, small=1024, large=65536):
-    """Latency from the small messages of a ping-pong, rate from the slope over the large ones (the median over all pairs of them).
-
-    \\throws Fault where too few sizes were measured.
-    """
-    few = [p for p in points if p.bytes <= small]
-    many = [p for p in points if p.bytes >= large]
-    if not few or len({p.bytes for p in many}) < 2:
-        raise Fault(f"a ping-pong needs a size up to {small} B and two from {large} B on; there are {sorted(p.bytes for p in points)}")
-    slopes = [(b.time_us - a.time_us) / (b.bytes - a.bytes) for a in many for b in many if b.bytes > a.bytes]
-    slope = statistics.median(slopes)
-    if slope <= 0:
-        raise Fault("large messages of the ping-pong take no longer than smaller ones")
-    return Link(max(0.1, statistics.median(p.time_us - slope * p.bytes for p in few)), 1e6 / slope)
-
-
-def calibration(name, inner, outer=None, source="ping-pong"):
-    """A calibration file of a machine that adds nothing of its own to its links: steps and volume add up, no launch, no floor.
-
-    Level 0 is priced by `simple`, level 1 by half of `ring_simple_step` a step (include/fabricost/price/generic.hpp).
-    """
-    outer = outer or inner
-    return f"""name: {name}
-systems: [{name}]
-source: "{source}"
-confidence: measured
-parts:
-  - kind: scale_up
-    measured: {{bandwidth: {inner.rate:.9g} B/s per direction, smallest: 4 B, largest: 16 MiB, fewest_ranks: 2, most_ranks: 2}}
-    constants:
-      launch: 1 ns
-      simple: {{floor: 1 ns, hop: {inner.latency_us:.6g} us, overlap: 1, rate: {inner.rate:.9g} B/s per direction}}
-  - kind: transport
-    transport: tcp
-    measured: {{most_nodes: 2}}
-    constants: {{tree_step: {outer.latency_us:.6g} us, ring_simple_step: {2 * outer.latency_us:.6g} us, efficiency: 1}}
-"""
+def system_yaml(fabric, spec, rates):
+    """The fabric with the rates its ports are held to, {"ethernet": 20}: what a datasheet would say, headers not yet taken off."""
+    tiers = "".join(f"  - {{name: {tier}, bandwidth: {mbit:g} Mbit/s per direction}}\n" for tier, mbit in rates.items())
+    return f"extends: {spec}\nname: {fabric}\nsource: \"what tc holds its ports to\"\ntiers:\n{tiers}"
 
 
 @dataclasses.dataclass
 class Machine:
-    """A fabric of this folder with the links a ping-pong found."""
+    """A fabric of this folder, and what `fabricost calibrate` made of points measured in it."""
 
     tool: str
-    spec: str
-    inner: Link
-    outer: Link = None  # of one node while all of its leaf send at once
-    calibration: str = ""
+    fabric: str
+    system: str  # file
+    calibration: str = ""  # file
+    said: str = ""
 
-    def write(self, folder):
-        name = os.path.splitext(os.path.basename(self.spec))[0]
-        self.calibration = os.path.join(folder, f"{name}.calibration.yaml")
-        with open(self.calibration, "w", encoding="utf-8") as out:
-            out.write(calibration(name, self.inner, self.outer))
+    def calibrate(self, points, folder):
+        fitted = os.path.join(folder, f"{self.fabric}.fitted.csv")
+        write_points(fitted, points)
+        self.calibration = os.path.join(folder, f"{self.fabric}.calibration.yaml")
+        self.said = run(self.tool, "calibrate", "--system", self.system, "--from", fitted, "-o", self.calibration)
         return self
 
-    def rows(self, points):
-        """Measured beside predicted; what a point stands for is the first of its notes."""
-        name = os.path.splitext(os.path.basename(self.spec))[0]
-        return [Row(name, p.notes.split(";")[0], p.algorithm, p.nodes, p.bytes, p.time_us,
-                    self.predict(p.operation, p.algorithm, p.nodes, p.bytes), "; ".join(p.notes.split("; ")[1:])) for p in points]
-
-    def predict(self, operation, algorithm, nodes, size):
-        """Seconds x 1e6."""
-        words = [self.tool, "predict", operation, "--system", self.spec, "--algorithm", algorithm, "--protocol", "simple",
-                 "--nodes", str(nodes), "--size", str(size), "--dtype", "float", "--calibration", self.calibration,
-                 "--set", f"tiers.ethernet.bandwidth={self.inner.rate:.9g} B/s per direction"]
-        if self.outer:
-            words += ["--set", f"tiers.nic.bandwidth={self.outer.rate:.9g} B/s per direction", "--set", "tiers.nic.shared_by=1"]
-        done = subprocess.run(words + ["--json"], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Fault(f"{' '.join(words)}: exit {done.returncode}: {done.stderr.strip()}")
-        return json.loads(done.stdout)["time_us"]
+    def rows(self, points, folder):
+        """Measured beside predicted. \\throws Fault where a point was not priced"""
+        checked, priced = (os.path.join(folder, f"{self.fabric}.{what}.csv") for what in ("checked", "priced"))
+        write_points(checked, points)
+        report = json.loads(run(self.tool, "validate", checked, "--system", self.system, "--calibration", self.calibration, "--raw",
+                                "--out", priced, "--json"))
+        if report["skipped"]:
+            raise Fault(f"{checked}: not priced: {report['skipped']}")
+        with open(priced, encoding="utf-8") as text:
+            return [Row(self.fabric, r["notes"].split(";")[0], r["predicted_algorithm"], int(r["nodes"]), int(float(r["bytes"])),
+                        float(r["time_us"]), float(r["predicted_us"]), r["notes"].partition("; ")[2]) for r in csv.DictReader(text)]
 
 
 @dataclasses.dataclass
@@ -183,18 +140,6 @@ class Row:
     @property
     def error(self):
         return 100 * (self.predicted / self.measured - 1)
-
-
-def machine_of(tool, folder, points):
-    """The machine of one file of points: its fabric's spec, and the links its own ping-pongs found.
-
-    `leaf`: between nodes of one switch; `pairs`: between two halves of the nodes, all at once. Without them `ping_pong` is the one link.
-    """
-    kinds = split_notes(points)
-    name = points[0].system
-    inner = fit_link(kinds.get("leaf") or kinds.get("ping_pong") or [])
-    outer = fit_link(kinds["pairs"]) if "pairs" in kinds else None
-    return Machine(tool, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fabrics", f"{name}.yaml"), inner, outer).write(folder)
 
 
 def table(rows):

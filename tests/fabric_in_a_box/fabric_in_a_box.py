@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Open MPI's collectives over networks of namespaces, each algorithm forced, beside what fabricost predicts from a ping-pong.
+"""`fabricost measure --mpi` on networks of namespaces: some of its points calibrate a fabric, the others are predicted.
 
     fabric_in_a_box.py TOOL [--full] [--fabric NAME]... [--save FOLDER] [--mbit RATE]
+
+Fitted are send_recv and a ring's all_reduce; predicted are all_reduce, all_gather, all_to_all and broadcast at other sizes, each by
+algorithms that Open MPI is forced to run one by one.
 
 Exit status: 0 the median error is within the limit, 1 it is not or something failed, 77 this machine cannot hold a box (it says why).
 FABRICOST_BOX=full measures every size and fabric instead of some: twenty minutes instead of two and a half.
@@ -9,7 +12,6 @@ FABRICOST_BOX=full measures every size and fabric instead of some: twenty minute
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -27,8 +29,10 @@ EAGER = {"btl_tcp_eager_limit": 1 << 24, "btl_tcp_rndv_eager_limit": 1 << 24, "b
 # Pipelines: segments small beside the message, so that filling the chain does not count.
 SEGMENTS = {"coll_tuned_bcast_algorithm_segmentsize": 4096, "coll_tuned_bcast_algorithm_chain_fanout": 1,
             "coll_tuned_allreduce_algorithm_segmentsize": 16384}
-PING_PONG = "4,256,1024,65536,262144,524288"
 
+# What a fabric is calibrated from.
+FITTED = {"allreduce": "ring"}
+FITTED_SIZES = [64, 4096, 65536, 262144]
 # One launch each: an algorithm of every operation.
 LAUNCHES = [
     {"allreduce": "ring", "allgather": "ring", "alltoall": "pairwise", "bcast": "pipeline"},
@@ -36,34 +40,37 @@ LAUNCHES = [
     {"allreduce": "segmented_ring", "allgather": "bruck", "alltoall": "modified_bruck"},
     {"allreduce": "recursive_doubling", "alltoall": "linear_sync"},
 ]
+POINT = 1.2  # seconds; the command takes a tenth of its budget for a point at most
 
 
-def measured(text, first):
-    """What a probe printed, with `first` put before its notes."""
-    points = compare.read_points(text)
-    for p in points:
-        p.notes = f"{first(p)}; {p.notes.split('; ')[-1]}"
-    return points
+class Lab:
+    """A box with the command inside."""
 
+    def __init__(self, tool, b, system, folder, point):
+        self.tool, self.box, self.system, self.folder, self.point = tool, b, system, folder, point
+        self.nap = os.path.join(os.path.dirname(os.path.abspath(tool)), "libfabricost_idle_nap.so")
 
-def links(b, probe, name):
-    """The ping-pongs that say what this fabric's links are."""
-    def ask(kind, ranks=0, called=""):
-        text = b.mpirun([probe, name, "15", f"{kind}=-:{PING_PONG}"], settings=EAGER, ranks=ranks)
-        return measured(text, lambda p: called or kind)
-    if name == "two-level":
-        return ask("ping_pong", 2, "leaf") + ask("pairs")  # the first two nodes share a leaf
-    return ask("ping_pong")
+    def measure(self, operations, sizes, algorithms, ranks=0):
+        """Points of one launch. Ranks that wait sleep: there are more of them than processors."""
+        out = os.path.join(self.folder, "measured.csv")
+        words = [self.tool, "measure", "--mpi", "--quiet", "--system", self.system, "-o", out, "--budget", f"{10 * self.point:g}",
+                 "--sizes", ",".join(map(str, sizes)), "--only", *operations]
+        self.box.mpirun(words, algorithms, {**EAGER, **SEGMENTS}, ranks, exported={"LD_PRELOAD": self.nap})
+        with open(out, encoding="utf-8") as text:
+            points = compare.labelled(compare.read_points(text.read(), out), algorithms)
+        wanted = len(operations) * len(sizes)
+        if len(points) < wanted:
+            print(f"{len(points)} of {wanted} points of {algorithms} fitted into {10 * self.point:g} s", flush=True)
+        return points
 
+    def fitted(self):
+        points = self.measure(["send_recv", "all_reduce"], FITTED_SIZES, FITTED)
+        if self.box.plan.name == "two-level":  # the first two nodes share a leaf: what is inside a domain
+            points += self.measure(["send_recv", "all_reduce"], FITTED_SIZES, FITTED, ranks=2)
+        return points
 
-def collectives(b, probe, name, launches, sizes, repeats):
-    found = []
-    for algorithms in launches:
-        theirs = {compare.OPERATIONS[op]: f"{op}/{a}" for op, a in algorithms.items()}
-        requests = [f"{compare.OPERATIONS[op]}={compare.SAME[op, a]}:{','.join(map(str, sizes))}" for op, a in algorithms.items()]
-        text = b.mpirun([probe, name, str(repeats), *requests], algorithms, {**EAGER, **SEGMENTS})
-        found += measured(text, lambda p, theirs=theirs: theirs[p.operation])
-    return found
+    def checked(self, launches, sizes):
+        return [p for algorithms in launches for p in self.measure([compare.OPERATIONS[op] for op in algorithms], sizes, algorithms)]
 
 
 def only(launches, pairs):
@@ -76,44 +83,47 @@ NEIGHBOURS = {("allreduce", "ring"), ("allreduce", "segmented_ring"), ("allgathe
 
 
 def experiments(full, mbit):
-    """(name, plan, launches, sizes, repeats); `mbit` is the rate of a port in Mbit/s."""
-    sizes = [65536, 262144, 1048576] if full else [65536, 524288]
-    some = [65536, 262144, 1048576] if full else [262144]
-    repeats = 9 if full else 5
+    """(plan, rates by tier, launches, sizes); `mbit` is the rate of a port in Mbit/s."""
+    sizes = [98304, 393216, 1572864] if full else [98304, 393216]
+    some = sizes if full else [196608]
+    port = {"ethernet": mbit}
     out = [
-        ("flat", box.flat(4, mbit), LAUNCHES, sizes, repeats),
-        ("two-level", box.two_level(2, 2, mbit, mbit), LAUNCHES, some, repeats),
-        ("slow-port", box.slow_port(4, mbit, mbit / 2), LAUNCHES[:2], some, repeats),
-        ("torus", box.torus(4, mbit), only(LAUNCHES, NEIGHBOURS), some, repeats),
+        (box.flat(4, mbit), port, LAUNCHES, sizes),
+        (box.two_level(2, 2, mbit, mbit), {"ethernet": mbit, "nic": mbit}, LAUNCHES, some),
+        (box.slow_port(4, mbit, mbit / 2), {"ethernet": mbit / 2}, LAUNCHES[:2], some),
+        (box.torus(4, mbit), port, only(LAUNCHES, NEIGHBOURS), some),
     ]
     if full:
-        out.append(("flat", box.flat(8, mbit), LAUNCHES, sizes, repeats))
-        out.append(("flat", box.flat(5, mbit), only(LAUNCHES, NEIGHBOURS), [81920, 327680, 1310720], repeats))
-        out.append(("two-level", box.two_level(4, 2, mbit, mbit), LAUNCHES, some, repeats))
+        out.append((box.flat(8, mbit), port, LAUNCHES, sizes))
+        out.append((box.flat(5, mbit), port, only(LAUNCHES, NEIGHBOURS), [81920, 327680, 1310720]))
+        out.append((box.two_level(4, 2, mbit, mbit), {"ethernet": mbit, "nic": mbit}, LAUNCHES, some))
     return out
 
 
-def describe(machine, nodes):
-    inner, outer = machine.inner, machine.outer
-    text = f"{nodes} nodes: a step {inner.latency_us:.0f} us, {inner.rate / 1e6:.3f} MB/s"
-    return text + (f"; to the other half, all at once, {outer.latency_us:.0f} us, {outer.rate / 1e6:.3f} MB/s" if outer else "")
+def machine_of(tool, folder, fabric, rates):
+    """The fabric of this folder as a system file with these rates."""
+    path = os.path.join(folder, f"{fabric}.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(compare.system_yaml(fabric, os.path.join(HERE, "fabrics", f"{fabric}.yaml"), rates))
+    return compare.Machine(tool, fabric, path)
 
 
-def run(tool, probe, folder, full, wanted, save, mbit):
+def run(tool, folder, full, wanted, save, mbit):
     rows = []
-    for name, plan, launches, sizes, repeats in experiments(full, mbit):
-        if wanted and name not in wanted:
+    for plan, rates, launches, sizes in experiments(full, mbit):
+        if wanted and plan.name not in wanted:
             continue
+        machine = machine_of(tool, folder, plan.name, rates)
         with box.Box(plan) as b:
-            points = links(b, probe, name)
-            machine = compare.machine_of(tool, folder, points)
-            print(f"{name}, {describe(machine, plan.nodes)}", flush=True)
-            found = collectives(b, probe, name, launches, sizes, repeats)
+            lab = Lab(tool, b, machine.system, folder, 3 * POINT if full else POINT)
+            fitted = lab.fitted()
+            checked = lab.checked(launches, sizes)
         if save:
-            with open(os.path.join(save, f"{name}-{plan.nodes}.csv"), "w", encoding="utf-8") as out:
-                out.write("\n".join([compare.COLUMNS, *(p.line() for p in points + found), ""]))
-        here = machine.rows(found)
-        print(compare.table(here), flush=True)
+            compare.write_points(os.path.join(save, f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.fitted.csv"), fitted)
+            compare.write_points(os.path.join(save, f"{plan.name}-{plan.nodes}-{rates['ethernet']:g}mbit.checked.csv"), checked)
+        machine.calibrate(fitted, folder)
+        here = machine.rows(checked, folder)
+        print(f"\n{plan.name}, {plan.nodes} nodes\n{machine.said}\n{compare.table(here)}\n{verdict(here)}", flush=True)
         rows += here
     return rows
 
@@ -127,21 +137,19 @@ def main():
     # what a port is held to; slow, so that four ranks on two busy cores keep up
     arguments.add_argument("--mbit", type=float, default=float(os.environ.get("FABRICOST_BOX_MBIT", "20")))
     given = arguments.parse_args()
-    reason = box.why_not()
+    given.tool = os.path.abspath(given.tool)
+    reason = box.why_not() or why_no_probe(given.tool)
     if reason:
         print(f"skipped: {reason}")
         return 77
     with tempfile.TemporaryDirectory(prefix=f"fbx{os.getpid()}-run-", dir="/tmp") as folder:
-        probe = os.path.join(folder, "probe")
-        # exported symbols, so that Open MPI finds the probe's sched_yield
-        subprocess.run(["mpicxx", "-std=c++20", "-O2", "-rdynamic", os.path.join(HERE, "probe.cpp"), "-o", probe], check=True)
         if given.save:
             os.makedirs(given.save, exist_ok=True)
-        rows = run(given.tool, probe, folder, given.full, given.fabric, given.save, given.mbit)
+        rows = run(given.tool, folder, given.full, given.fabric, given.save, given.mbit)
         if compare.summary(rows)[1] > LIMIT:  # the processor may have been busy with something else: a slower network needs less of it
             busy = f"with a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
             print(f"{verdict(rows)}; {busy}. Once more at half the rate:", flush=True)
-            rows = run(given.tool, probe, folder, given.full, given.fabric, given.save, given.mbit / 2)
+            rows = run(given.tool, folder, given.full, given.fabric, given.save, given.mbit / 2)
     print(verdict(rows))
     if not rows:
         print("nothing was measured")
@@ -150,6 +158,14 @@ def main():
         print(f"the median error is above {LIMIT:g} %")
         return 1
     return 0
+
+
+def why_no_probe(tool):
+    """None where the command has its MPI probe beside it."""
+    for name in ("libfabricost_probe_mpi.so", "libfabricost_idle_nap.so"):
+        if not os.path.exists(os.path.join(os.path.dirname(tool), name)):
+            return f"{name} is not beside {tool}: build with libopenmpi-dev installed"
+    return None
 
 
 def verdict(rows):

@@ -24,6 +24,7 @@ from ._core import Prediction, Predictions, Term, explain, predict
 from ._core import read_log, read_nccl_log
 from ._core import Errors, Validation, WorkloadValidation, validate, validate_workloads
 from ._core import Constant, Fit, calibrate
+from ._core import ThisMachine, calibrate_machine
 from ._core import Diagnosis, Finding, diagnose
 from ._core import SlowRange, Tuning, tune
 from ._core import Topology, topo
@@ -56,7 +57,7 @@ __all__ = [
     # measurements
     "read_log", "read_nccl_log",
     "Errors", "Validation", "WorkloadValidation", "validate", "validate_workloads",
-    "Constant", "Fit", "calibrate",
+    "Constant", "Fit", "calibrate", "ThisMachine", "calibrate_machine",
     "Diagnosis", "Finding", "diagnose",
     # machines of one's own
     "SlowRange", "Tuning", "tune",

@@ -62,6 +62,7 @@ struct CalibratedSet {
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;
   std::vector<ClassResidual> classes;
+  bool only_fitted = false;  ///< a file holds the constants of `fitted` alone: the others stay as they are shipped
 };
 
 struct Calibration {

@@ -6,6 +6,7 @@
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/predict/host_copy.hpp>
 #include <fabricost/price/custom_reduce.hpp>
 
 #include <algorithm>
@@ -75,15 +76,6 @@ class Curve {
 namespace detail {
 
 inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, the last choice holds
-
-/// gpu_host transfers have no choice: a copy over the host link.
-[[nodiscard]] inline Line price_host_copy(const Fabric& f, const Constants& c) {
-  Line line;
-  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
-  line.base_part(TermKind::steps, 0, 1, f.host_latency);
-  line.rate_part(TermKind::wire, 0, 1, 1 / f.host_link_rate);
-  return line;
-}
 
 /// Why nothing that the choice allows can run, and what could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
@@ -186,7 +178,8 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   const ChoiceInput in{operation.collective, is_byte_wide(operation.dtype)};
   if (is_host_copy(operation)) {
     if (!(f.host_link_rate > 0)) throw RequestError(system.name + ": has no tier to the host (role \"host\" or \"c2c\")");
-    curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(f, c), forever);
+    // no choice: a copy over the host link
+    curve.append({Algorithm::direct, Protocol::simple}, price_host_copy(system, f), forever);
     return curve;
   }
   double own_until = 0;

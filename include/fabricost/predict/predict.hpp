@@ -61,8 +61,7 @@ inline void check_size(double bytes) {
   }
   Certainty sure = ran.kernel != ReduceKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)
                                                        : certainty_of(system.constants, f, op.collective, ran, bytes);
-  if (is_host_copy(op))  // host copies are priced from the datasheet
-    sure = {Basis::datasheet, system.constants.interval.unfitted_algorithm, sure.extrapolated};
+  if (is_host_copy(op)) sure = certainty_of_host_copy(system, bytes, sure.extrapolated);
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
   const double factor = std::exp(sure.half_width);

@@ -190,12 +190,16 @@ const CloudInstance* cloud_instance_in(std::string_view text) {
   return nullptr;
 }
 
+std::optional<std::string_view> gpu_named(std::string_view marketing) {
+  for (const Named& known : names)
+    if (marketing.find(known.clue) != std::string_view::npos) return known.stands_for.empty() ? known.gpu : std::string_view{};
+  return std::nullopt;
+}
+
 ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
-    for (const Named& known : names)
-      if (!gpu.model.empty() && gpu.model.find(known.clue) != std::string::npos) {
-        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known))};
-      }
+    if (const ModelGuess named = gpu_named(gpu.model); !named.gpu.empty())
+      return {named.gpu, fmt::format("{} is named {}", gpu.name, named.reason)};
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : pci_ids)
       if (gpu.pci_id == known.clue)

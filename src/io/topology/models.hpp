@@ -5,6 +5,7 @@
 
 #include <fabricost/io/topology.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,10 @@ struct CloudInstance {
 [[nodiscard]] const CloudInstance* cloud_instance(std::string_view name);
 /// The first name of a known instance in a text, or nullptr.
 [[nodiscard]] const CloudInstance* cloud_instance_in(std::string_view text);
+
+/// Name in data/gpus of what a driver calls a GPU ("NVIDIA H100 80GB HBM3"); nothing: unknown; empty: only a near relative
+/// is there.
+[[nodiscard]] std::optional<std::string_view> gpu_named(std::string_view marketing);
 
 [[nodiscard]] ModelGuess guess_model(const DescribedTopology& topology);
 

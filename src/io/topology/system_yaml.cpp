@@ -3,6 +3,7 @@
 
 #include "io/topology/models.hpp"
 #include "io/topology/shape.hpp"
+#include "io/yaml_text.hpp"
 
 #include <fabricost/io/load.hpp>
 
@@ -16,18 +17,9 @@ namespace fabricost {
 
 namespace {
 
+using io::in_quotes;
 using io::listed;
 using io::path_word;
-
-/// Inside double quotes.
-[[nodiscard]] std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F ? ' ' : c;
-  }
-  return out + "\"";
-}
 
 [[nodiscard]] std::string name_from(std::string_view stem) {
   std::string out;

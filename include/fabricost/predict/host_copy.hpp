@@ -1,0 +1,51 @@
+#pragma once
+/// \file host_copy.hpp
+/// A copy of S bytes between a GPU and its host:
+///
+///   t = c0 + l + S / (B e)      B: one-way rate of the tier to the host, e: payload share, l: its latency
+///
+/// Of a described tier l is one hop of the link, and c0 what launching a kernel costs. Of a tier that was measured on this very machine
+/// (`fabricost calibrate` of what `fabricost measure` wrote) l is all that a copy of a few bytes takes, so c0 is 0, and the answer is
+/// calibrated for the sizes such a measurement spans.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
+
+#include <cmath>
+
+namespace fabricost {
+
+/// Sizes that a measurement of the tier to the host spans, bytes.
+inline constexpr double host_copies_from = 4 * kibibyte, host_copies_to = 1024 * mebibyte;
+/// Half width in log of what a straight line through such a measurement leaves: copies bend where the engine starts to stream.
+inline constexpr double measured_host_copy_width = 0.15;
+
+/// Whether both rate and latency of the tier to the host were measured, not taken from a description of the link.
+[[nodiscard]] inline bool host_copies_measured(const System& system) {
+  const Tier* host = host_tier(system);
+  return host != nullptr && host->bandwidth.provenance.confidence == Confidence::measured &&
+         host->latency.provenance.confidence == Confidence::measured;
+}
+
+[[nodiscard]] inline Line price_host_copy(const System& system, const Fabric& f) {
+  Line line;
+  if (!host_copies_measured(system)) line.base_part(TermKind::launch, 0, 1, system.constants.scale_up.launch);
+  line.base_part(TermKind::steps, 0, 1, f.host_latency);
+  line.rate_part(TermKind::wire, 0, 1, 1 / f.host_link_rate);
+  return line;
+}
+
+/// \param described what lies outside the measured range where the tier is only described
+[[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, double bytes, const Extrapolated& described) {
+  const IntervalWidths& w = system.constants.interval;
+  if (!host_copies_measured(system)) return {Basis::datasheet, w.unfitted_algorithm, described};
+  Certainty out{.basis = Basis::calibrated, .half_width = measured_host_copy_width, .extrapolated = {}};
+  if (bytes > 0 && bytes < host_copies_from) out.half_width += w.below_sizes;
+  if (bytes > host_copies_to) out.half_width += w.beyond_sizes * std::log2(bytes / host_copies_to);
+  out.extrapolated.sizes = bytes > 0 && (bytes < host_copies_from || bytes > host_copies_to);
+  return out;
+}
+
+}  // namespace fabricost

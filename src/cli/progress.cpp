@@ -1,0 +1,68 @@
+/// \file progress.cpp
+/// A bar of 24 cells, what is being done, and the time left.
+
+#include "progress.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr int cells = 24;
+constexpr std::chrono::milliseconds redrawn{100};
+constexpr std::chrono::seconds plain_lines{5};
+
+[[nodiscard]] bool is_terminal() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && !(kind != nullptr && std::strcmp(kind, "dumb") == 0);
+}
+
+[[nodiscard]] std::size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+[[nodiscard]] std::string left_text(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(seconds));
+  return whole >= 60 ? fmt::format("{}:{:02} min left", whole / 60, whole % 60) : fmt::format("{} s left", whole);
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(is_terminal()) {}
+ProgressLine::~ProgressLine() { end(); }
+
+void ProgressLine::show(const std::string& now, double done, double left) {
+  if (quiet_) return;
+  const auto time = std::chrono::steady_clock::now();
+  if (drawn_ && time - last_ < (terminal_ ? std::chrono::nanoseconds{redrawn} : std::chrono::nanoseconds{plain_lines})) return;
+  last_ = time;
+  drawn_ = true;
+  if (!terminal_) {
+    fmt::print(stderr, "{:3.0f} %, {}: {}\n", 100 * done, left_text(left), now);
+    return;
+  }
+  const int full = std::clamp(static_cast<int>(std::lround(cells * done)), 0, cells);
+  std::string line = fmt::format("[{}{}] {:3.0f} %  {}  {}", std::string(static_cast<std::size_t>(full), '#'),
+                                 std::string(static_cast<std::size_t>(cells - full), '.'), 100 * done, left_text(left), now);
+  line.resize(std::min(line.size(), columns() - 1));
+  fmt::print(stderr, "\r{}\033[K", line);
+  (void)std::fflush(stderr);
+}
+
+void ProgressLine::end() {
+  if (quiet_ || !terminal_ || !drawn_) return;
+  fmt::print(stderr, "\r\033[K");
+  (void)std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,240 @@
+/// \file measure.cpp
+/// Steps in order, shares of the time, curves that are refined, failures that are noted.
+
+#include "measure/measure.hpp"
+
+#include "measure/attempt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace fabricost::measure {
+
+namespace {
+
+constexpr int passes = 3;              ///< over the steps: the first gives each its share, the others what is left
+constexpr int halvings = 10;           ///< of a size that does not fit memory
+constexpr int failures_that_end = 2;   ///< wrong results or faults in a row, and a case is left alone
+constexpr double point_share = 0.1;    ///< of the budget, that one point may take at most
+constexpr double waking = 0.5;         ///< seconds an idle GPU takes to raise its clocks: warm-up of the first point
+constexpr double waking_share = 0.02;  ///< of the budget
+const char* const time_spent = "the time was spent";
+
+/// What is known of one case: points of all steps that measure it.
+struct Known {
+  std::vector<CurvePoint> points{};  ///< ascending
+  std::set<std::uint64_t> tried{};
+  std::optional<std::uint64_t> too_large{};  ///< the smallest size that did not fit memory
+  double prepare = 0;                        ///< seconds the last point took beyond its repetitions
+  int failures = 0;
+  bool over = false;  ///< nothing more of it can be measured
+};
+
+class Run {
+ public:
+  Run(Device& device, const Machine& machine, const Plan& plan, const MeasureOptions& options)
+      : device_(device), machine_(machine), plan_(plan), options_(options), layout_(layout_of(machine, device.processes())) {}
+
+  Measured all() {
+    start_ = clock();
+    out_.not_measured = plan_.not_measured;
+    out_.before = states_of(device_, machine_);
+    for (pass_ = 0; pass_ < passes && going(); ++pass_) {
+      double weights = 0;
+      for (const Step& step : plan_.steps) weights += step.weight;
+      for (std::size_t i = 0; i < plan_.steps.size() && going(); ++i) {
+        const Step& step = plan_.steps[i];
+        const double share = weights > 0 ? std::max(0.0, left()) * step.weight / weights : 0;
+        weights -= step.weight;
+        at_ = static_cast<double>(i) / static_cast<double>(plan_.steps.size());
+        take(step, clock() + share);
+      }
+    }
+    if (!out_.complete) time_reason_ = out_.ended;
+    list_what_is_missing();
+    if (!lost_) out_.after = states_of(device_, machine_);
+    out_.seconds = clock() - start_;
+    return std::move(out_);
+  }
+
+ private:
+  double clock() { return device_.agreed(options_.now()); }
+  double left() { return options_.budget - (clock() - start_); }
+
+  /// False once the run is over, whatever the reason.
+  bool going() {
+    if (out_.complete && device_.any(options_.interrupted())) {
+      out_.complete = false;
+      out_.ended = "interrupted";
+    }
+    return out_.complete && left() > 0;
+  }
+
+  void take(const Step& step, double until) {
+    Known& known = known_[title_of(step.what)];
+    for (const std::uint64_t size : step.sizes) {
+      if (known.over || !going()) return;
+      point(step, known, size, until);
+    }
+    while (step.refine && !known.over && going() && clock() < until) {
+      const auto size = next_size(known.points, known.tried, plan_.bends, step.unit);
+      if (!size || !point(step, known, *size, until)) return;
+    }
+  }
+
+  /// Seconds a point of that size will take, told by the one below it; 0 when nothing is known.
+  [[nodiscard]] double cost(const Known& known, std::uint64_t size) const {
+    if (known.points.empty()) return 0;
+    const CurvePoint* near = &known.points.front();
+    for (const CurvePoint& p : known.points)
+      if (p.bytes <= size) near = &p;
+    const double larger = near->bytes > 0 ? std::max(1.0, static_cast<double>(size) / static_cast<double>(near->bytes)) : 1;
+    const double batch = std::max(options_.sampling.least_batch, near->seconds * larger);
+    return known.prepare + batch * (options_.sampling.least_batches + 3);
+  }
+
+  /// Measures one size unless it was tried or does not fit the time. False when the time was spent.
+  bool point(const Step& step, Known& known, std::uint64_t size, double until) {
+    for (int halved = 0; halved <= halvings; ++halved) {
+      if (known.tried.count(size) > 0) return true;
+      if (known.too_large && size >= *known.too_large) {
+        size = fitting(size / 2, step.unit);
+        continue;
+      }
+      const double expected = cost(known, size), now = clock();
+      // the first pass keeps to the share of the step, but never refuses its first point
+      const double end = pass_ == 0 && !known.points.empty() ? until : start_ + options_.budget;
+      if (now + expected > end) return false;
+      known.tried.insert(size);
+      Case what = step.what;
+      what.bytes = size;
+      if (!measured(what, known, std::min(end - now, options_.budget * point_share))) return true;
+      size = fitting(size / 2, step.unit);
+    }
+    return true;
+  }
+
+  /// One try. True when half the size should be tried instead.
+  bool measured(const Case& what, Known& known, double time) {
+    tell(title_with_size(what));
+    SampleRules rules = options_.sampling;
+    rules.time = std::min(rules.time, time);
+    if (out_.rows.empty()) rules.least_warm_up = std::min(waking, options_.budget * waking_share);
+    const double start = clock();
+    const State before = state(what);
+    const Attempt tried = attempt(device_, what, rules, [this] { return options_.now(); });
+    switch (tried.kind) {
+      case Attempt::Kind::measured: {
+        known.failures = 0;
+        const double repeated = tried.sample.seconds * tried.sample.repetitions * (tried.sample.batches + tried.sample.outliers);
+        known.prepare = std::max(0.0, clock() - start - repeated);
+        keep(what, tried.sample, known, before, state(what));
+        return false;
+      }
+      case Attempt::Kind::unsupported:
+        known.over = true;
+        out_.not_measured.push_back({title_of(what), std::nullopt, tried.reason});
+        return false;
+      case Attempt::Kind::out_of_memory:
+        if (!known.too_large || what.bytes < *known.too_large) known.too_large = what.bytes;
+        out_.not_measured.push_back({title_of(what), what.bytes, "out of memory: " + tried.reason});
+        return what.bytes > 1;
+      case Attempt::Kind::wrong_result: failed(what, known, "the result was wrong: " + tried.reason); return false;
+      case Attempt::Kind::fault: failed(what, known, tried.reason); return false;
+      case Attempt::Kind::refused: failed(what, known, tried.reason); return false;
+      case Attempt::Kind::lost:
+        lost_ = true;
+        out_.complete = false;
+        out_.ended = tried.reason;
+        known.tried.erase(what.bytes);
+        return false;
+    }
+    return false;
+  }
+
+  void failed(const Case& what, Known& known, const std::string& reason) {
+    out_.not_measured.push_back({title_of(what), what.bytes > 0 ? std::optional{what.bytes} : std::nullopt, reason});
+    if (++known.failures >= failures_that_end) known.over = true;
+  }
+
+  /// The first GPU of a case speaks for it.
+  State state(const Case& what) {
+    int unit = what.gpu;
+    if (!what.gpus.empty()) unit = what.gpus.front();
+    if (!what.pairs.empty()) unit = what.pairs.front().first;
+    const bool known = unit >= 0 && unit < static_cast<int>(machine_.units.size());
+    if (!known || lost_) return {};
+    try {
+      return device_.state(unit);
+    } catch (const DeviceLost&) {
+      return {};  // the next case says so, in all processes at once
+    } catch (const DeviceFault&) {
+      return {};
+    }
+  }
+
+  void keep(const Case& what, const Sample& sample, Known& known, const State& before, const State& after) {
+    Row row = row_of(what, machine_, layout_, options_.source, options_.system);
+    row.seconds = sample.seconds;
+    const auto note = [&row](const char* key, std::string value) { row.notes.emplace_back(key, std::move(value)); };
+    note("spread", fmt::format("{:.4f}", sample.spread));
+    note("batches", std::to_string(sample.batches));
+    note("repetitions", std::to_string(sample.repetitions));
+    if (sample.outliers > 0) note("outliers", std::to_string(sample.outliers));
+    if (!sample.steady) note("unsteady", "yes");
+    if (sample.host) note("host_us", fmt::format("{:.4g}", 1e6 * *sample.host));
+    const double clock = before.clock > 0 && after.clock > 0 ? std::min(before.clock, after.clock) : std::max(before.clock, after.clock);
+    if (clock > 0) note("clock_mhz", fmt::format("{:.0f}", clock / 1e6));
+    const std::string& throttled = after.throttled.empty() ? before.throttled : after.throttled;
+    if (!throttled.empty()) note("throttled", throttled);
+    const CurvePoint point{what.bytes, sample.seconds, sample.spread};
+    known.points.insert(std::upper_bound(known.points.begin(), known.points.end(), point,
+                                         [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; }),
+                        point);
+    options_.point(row);
+    out_.rows.push_back(std::move(row));
+  }
+
+  void tell(std::string what) {
+    const double elapsed = clock() - start_;
+    const double by_time = options_.budget > 0 ? elapsed / options_.budget : 1;
+    const double by_work = pass_ == 0 ? at_ : 0;
+    options_.progress({std::move(what), static_cast<int>(out_.rows.size()), std::clamp(std::max(by_time, by_work), 0.0, 1.0), elapsed,
+                       std::max(0.0, options_.budget - elapsed)});
+  }
+
+  void list_what_is_missing() {
+    std::set<std::pair<std::string, std::uint64_t>> listed;
+    for (const Step& step : plan_.steps) {
+      const std::string title = title_of(step.what);
+      const Known& known = known_[title];
+      if (known.over) continue;
+      for (const std::uint64_t size : step.sizes)
+        if (known.tried.count(size) == 0 && !(known.too_large && size >= *known.too_large) && listed.insert({title, size}).second)
+          out_.not_measured.push_back({title, size > 0 ? std::optional{size} : std::nullopt, time_reason_});
+    }
+  }
+
+  Device& device_;
+  const Machine& machine_;
+  const Plan& plan_;
+  const MeasureOptions& options_;
+  Layout layout_;
+  Measured out_;
+  std::map<std::string, Known> known_;
+  std::string time_reason_ = time_spent;
+  double start_ = 0, at_ = 0;
+  int pass_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace
+
+Measured measure(Device& device, const Machine& machine, const Plan& plan, const MeasureOptions& options) {
+  return Run(device, machine, plan, options).all();
+}
+
+}  // namespace fabricost::measure

@@ -1,0 +1,95 @@
+/// \file job.cpp
+/// The two ways to start together.
+
+#include "job.hpp"
+
+#include "clock.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fabricost::measure::mpi {
+
+namespace {
+
+// A moment is set this far ahead: twice what agreeing takes, within limits.
+constexpr double least_lead = 10e-6, most_lead = 20e-3;
+constexpr int tries = 4;  // of a repetition that somebody was late for
+
+}  // namespace
+
+MpiJob::MpiJob(World& world, std::unique_ptr<Transfer> transfer, std::string called)
+    : world_(world), transfer_(std::move(transfer)), called_(std::move(called)) {
+  std::array<double, 1> longest{0};
+  for (int i = 0; i < 3; ++i) {
+    const double before = now();
+    world_.most(longest);
+    longest[0] = now() - before;
+  }
+  world_.most(longest);  // the same in every process
+  lead_ = std::clamp(2 * longest[0], least_lead, most_lead);
+}
+
+Timing MpiJob::run(int repetitions) {
+  world_.watch().name(called_);
+  std::array<double, 2> ends{static_cast<double>(repetitions), -static_cast<double>(repetitions)};
+  world_.most(ends);
+  if (repetitions < 1 || ends[0] != -ends[1])
+    throw DeviceFault(fmt::format("{}: the processes were told to repeat it {:g} to {:g} times", called_, -ends[1], ends[0]));
+  return world_.one_clock() ? from_a_moment(repetitions) : from_a_barrier(repetitions);
+}
+
+Timing MpiJob::from_a_moment(int repetitions) {
+  Timing sum;
+  std::array<double, 1> latest{now()};
+  world_.most(latest);
+  for (int i = 0, again = 0; i < repetitions;) {
+    const double moment = latest[0] + lead_;
+    const double late = std::max(0.0, now() - moment);
+    wait_until(moment, world_.crowded());
+    const double wall = MPI_Wtime(), begin = now();
+    {
+      const Watched watched(world_.watch());
+      transfer_->run();
+    }
+    const double end = now();
+    // until the last is done, by either clock; whether somebody was late; and from when the next moment may be set
+    std::array<double, 4> most{end, MPI_Wtime() - wall + (begin - moment), late, now()};
+    world_.most(most);
+    latest[0] = most[3];
+    if (most[2] > 0 && ++again < tries) {
+      lead_ = std::min(2 * lead_, most_lead);
+      continue;
+    }
+    sum.device += most[0] - moment;
+    sum.host += most[1];
+    again = 0;
+    ++i;
+  }
+  const double each = transfer_->share() / repetitions;
+  return {sum.device * each, sum.host * each};
+}
+
+Timing MpiJob::from_a_barrier(int repetitions) {
+  Timing sum;
+  for (int i = 0; i < repetitions; ++i) {
+    world_.meet();
+    const double wall = MPI_Wtime(), begin = now();
+    {
+      const Watched watched(world_.watch());
+      transfer_->run();
+    }
+    const double end = now();
+    std::array<double, 2> most{end - begin, MPI_Wtime() - wall};
+    world_.most(most);
+    sum.device += most[0];
+    sum.host += most[1];
+  }
+  const double each = transfer_->share() / repetitions;
+  return {sum.device * each, sum.host * each};
+}
+
+}  // namespace fabricost::measure::mpi

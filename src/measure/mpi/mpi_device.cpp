@@ -1,0 +1,62 @@
+/// \file mpi_device.cpp
+/// Preparing a case in step: every process throws the same, or none does.
+
+#include "mpi_device.hpp"
+
+#include "description.hpp"
+#include "job.hpp"
+#include "settle.hpp"
+#include "transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fabricost::measure::mpi {
+
+MpiDevice::MpiDevice(const MpiOptions& options)
+    : options_(options), world_(options.limit), forced_(forced_algorithms(&environment_variable)) {}
+
+Machine MpiDevice::describe() { return mpi::describe(world_, forced_); }
+
+State MpiDevice::state(int unit) { return unit == world_.rank() ? state_here() : State{}; }
+
+double MpiDevice::agreed(double value) {
+  std::array<double, 1> values{value};
+  world_.share(values);
+  return values[0];
+}
+
+void MpiDevice::check_algorithm(const Case& what) const {
+  if (!what.algorithm) return;
+  const auto forced = std::find_if(forced_.begin(), forced_.end(), [&](const Forced& f) { return f.operation == what.operation; });
+  if (forced == forced_.end() || forced->ours != what.algorithm)
+    throw Unsupported(
+        fmt::format("{} cannot be asked for once MPI runs; Open MPI: start with mpirun --mca coll_tuned_use_dynamic_rules 1 "
+                    "--mca coll_tuned_OPERATION_algorithm NAME",
+                    name(*what.algorithm)));
+}
+
+std::unique_ptr<Job> MpiDevice::prepare(const Case& what) {
+  agree_on(world_, what);
+  world_.watch().name(fmt::format("{}, the first time,", said(what)));
+  std::unique_ptr<Transfer> transfer;
+  settle(world_, trouble_of([&] {
+           check_algorithm(what);
+           transfer = std::make_unique<Transfer>(what, world_, options_.most_count);
+           transfer->fill();
+         }));
+  settle(world_, trouble_of([&] {
+           {
+             const Watched watched(world_.watch());
+             transfer->run();
+           }
+           transfer->verify();
+           transfer->settle();
+         }));
+  return std::make_unique<MpiJob>(world_, std::move(transfer), said(what));
+}
+
+}  // namespace fabricost::measure::mpi

@@ -1,0 +1,43 @@
+#pragma once
+/// \file mpi_device.hpp
+/// Collectives of any MPI behind measure/device.hpp. All processes call the same functions in the same order.
+
+#include "environment.hpp"
+#include "world.hpp"
+
+#include "measure/device.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace fabricost::measure::mpi {
+
+struct MpiOptions {
+  double limit = 300;                                                   ///< seconds after which nobody is waited for any more
+  std::uint64_t most_count = static_cast<std::uint64_t>(widest_count);  ///< elements one call is told of; fewer in tests
+};
+
+class MpiDevice final : public Device {
+ public:
+  explicit MpiDevice(const MpiOptions& options);
+
+  [[nodiscard]] Machine describe() override;
+  [[nodiscard]] State state(int unit) override;
+  [[nodiscard]] std::unique_ptr<Job> prepare(const Case& what) override;
+  [[nodiscard]] int process() const override { return world_.rank(); }
+  [[nodiscard]] int processes() const override { return world_.ranks(); }
+  [[nodiscard]] double agreed(double value) override;
+  [[nodiscard]] bool any(bool value) override { return world_.any(value); }
+  [[nodiscard]] const World& world() const { return world_; }
+
+ private:
+  /// \throws Unsupported where another algorithm is asked for than the environment forces
+  void check_algorithm(const Case& what) const;
+
+  MpiOptions options_;
+  World world_;
+  std::vector<Forced> forced_;
+};
+
+}  // namespace fabricost::measure::mpi

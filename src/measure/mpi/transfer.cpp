@@ -1,0 +1,115 @@
+/// \file transfer.cpp
+/// Buffers and calls, collective by collective. transfer_check.cpp says what must have arrived.
+
+#include "transfer.hpp"
+
+#include "counts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::measure::mpi {
+
+std::string said(const Case& what) {
+  return fmt::format("{} of {} B{}", name(what.operation), what.bytes, what.in_place ? " in place" : "");
+}
+
+Transfer::Transfer(const Case& what, const World& world, std::uint64_t most)
+    : what_(what), comm_(world.measured()), rank_(world.rank()), ranks_(world.ranks()), element_(size_of(what.dtype)) {
+  if (what.kind != ProbeKind::collective) throw Unsupported("MPI moves messages between processes: it has collectives alone");
+  if (what.protocol.value_or(Protocol::simple) != Protocol::simple) throw Unsupported("MPI has no protocols; leave it open");
+  const bool summed = reduces(what.operation);
+  const bool parted =
+      what.operation == Collective::all_gather || what.operation == Collective::reduce_scatter || what.operation == Collective::all_to_all;
+  const auto parts = static_cast<std::uint64_t>(parted ? ranks_ : 1);
+  const auto share = share_of(what.bytes, element_, parts);
+  if (!share)
+    throw Unsupported(fmt::format("{} do not fall into {} equal parts of whole {} elements", said(what), parts, name(what.dtype)));
+  message_.emplace(what.dtype, summed, share->elements, most);
+  part_ = share->elements * element_;
+  whole_ = part_ * parts;
+  if (what.operation == Collective::send_recv) find_partners();
+
+  const bool gathers = what.operation == Collective::all_gather, scatters = what.operation == Collective::reduce_scatter;
+  const bool one = what.in_place || what.operation == Collective::broadcast;  // one buffer is both
+  const std::uint64_t out = one ? 0 : gathers ? part_ : whole_;
+  const std::uint64_t in = scatters && !one ? part_ : whole_;
+  // in floating point: a size may be what no integer of twice as many processes holds
+  const double free = static_cast<double>(available_memory());
+  const double all = (static_cast<double>(out) + static_cast<double>(in)) * world.ranks_here();
+  if (free > 0 && all > 0.8 * free)
+    throw OutOfMemory(fmt::format("{} needs {:.3g} GB for the {} processes of this host, which has {:.3g} GB left", said(what), 1e-9 * all,
+                                  world.ranks_here(), 1e-9 * free));
+  sent_ = Buffer(out);
+  received_ = Buffer(in);
+  in_ = what.in_place ? MPI_IN_PLACE : sent_.data();
+}
+
+/// \throws Unsupported for pairs that are none
+void Transfer::find_partners() {
+  if (what_.pairs.empty()) {
+    to_ = (rank_ + 1) % ranks_;
+    from_ = (rank_ + ranks_ - 1) % ranks_;
+    return;
+  }
+  std::vector<int> seen;
+  for (const auto& [from, to] : what_.pairs) {
+    for (const int end : {from, to}) {
+      if (end < 0 || end >= ranks_ || std::find(seen.begin(), seen.end(), end) != seen.end())
+        throw Unsupported(fmt::format("pair {}>{}: every process is in one pair, and there are {}", from, to, ranks_));
+      seen.push_back(end);
+    }
+    if (rank_ == from || rank_ == to) {
+      first_ = rank_ == from;
+      to_ = from_ = first_ ? to : from;
+    }
+  }
+  if (!what_.both_ways) share_ = 0.5;
+}
+
+void Transfer::run() {
+  const Count count = message_->count();
+  const MPI_Datatype type = message_->type();
+  void* out = received_.data();
+  switch (what_.operation) {
+    case Collective::all_reduce: return check(FABRICOST_MPI(MPI_Allreduce)(in_, out, count, type, message_->sum(), comm_), "MPI_Allreduce");
+    case Collective::all_gather: return check(FABRICOST_MPI(MPI_Allgather)(in_, count, type, out, count, type, comm_), "MPI_Allgather");
+    case Collective::reduce_scatter:
+      return check(FABRICOST_MPI(MPI_Reduce_scatter_block)(in_, out, count, type, message_->sum(), comm_), "MPI_Reduce_scatter_block");
+    case Collective::broadcast: return check(FABRICOST_MPI(MPI_Bcast)(out, count, type, 0, comm_), "MPI_Bcast");
+    case Collective::reduce: {
+      const bool inside = what_.in_place && rank_ != 0;  // only the root may say MPI_IN_PLACE
+      const void* in = inside ? out : in_;
+      return check(FABRICOST_MPI(MPI_Reduce)(in, inside ? nullptr : out, count, type, message_->sum(), 0, comm_), "MPI_Reduce");
+    }
+    case Collective::all_to_all: return check(FABRICOST_MPI(MPI_Alltoall)(in_, count, type, out, count, type, comm_), "MPI_Alltoall");
+    case Collective::send_recv: return run_send_recv();
+  }
+}
+
+void Transfer::run_send_recv() {
+  if (!takes_part()) return;
+  constexpr int tag = 1;
+  const Count count = message_->count();
+  const MPI_Datatype type = message_->type();
+  const void* out = what_.in_place ? received_.data() : sent_.data();
+  const auto send = [&] { check(FABRICOST_MPI(MPI_Send)(out, count, type, to_, tag, comm_), "MPI_Send"); };
+  const auto receive = [&] {
+    check(FABRICOST_MPI(MPI_Recv)(received_.data(), count, type, from_, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+  };
+  if (share_ < 1) {
+    if (first_)
+      send(), receive();
+    else
+      receive(), send();
+  } else if (what_.in_place) {
+    check(FABRICOST_MPI(MPI_Sendrecv_replace)(received_.data(), count, type, to_, tag, from_, tag, comm_, MPI_STATUS_IGNORE),
+          "MPI_Sendrecv_replace");
+  } else {
+    check(FABRICOST_MPI(MPI_Sendrecv)(out, count, type, to_, tag, received_.data(), count, type, from_, tag, comm_, MPI_STATUS_IGNORE),
+          "MPI_Sendrecv");
+  }
+}
+
+}  // namespace fabricost::measure::mpi

@@ -1,0 +1,115 @@
+/// \file plugin.cpp
+/// dlopen, and what to say when there is nothing to open.
+
+#include "measure/plugin.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace fabricost::measure {
+
+namespace {
+
+struct Kind {
+  std::string_view word;     ///< in the file's name
+  std::string_view runtime;  ///< in messages
+};
+constexpr Kind cuda{"cuda", "CUDA"}, hip{"hip", "HIP"}, message_passing{"mpi", "MPI"};
+
+/// What became of one kind of plugin.
+struct Opened {
+  std::unique_ptr<Device> device{};
+  bool found = false;
+  std::string why{};  ///< no device
+};
+
+/// MPI libraries look their own components up in the global scope; the other plugins keep their names to themselves.
+Opened open(const Kind& kind) {
+  Opened out;
+  for (const std::filesystem::path& folder : probe_folders()) {
+    const std::filesystem::path file = folder / fmt::format("libfabricost_probe_{}.so", kind.word);
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) continue;
+    out.found = true;
+    void* library = dlopen(file.c_str(), RTLD_NOW | (kind.word == message_passing.word ? RTLD_GLOBAL : RTLD_LOCAL));
+    if (library == nullptr) {
+      out.why = fmt::format("{} cannot be loaded: {}", file.string(), dlerror());
+      return out;
+    }
+    const auto entry = reinterpret_cast<OpenDevice>(dlsym(library, "fabricost_device"));
+    if (entry == nullptr) {
+      out.why = fmt::format("{} is no plugin of fabricost: it has no fabricost_device", file.string());
+      return out;
+    }
+    // never closed: the runtimes behind it keep threads and handlers until the process ends
+    out.device.reset(entry(device_interface, out.why));
+    if (!out.device && out.why.empty()) out.why = fmt::format("{} gives no reason", file.string());
+    return out;
+  }
+  return out;
+}
+
+std::string folders_text() {
+  std::vector<std::string> out;
+  for (const std::filesystem::path& folder : probe_folders()) out.push_back(folder.string());
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> probe_folders() {
+  std::vector<std::filesystem::path> out;
+  if (const char* set = std::getenv("FABRICOST_PROBES"); set != nullptr && *set != '\0') {
+    std::string_view rest = set;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(':'), rest.size());
+      if (end > 0) out.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return out;
+  }
+  std::error_code error;
+  const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return out;
+  out.push_back(command.parent_path());
+  out.push_back((command.parent_path() / "../lib/fabricost").lexically_normal());
+  return out;
+}
+
+std::unique_ptr<Device> open_device(bool mpi) {
+  if (mpi) {
+    Opened opened = open(message_passing);
+    if (opened.device) return std::move(opened.device);
+    if (!opened.found)
+      throw RequestError(
+          fmt::format("--mpi: there is no libfabricost_probe_mpi.so in {}; build with an MPI's mpicxx on the path "
+                      "(-DFABRICOST_BUILD_MPI_PROBE=ON), or set FABRICOST_PROBES to its folder",
+                      folders_text()));
+    throw RequestError(fmt::format("--mpi: {}", opened.why));
+  }
+  std::string reasons;
+  bool found = false;
+  for (const Kind& kind : {cuda, hip}) {
+    Opened opened = open(kind);
+    if (opened.device) return std::move(opened.device);
+    found = found || opened.found;
+    if (opened.found) reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kind.runtime, opened.why);
+  }
+  if (!found)
+    throw RequestError(
+        fmt::format("no GPU can be measured: there is neither libfabricost_probe_cuda.so nor libfabricost_probe_hip.so in {}; build on a "
+                    "machine with CUDA's nvcc or ROCm's hipcc (-DFABRICOST_BUILD_PROBES=ON), or set FABRICOST_PROBES to their folder. "
+                    "MPI's processes are measured without a GPU: --mpi",
+                    folders_text()));
+  throw RequestError(fmt::format(
+      "no GPU can be measured: {}. Check that nvidia-smi (or rocm-smi) lists a GPU here, and that CUDA_VISIBLE_DEVICES does not "
+      "hide it",
+      reasons));
+}
+
+}  // namespace fabricost::measure

@@ -1,0 +1,142 @@
+/// \file sample.cpp
+/// Batches of one case.
+
+#include "measure/sample.hpp"
+
+#include "measure/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <vector>
+
+namespace fabricost::measure {
+
+namespace {
+
+constexpr int batches_in_any_case = 3;
+
+class Sampler {
+ public:
+  Sampler(Device& device, Job& job, const Case& what, const SampleRules& rules, const Clock& now)
+      : device_(device), job_(job), what_(what), rules_(rules), now_(now) {}
+
+  Sample take() {
+    const double start = clock();
+    warm_up();
+    if (!out_.refused.empty()) return out_;
+    std::vector<double> values, hosts;
+    int too_long = 0, too_short = 0;
+    for (int batch = 0; batch < rules_.most_batches; ++batch) {
+      const Timing t = run(repetitions_);
+      const double value = value_of(t);
+      if (!usable(value)) return out_;
+      values.push_back(value);
+      hosts.push_back(t.host);
+      const double work = t.device * repetitions_, waited = t.host * repetitions_;
+      // a graph's node is the difference of two runs, and so are its host times
+      if (t.device > 0 && work > waited * (1 + device_over_host) + clock_grain && what_.kind != ProbeKind::graph_node) ++too_short;
+      if (t.device > 0 && waited > work * (1 + host_over_device) + synchronisation + launches() && !what_.cold) ++too_long;
+      if (batch + 1 >= batches_in_any_case && clock() - start > rules_.time) break;
+      if (batch + 1 >= rules_.least_batches && statistics_of(values).relative_error() < rules_.enough) break;
+    }
+    const Statistics seen = statistics_of(values);
+    const Statistics by_host = statistics_of(hosts);
+    out_.seconds = seen.median;
+    out_.spread = seen.spread;
+    out_.batches = seen.kept;
+    out_.outliers = seen.outliers;
+    out_.repetitions = repetitions_;
+    if (2 * too_short > static_cast<int>(values.size()))
+      out_.refused = fmt::format("the device's clock says {:.4g} us, the host waited only {:.4g} us: one clock is wrong", 1e6 * seen.median,
+                                 1e6 * by_host.median);
+    if (2 * too_long > static_cast<int>(values.size()) && what_.kind != ProbeKind::kernel_sync) out_.host = by_host.median;
+    return out_;
+  }
+
+ private:
+  double clock() { return device_.agreed(now_()); }
+
+  /// A fault of one process ends the sample in all of them, before they ask each other for times.
+  Timing run(int repetitions) {
+    const double start = now_();
+    Timing own;
+    std::exception_ptr fault;
+    try {
+      own = job_.run(repetitions);
+    } catch (...) {
+      fault = std::current_exception();
+    }
+    if (device_.any(fault != nullptr)) {
+      if (fault) std::rethrow_exception(fault);
+      throw DeviceFault("another process reported a fault");
+    }
+    each_ = device_.agreed((now_() - start) / repetitions);
+    const double device = device_.agreed(own.device);
+    return {device, device_.agreed(own.host)};
+  }
+
+  [[nodiscard]] double value_of(const Timing& t) const {
+    return what_.kind == ProbeKind::kernel_sync || !(t.device > 0) ? t.host : t.device;
+  }
+
+  bool usable(double value) {
+    if (std::isfinite(value) && value > 0) return true;
+    out_.refused = fmt::format("the clocks gave {:.4g} us", 1e6 * value);
+    return false;
+  }
+
+  [[nodiscard]] double launches() const { return repetitions_ * (what_.graph ? launch_in_graph : launch_each); }
+
+  /// The power of two that makes a batch long enough and not too long.
+  [[nodiscard]] int wanted(const Timing& t) const {
+    const double value = value_of(t);
+    // what a repetition costs beyond its own time (a flush, many loads where one counts) shows on our clock alone
+    const double cost = std::max(t.host, each_);
+    const double most =
+        std::min(cost > 0 ? rules_.most_batch / cost : rules_.most_repetitions, static_cast<double>(rules_.most_repetitions));
+    const double least = std::clamp(rules_.least_batch / value, 1.0, static_cast<double>(rules_.most_repetitions));
+    const auto up = static_cast<int>(std::exp2(std::ceil(std::log2(least))));
+    return std::clamp(up, 1, std::max(1, static_cast<int>(most)));
+  }
+
+  void warm_up() {
+    const double start = clock();
+    double before = 0;
+    out_.steady = false;
+    for (int batch = 0;; ++batch) {
+      const Timing t = run(repetitions_);
+      const double value = value_of(t);
+      if (!usable(value)) return;
+      const int more = wanted(t);
+      // a batch that is about long enough stays as it is, or its length would never settle
+      const bool long_enough = more <= 2 * repetitions_;
+      const bool agree = long_enough && before > 0 && std::fabs(value / before - 1) < rules_.steady;
+      if (!long_enough) repetitions_ = more;
+      before = value;
+      const double spent = clock() - start;
+      out_.steady = agree;
+      if (spent >= rules_.least_warm_up && (agree || batch + 1 >= rules_.most_warm_up)) return;
+      if (spent > rules_.time / 2) return;
+    }
+  }
+
+  Device& device_;
+  Job& job_;
+  const Case& what_;
+  const SampleRules& rules_;
+  const Clock& now_;
+  Sample out_;
+  int repetitions_ = 1;
+  double each_ = 0;  ///< seconds a repetition of the last batch took on our clock
+};
+
+}  // namespace
+
+Sample take_sample(Device& device, Job& job, const Case& what, const SampleRules& rules, const Clock& now) {
+  return Sampler(device, job, what, rules, now).take();
+}
+
+}  // namespace fabricost::measure

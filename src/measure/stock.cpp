@@ -1,0 +1,56 @@
+/// \file stock.cpp
+/// From what a driver calls a GPU to a system of data/systems.
+
+#include "measure/stock.hpp"
+
+#include "io/topology/models.hpp"
+
+#include <fabricost/io/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace fabricost::measure {
+
+namespace {
+
+/// The name in data/gpus; where no clue of topology files knows the marketing name, the longest GPU name that ends it or a word of it.
+std::string gpu_called(const std::string& called) {
+  if (const auto known = io::gpu_named(called)) return std::string{*known};
+  std::string text, best;
+  for (const char c : called) text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  text = " " + text + " ";
+  for (const std::string& name : names_in("gpus")) {
+    const std::string word = name.substr(0, name.find("-gcd"));  // a die is called as its package
+    if (word.size() > best.size() && text.find(" " + word + " ") != std::string::npos) best = name;
+  }
+  return best;
+}
+
+}  // namespace
+
+StockSystem stock_system(const Machine& machine, int gpus) {
+  if (machine.units.empty() || machine.runtime == "MPI") return {"", "processes do not tell which machine they run on"};
+  const Unit& first = machine.units.front();
+  for (const Unit& unit : machine.units)
+    if (unit.name != first.name) return {"", fmt::format("GPUs of several kinds: {}, {}", first.name, unit.name)};
+  const std::string gpu = gpu_called(first.name);
+  if (gpu.empty()) return {"", fmt::format("no shipped system has a GPU called {}", first.name)};
+  using Rank = std::tuple<bool, bool, int, std::string>;  // smaller is nearer
+  std::optional<Rank> best;
+  for (const std::string& name : names_in("systems")) {
+    const System system = load_system(name, {}, "none", KernelSets::none());
+    if (system.gpu.name != gpu) continue;
+    const bool joined = system.tier(TierRole::scale_up) != nullptr && system.tier(TierRole::scale_up)->name.view() != "pcie";
+    const bool other_links = gpus > 1 && joined != (first.nvlinks > 0);
+    const Rank rank{other_links, system.gpus_per_node < gpus, std::abs(system.gpus_per_node - gpus), name};
+    if (!best || rank < *best) best = rank;
+  }
+  if (!best) return {"", fmt::format("no shipped system has a {} ({})", gpu, first.name)};
+  return {std::get<3>(*best), fmt::format("{} GPU{} called {}", gpus, gpus == 1 ? "" : "s", first.name)};
+}
+
+}  // namespace fabricost::measure

@@ -1,0 +1,236 @@
+// What is written is what our own readers read.
+#include "fake_device.hpp"
+#include "measure/machine_file.hpp"
+#include "measure/partial_file.hpp"
+#include "measure/stock.hpp"
+#include "support/message_of.hpp"
+
+#include <fabricost/io/points.hpp>
+#include <fabricost/io/validate.hpp>
+
+#include "catch.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace fake;
+
+namespace {
+
+/// A folder that goes with the test.
+class Folder {
+ public:
+  Folder() {
+    path_ = std::filesystem::temp_directory_path() / ("fabricost-measure-" + std::to_string(getpid()));
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  [[nodiscard]] std::string written(const char* name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Measured measured_on(FakeDevice& device) {
+  const Machine machine = device.describe();
+  MeasureOptions options;
+  options.source = "measure-node17";
+  options.system = "dgx-h200";
+  options.now = device.clock();
+  return measure::measure(device, machine, plan(machine, 1, {.quick = true}), options);
+}
+
+std::string csv_of(const std::vector<Row>& rows) {
+  std::string out = std::string{csv_header} + "\n";
+  for (const Row& row : rows) out += csv_line(row);
+  return out;
+}
+
+Row row_of(const Case& what, const Traits& traits = {.gpus = 8}) {
+  FakeDevice device(traits);
+  return measure::row_of(what, device.describe(), {1, 1}, "measure-node17", "dgx-h200");
+}
+
+}  // namespace
+
+TEST_CASE("points read back as they were measured; probes are skipped with their reasons, none fails") {
+  const Folder folder;
+  FakeDevice device({.gpus = 8});
+  const Measured measured = measured_on(device);
+  const Points points = read_points(folder.written("measured.csv", csv_of(measured.rows)));
+  std::size_t skipped = 0, at = 0;
+  for (const Skipped& s : points.skipped) {
+    skipped += static_cast<std::size_t>(s.rows);
+    CHECK(s.reason.find("operation") == std::string::npos);
+  }
+  CHECK(skipped + points.points.size() == measured.rows.size());
+  CHECK(skipped > 20);
+  for (const Row& row : measured.rows) {
+    if (!parse_collective(row.operation)) continue;
+    REQUIRE(at < points.points.size());
+    const Point& p = points.points[at++];
+    CHECK(p.system.str() == "dgx-h200");
+    CHECK(p.source.str() == "measure-node17");
+    CHECK(name(p.collective) == row.operation);
+    CHECK(p.bytes == static_cast<double>(row.bytes));
+    CHECK(p.seconds == Approx(row.seconds).epsilon(1e-5));
+    CHECK(p.ranks() == row.nodes * row.gpus_per_node);
+    CHECK(p.path == row.path);
+    CHECK(p.both_ways == row.both_ways.value_or(false));
+    CHECK(p.notes.str().find("spread 0.") != std::string::npos);
+  }
+  CHECK(at == points.points.size());
+}
+
+TEST_CASE("validate prices the collectives and transfers of a measured file and counts its probes") {
+  const Folder folder;
+  FakeDevice device({.gpus = 8});
+  const Measured measured = measured_on(device);
+  const Points points = read_points(folder.written("measured.csv", csv_of(measured.rows)));
+  const ValidationReport report = validate(points, {.raw = true});
+  CHECK(report.points.size() == points.points.size());
+  CHECK(report.skipped.size() == points.skipped.size());
+}
+
+TEST_CASE("every probe becomes the row that the page of the format says") {
+  const Row copy = row_of({.kind = ProbeKind::peer_copy, .bytes = MiB, .pairs = {{2, 5}}});
+  CHECK(copy.operation == "send_recv");
+  CHECK(copy.path == Path::gpu_gpu);
+  CHECK(copy.library == "copy engine");
+  CHECK(copy.gpus_per_node == 2);
+  CHECK(copy.both_ways == false);
+  CHECK(copy.note("pairs") == "2>5");
+  const Row kernel = row_of({.kind = ProbeKind::peer_write, .bytes = MiB, .pairs = {{0, 1}}, .both_ways = true});
+  CHECK(kernel.library == "kernel");
+  CHECK(kernel.both_ways == true);
+  const Row several = row_of({.kind = ProbeKind::peer_copy, .bytes = MiB, .pairs = {{0, 1}, {1, 2}, {2, 0}}});
+  CHECK(several.operation == "peer_copy");
+  CHECK_FALSE(several.path.has_value());
+  CHECK(several.gpus_per_node == 3);
+  const Row pinned = row_of({.kind = ProbeKind::host_both_ways, .bytes = MiB, .gpu = 3});
+  CHECK(pinned.operation == "send_recv");
+  CHECK(pinned.path == Path::gpu_host);
+  CHECK(pinned.both_ways == true);
+  CHECK(pinned.note("gpu") == "3");
+  const Row pageable = row_of({.kind = ProbeKind::host_to_device, .bytes = MiB, .pinned = false});
+  CHECK(pageable.operation == "host_to_device");
+  CHECK(pageable.note("pinned") == "no");
+  const Row forced = row_of(
+      {.kind = ProbeKind::collective, .bytes = MiB, .gpus = {0, 1}, .algorithm = Algorithm::ring, .protocol = Protocol::ll, .nvls = false});
+  CHECK(forced.algorithm == Algorithm::ring);
+  CHECK(forced.protocol == Protocol::ll);
+  CHECK(forced.note("gpus") == "0,1");
+  CHECK(forced.gpus_per_node == 2);
+  const Row off = row_of({.kind = ProbeKind::collective, .bytes = MiB, .gpus = {0, 1, 2, 3, 4, 5, 6, 7}, .nvls = false});
+  CHECK(off.note("nvls") == "off");
+  CHECK(off.note("gpus").empty());
+}
+
+TEST_CASE("processes of MPI are ranks on their hosts; a pair on two hosts goes through the network") {
+  FakeDevice device({.gpus = 4, .runtime = "MPI", .library = "openmpi", .processes = 4});
+  const Machine machine = device.describe();
+  const Layout layout = layout_of(machine, 4);
+  CHECK(layout.nodes == 2);
+  const Row all = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .dtype = DataType::single}, machine, layout, "m", "s");
+  CHECK(all.nodes == 2);
+  CHECK(all.gpus_per_node == 2);
+  const Row apart = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .pairs = {{0, 2}}, .operation = Collective::send_recv},
+                                    machine, layout, "m", "s");
+  CHECK(apart.path == Path::nic);
+  CHECK(apart.nodes == 2);
+  const Row beside = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .pairs = {{0, 1}}, .operation = Collective::send_recv},
+                                     machine, layout, "m", "s");
+  CHECK_FALSE(beside.path.has_value());
+  CHECK(beside.gpus_per_node == 2);
+  Machine uneven = machine;
+  uneven.units.resize(3);
+  CHECK(support::contains(support::message_of([&] { return layout_of(uneven, 3); }), "3 processes do not spread evenly over 2 nodes"));
+}
+
+TEST_CASE("a word that is neither a probe nor an operation is refused with its place") {
+  const Folder folder;
+  const std::string file = folder.written("bad.csv", std::string{csv_header} + "\nm,dgx-h100,1,1,memory_raed,,1024,5,,,,,,,,,\n");
+  try {
+    (void)read_points(file);
+    FAIL("it was read");
+  } catch (const SpecError& error) {
+    CHECK(support::contains(error.what(), "bad.csv:2:"));
+    CHECK(support::contains(error.what(), "memory_raed"));
+  }
+}
+
+TEST_CASE("the machine's file is YAML with what the machine said, and no key where it said nothing") {
+  FakeDevice device({.gpus = 2, .lost_after = 8});
+  Machine machine = device.describe();
+  machine.remarks.emplace_back("a \"quoted\" remark: with a colon");
+  const Measured measured = measured_on(device);
+  const YAML::Node y = YAML::Load(machine_yaml(
+      machine, measured, {.date = "2026-01-31T12:00:00Z", .version = "0.1.0", .points = "m.csv", .system = "dgx-h200", .budget = 120}));
+  CHECK(y["measured"]["rows"].as<int>() == 8);
+  CHECK(y["measured"]["complete"].as<bool>() == false);
+  CHECK(support::contains(y["measured"]["ended"].as<std::string>(), "fallen off the bus"));
+  CHECK(y["measured"]["system"].as<std::string>() == "dgx-h200");
+  CHECK(y["runtime"]["version"].Tag() == "!");  // a text: 13.0 is no number
+  CHECK(y["host"]["processor"].as<std::string>() == "a \"processor\"");
+  CHECK_FALSE(y["host"]["kernel"].IsDefined());
+  REQUIRE(y["gpus"].size() == 2);
+  CHECK(y["gpus"][0]["pcie"]["lanes"].as<int>() == 8);
+  CHECK(y["gpus"][0]["pcie"]["lanes_most"].as<int>() == 16);
+  CHECK(y["gpus"][0]["memory_bytes"].as<std::uint64_t>() == device.traits.memory);
+  CHECK(y["gpus"][0]["ecc"].as<bool>());
+  CHECK_FALSE(y["gpus"][0]["power_limit_w"].IsDefined());
+  CHECK(y["gpus"][0]["before"]["clock_mhz"].as<double>() == 1980);
+  CHECK_FALSE(y["gpus"][0]["after"].IsDefined());  // it was lost
+  CHECK(y["peer_access"][0][1].as<int>() == 1);
+  CHECK(y["remarks"][0].as<std::string>() == "a \"quoted\" remark: with a colon");
+  CHECK(y["not_measured"].size() == measured.not_measured.size());
+  CHECK(machine_file_of("a/b.csv") == std::filesystem::path("a/b.machine.yaml"));
+}
+
+TEST_CASE("the stock system is the one with that GPU, joined like it, with as many or the next more") {
+  const auto stock = [](const Traits& t) {
+    FakeDevice device(t);
+    return stock_system(device.describe(), t.gpus).name;
+  };
+  CHECK(stock({.gpus = 8, .name = "NVIDIA H200"}) == "dgx-h200");
+  CHECK(stock({.gpus = 1, .name = "NVIDIA H200"}) == "dgx-h200");
+  CHECK(stock({.gpus = 8, .name = "NVIDIA H100 80GB HBM3"}) == "dgx-h100");
+  CHECK(stock({.gpus = 4, .name = "NVIDIA A100-SXM4-40GB"}) == "hgx-a100-4");
+  CHECK(stock({.gpus = 2, .name = "NVIDIA GeForce RTX 4090", .peers = false}) == "rtx-4090-pcie");
+  CHECK(stock({.gpus = 8, .name = "AMD Instinct MI300X", .runtime = "HIP"}) == "mi300x-8");
+  CHECK(stock({.gpus = 1, .name = "Moore Threads S4000"}).empty());
+  CHECK(stock({.gpus = 1, .name = "NVIDIA L40"}).empty());  // not an L4
+}
+
+TEST_CASE("GPUs of two kinds are like no stock system") {
+  FakeDevice device({.gpus = 2});
+  Machine machine = device.describe();
+  machine.units[1].name = "NVIDIA L4";
+  CHECK(support::contains(stock_system(machine, 2).reason, "several kinds"));
+}
+
+TEST_CASE("points on disk outlive a crash, and go when the finished file is there") {
+  const Folder folder;
+  const std::filesystem::path target = folder / "measured.csv";
+  std::filesystem::path left;
+  {
+    PartialFile partial(target);
+    partial.line("a\n");
+    partial.line("b\n");
+    left = partial.path();
+    std::ifstream in(left);  // read while it is still open, as after a crash
+    CHECK(std::string{std::istreambuf_iterator<char>{in}, {}} == "a\nb\n");
+  }
+  CHECK(std::filesystem::exists(left));
+  PartialFile again(target);
+  again.remove();
+  CHECK_FALSE(std::filesystem::exists(left));
+  CHECK(support::contains(support::message_of([&] { return PartialFile(folder / "no/such/m.csv").path(); }), "cannot be written"));
+}

@@ -1,0 +1,229 @@
+// A plan measured within its time: what was put in comes out, budgets are kept, and every way of failing leaves what was measured.
+#include "fake_device.hpp"
+#include "measure/measure.hpp"
+
+#include "catch.hpp"
+
+#include <map>
+
+using namespace fake;
+
+namespace {
+
+struct Outcome {
+  Plan plan;
+  Measured measured;
+  double virtual_seconds = 0;
+};
+
+Outcome measured_on(FakeDevice& device, const PlanOptions& planned = {.quick = true}, double budget = 120) {
+  Outcome out;
+  const Machine machine = device.describe();
+  out.plan = plan(machine, device.processes(), planned);
+  MeasureOptions options;
+  options.budget = budget;
+  options.source = "measure-node17";
+  options.system = "dgx-h200";
+  options.now = device.clock();
+  const double start = device.time;
+  out.measured = measure::measure(device, machine, out.plan, options);
+  out.virtual_seconds = device.time - start;
+  return out;
+}
+
+bool says(const Measured& measured, const std::string& part) {
+  return std::any_of(measured.not_measured.begin(), measured.not_measured.end(),
+                     [&](const NotMeasured& n) { return (n.what + ": " + n.reason).find(part) != std::string::npos; });
+}
+
+/// Rows of a collective over all GPUs in their default choice.
+std::vector<Row> rows_of(const Measured& measured, Collective operation, int ranks) {
+  std::vector<Row> out;
+  for (const Row& row : measured.rows)
+    if (row.operation == name(operation) && !row.path && row.gpus_per_node == ranks && !row.algorithm) out.push_back(row);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every median is within the noise of what was put in, and every spread like it") {
+  FakeDevice device({.gpus = 8, .noise = 0.004});
+  const Outcome out = measured_on(device);
+  REQUIRE(out.measured.complete);
+  REQUIRE(out.measured.rows.size() > 100);
+  REQUIRE(out.measured.rows.size() == device.cases.size());
+  for (std::size_t i = 0; i < out.measured.rows.size(); ++i) {
+    const Row& row = out.measured.rows[i];
+    INFO(title_with_size(device.cases[i]));
+    CHECK(row.bytes == device.cases[i].bytes);
+    // kernel_sync counts the host's wait, which is longer by its share of one wait for each batch
+    const double wait = row.operation == "kernel_sync" ? 0.05 : 0;
+    CHECK(row.seconds == Approx(device.truth(device.cases[i])).epsilon(0.008 + wait));
+    CHECK(std::stod(std::string{row.note("spread")}) < 0.03);
+  }
+}
+
+TEST_CASE("the budget is kept, on every machine and for every plan") {
+  for (const bool quick : {true, false})
+    for (const int gpus : {1, 2, 8})
+      for (const double budget : {2.0, 20.0, 120.0, 900.0}) {
+        FakeDevice device({.gpus = gpus, .prepare = 0.4});
+        const Outcome out = measured_on(device, {.quick = quick}, budget);
+        INFO(gpus << " GPUs, " << (quick ? "quick, " : "full, ") << budget << " s: " << out.virtual_seconds << " s, "
+                  << out.measured.rows.size() << " rows");
+        CHECK(out.virtual_seconds <= budget + 1);
+        CHECK(out.measured.complete);
+        CHECK_FALSE(out.measured.rows.empty());
+      }
+}
+
+TEST_CASE("what the time does not allow is listed, and what tells most is measured first") {
+  FakeDevice device({.gpus = 8, .prepare = 0.4});
+  const Outcome out = measured_on(device, {.quick = true}, 15);
+  CHECK(says(out.measured, "the time was spent"));
+  std::set<std::pair<std::string, std::uint64_t>> planned, seen;
+  for (const Step& step : out.plan.steps)
+    for (const std::uint64_t size : step.sizes) planned.insert({title_of(step.what), size});
+  for (const Case& one : device.cases) seen.insert({title_of(one), one.bytes});
+  for (const NotMeasured& one : out.measured.not_measured)
+    if (one.reason == "the time was spent") CHECK(seen.insert({one.what, one.bytes.value_or(0)}).second);
+  for (const auto& one : planned) CHECK(seen.count(one) == 1);
+  const auto early = [&](ProbeKind kind) {
+    return std::any_of(device.cases.begin(), device.cases.end(), [&](const Case& c) { return c.kind == kind; });
+  };
+  CHECK(early(ProbeKind::memory_copy));
+  CHECK(early(ProbeKind::collective));
+}
+
+TEST_CASE("a quick run of a whole node fits its two minutes with every planned size measured") {
+  FakeDevice device({.gpus = 8, .prepare = 0.15});
+  const Outcome out = measured_on(device);
+  CHECK_FALSE(says(out.measured, "the time was spent"));
+  CHECK(out.virtual_seconds < 120);
+}
+
+TEST_CASE("one case that takes forever does not take the time of the others") {
+  FakeDevice device({.gpus = 2, .pcie = 1e8});  // a host link 500 times too slow: seconds for each copy
+  const Outcome out = measured_on(device);
+  CHECK(out.virtual_seconds <= 135);
+  CHECK(rows_of(out.measured, Collective::all_reduce, 2).size() >= 6);
+  CHECK(rows_of(out.measured, Collective::all_to_all, 2).size() >= 6);
+}
+
+TEST_CASE("sizes gather at the cliff of a collective") {
+  const std::uint64_t cliff = 3 * MiB;
+  FakeDevice device({.gpus = 8, .noise = 0.001, .cliff = cliff});
+  const Outcome out = measured_on(device, {.only = {"all_reduce"}});
+  std::uint64_t below = 0, above = ~std::uint64_t{0};
+  for (const Row& row : rows_of(out.measured, Collective::all_reduce, 8))
+    (row.bytes < cliff ? below = std::max(below, row.bytes) : above = std::min(above, row.bytes));
+  CHECK(static_cast<double>(above) / static_cast<double>(below) < 2.1);
+}
+
+TEST_CASE("what does not fit memory is tried smaller, then noted") {
+  FakeDevice device({.gpus = 1, .allocatable = 100 * MiB});
+  const Outcome out = measured_on(device);
+  CHECK(out.measured.complete);
+  CHECK(says(out.measured, "out of memory"));
+  std::uint64_t largest = 0;
+  for (const Row& row : out.measured.rows)
+    if (row.operation == "memory_copy") largest = std::max(largest, row.bytes);
+  CHECK(largest > 50 * MiB);
+  CHECK(largest <= 100 * MiB);
+}
+
+TEST_CASE("a machine lost midway keeps what it measured and says why the rest is missing") {
+  FakeDevice device({.gpus = 8, .lost_after = 30});
+  const Outcome out = measured_on(device);
+  CHECK_FALSE(out.measured.complete);
+  CHECK(out.measured.ended.find("fallen off the bus") != std::string::npos);
+  CHECK(out.measured.rows.size() == 30);
+  CHECK(device.prepared == 31);
+  CHECK(says(out.measured, "fallen off the bus"));
+  CHECK_FALSE(says(out.measured, "the time was spent"));
+}
+
+TEST_CASE("an interrupt keeps what was measured") {
+  FakeDevice device({.gpus = 2});
+  const Machine machine = device.describe();
+  const Plan planned = plan(machine, 1, {.quick = true});
+  MeasureOptions options;
+  options.now = device.clock();
+  options.interrupted = [&] { return device.prepared >= 12; };
+  const Measured out = measure::measure(device, machine, planned, options);
+  CHECK_FALSE(out.complete);
+  CHECK(out.ended == "interrupted");
+  CHECK(out.rows.size() == 12);
+}
+
+TEST_CASE("a wrong result is never a point, and ends its case after the second") {
+  FakeDevice device({.gpus = 1, .wrong = ProbeKind::memory_read});
+  const Outcome out = measured_on(device);
+  CHECK(out.measured.complete);
+  CHECK(says(out.measured, "memory_read, GPU 0: the result was wrong: element 7 is 3, not 5"));
+  int named = 0;
+  for (const NotMeasured& n : out.measured.not_measured) named += n.what == "memory_read, GPU 0" ? 1 : 0;
+  CHECK(named == 2);
+  for (const Row& row : out.measured.rows) CHECK(row.operation != "memory_read");
+}
+
+TEST_CASE("a case the machine cannot do is said once, and costs nothing else") {
+  FakeDevice device({.gpus = 1, .unsupported = ProbeKind::pointer_chase});
+  const Outcome out = measured_on(device);
+  CHECK(out.measured.complete);
+  int named = 0;
+  for (const NotMeasured& n : out.measured.not_measured) named += n.what == "pointer_chase, GPU 0" ? 1 : 0;
+  CHECK(named == 1);
+}
+
+TEST_CASE("a single fault is noted and the next size is measured all the same") {
+  FakeDevice device({.gpus = 1, .faults = 1});
+  const Outcome out = measured_on(device);
+  CHECK(out.measured.complete);
+  CHECK(says(out.measured, "unspecified launch failure"));
+  CHECK(out.measured.rows.size() > 30);
+}
+
+TEST_CASE("clocks that disagree make no points") {
+  FakeDevice device({.gpus = 1, .device_clock = 1.3});
+  const Outcome out = measured_on(device, {.quick = true, .only = {"memory_copy"}});
+  CHECK(out.measured.rows.empty());
+  CHECK(says(out.measured, "one clock is wrong"));
+}
+
+TEST_CASE("throttling and clocks are noted at the points they may explain, and only there") {
+  FakeDevice device({.gpus = 1, .throttled_after = 10});
+  const Outcome out = measured_on(device);
+  for (std::size_t i = 0; i < out.measured.rows.size(); ++i) {
+    const Row& row = out.measured.rows[i];
+    CHECK(row.note("throttled") == (i < 10 ? "" : "power cap"));
+    CHECK(row.note("clock_mhz") == (i < 10 ? "1980" : "1400"));
+  }
+}
+
+TEST_CASE("the same machine gives the same points twice") {
+  FakeDevice one({.gpus = 4}), other({.gpus = 4});
+  const Measured a = measured_on(one).measured, b = measured_on(other).measured;
+  REQUIRE(a.rows.size() == b.rows.size());
+  for (std::size_t i = 0; i < a.rows.size(); ++i) CHECK(csv_line(a.rows[i]) == csv_line(b.rows[i]));
+}
+
+TEST_CASE("points are handed on as they are measured, and progress never runs backwards") {
+  FakeDevice device({.gpus = 2});
+  const Machine machine = device.describe();
+  const Plan planned = plan(machine, 1, {.quick = true});
+  MeasureOptions options;
+  options.now = device.clock();
+  std::vector<std::string> lines;
+  double last = 0;
+  bool forward = true;
+  options.point = [&](const Row& row) { lines.push_back(csv_line(row)); };
+  options.progress = [&](const Progress& p) {
+    forward = forward && p.elapsed >= last && p.done >= 0 && p.done <= 1 && p.left <= options.budget;
+    last = p.elapsed;
+  };
+  const Measured out = measure::measure(device, machine, planned, options);
+  CHECK(forward);
+  REQUIRE(lines.size() == out.rows.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i] == csv_line(out.rows[i]));
+}

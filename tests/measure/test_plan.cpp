@@ -1,0 +1,181 @@
+// What is worth measuring, on machines of every kind.
+#include "fake_device.hpp"
+#include "measure/plan.hpp"
+#include "support/message_of.hpp"
+
+#include <fabricost/calibrate/probes.hpp>
+#include <fabricost/error.hpp>
+
+#include "catch.hpp"
+
+#include <set>
+
+using namespace fake;
+
+namespace {
+
+Plan plan_of(const Traits& traits, const PlanOptions& options = {.quick = true}) {
+  FakeDevice device(traits);
+  return plan(device.describe(), traits.processes, options);
+}
+
+bool has(const Plan& plan, ProbeKind kind) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& s) { return s.what.kind == kind; });
+}
+
+bool says(const Plan& plan, const std::string& part) {
+  return std::any_of(plan.not_measured.begin(), plan.not_measured.end(),
+                     [&](const NotMeasured& n) { return (n.what + ": " + n.reason).find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a node of eight GPUs is asked for every probe there is") {
+  for (const bool quick : {true, false}) {
+    const Plan all = plan_of({.gpus = 8}, {.quick = quick});
+    for (int kind = 0; kind <= static_cast<int>(ProbeKind::compute_overlap); ++kind) {
+      INFO("probe " << kind);
+      CHECK(has(all, static_cast<ProbeKind>(kind)));
+    }
+    CHECK(all.not_measured.empty());
+  }
+}
+
+TEST_CASE("every collective is measured over all GPUs, and the points that narrow the model most come before any curve") {
+  const Plan all = plan_of({.gpus = 8});
+  std::set<Collective> seen;
+  std::size_t first_curve = all.steps.size();
+  for (std::size_t i = 0; i < all.steps.size(); ++i) {
+    const Step& s = all.steps[i];
+    if (s.what.kind == ProbeKind::collective && s.refine && s.what.gpus.size() == 8) seen.insert(s.what.operation);
+    if (s.refine) first_curve = std::min(first_curve, i);
+  }
+  CHECK(seen.size() == collective_names.size());
+  for (const Probe& probe : quick_probes) {
+    const auto found = std::find_if(all.steps.begin(), all.steps.end(), [&](const Step& s) {
+      return s.what.kind == ProbeKind::collective && !s.refine && s.what.operation == probe.op &&
+             s.what.gpus.size() == (probe.pair ? 2U : 8U) && s.sizes.front() == static_cast<std::uint64_t>(probe.bytes);
+    });
+    REQUIRE(found != all.steps.end());
+    CHECK(static_cast<std::size_t>(found - all.steps.begin()) < first_curve);
+  }
+}
+
+TEST_CASE("the full plan forces algorithms and protocols, turns in-switch reduction off, and varies type and ranks") {
+  const Plan all = plan_of({.gpus = 8}, {});
+  std::set<std::string> titles;
+  for (const Step& s : all.steps) titles.insert(title_of(s.what));
+  for (const char* title :
+       {"all_reduce on 8 GPUs, half, ring ll", "all_reduce on 8 GPUs, half, tree ll128", "all_reduce on 8 GPUs, half, nvls simple",
+        "all_reduce on 8 GPUs, half, nvls off", "all_reduce on 8 GPUs, float", "all_reduce on 4 GPUs, half",
+        "all_reduce on 8 GPUs, half, in place", "peer_copy, GPU 3>5", "memory_copy, GPU 0, cold L2"})
+    CHECK(titles.count(title) == 1);
+}
+
+TEST_CASE("sizes of a collective spread evenly over any number of ranks") {
+  for (const Step& s : plan_of({.gpus = 6}).steps)
+    if (s.what.kind == ProbeKind::collective)
+      for (const std::uint64_t size : s.sizes) CHECK(size % (16 * s.what.gpus.size()) == 0);
+}
+
+TEST_CASE("one GPU has memory, launches and its host, and the reason why nothing else") {
+  const Plan one = plan_of({.gpus = 1});
+  CHECK(has(one, ProbeKind::memory_copy));
+  CHECK(has(one, ProbeKind::kernel_launch));
+  CHECK(has(one, ProbeKind::host_to_device));
+  CHECK_FALSE(has(one, ProbeKind::collective));
+  CHECK_FALSE(has(one, ProbeKind::peer_copy));
+  CHECK(says(one, "collectives: one GPU"));
+  CHECK(says(one, "between GPUs: one GPU"));
+}
+
+TEST_CASE("without peer access copies stay and kernels go, with the GPUs named") {
+  const Plan apart = plan_of({.gpus = 4, .peers = false});
+  CHECK(has(apart, ProbeKind::peer_copy));
+  CHECK_FALSE(has(apart, ProbeKind::peer_load));
+  CHECK(says(apart, "no peer access between GPU 0 and GPU 1"));
+  CHECK(has(apart, ProbeKind::collective));
+}
+
+TEST_CASE("a MIG instance has no peers and no collectives") {
+  const Plan slices = plan_of({.gpus = 2, .mig = true});
+  CHECK_FALSE(has(slices, ProbeKind::peer_copy));
+  CHECK_FALSE(has(slices, ProbeKind::collective));
+  CHECK(says(slices, "MIG instance"));
+}
+
+TEST_CASE("without NCCL collectives are left out with what the device said of it") {
+  const Plan none = plan_of({.gpus = 2, .library = ""});
+  CHECK_FALSE(has(none, ProbeKind::collective));
+  CHECK(says(none, "libnccl.so.2 cannot be opened"));
+}
+
+TEST_CASE("no case asks for more than a quarter of what memory is free") {
+  for (const Step& s : plan_of({.gpus = 8, .memory = 4 * GiB}, {}).steps)
+    for (const std::uint64_t size : s.sizes) CHECK(size <= GiB);
+}
+
+TEST_CASE("only what was asked for is planned, by group, by probe and by operation") {
+  for (const Step& s : plan_of({.gpus = 8}, {.only = {"memory"}}).steps) CHECK(group_of(s.what.kind) == "memory");
+  for (const Step& s : plan_of({.gpus = 8}, {.only = {"Peer-Copy"}}).steps) CHECK(s.what.kind == ProbeKind::peer_copy);
+  for (const Step& s : plan_of({.gpus = 8}, {.only = {"all_gather"}}).steps) CHECK(s.what.operation == Collective::all_gather);
+  CHECK(plan_of({.gpus = 1}, {.only = {"memory"}}).not_measured.empty());
+  CHECK(plan_of({.gpus = 1}, {.only = {"collectives"}}).steps.empty());
+}
+
+TEST_CASE("a word that is nothing measured and a GPU that is not there are refused with what would do") {
+  const auto refused = [](const PlanOptions& options) { return support::message_of([&] { return plan_of({.gpus = 4}, options); }); };
+  CHECK(refused({.only = {"memry"}}).find("memory") != std::string::npos);
+  CHECK(refused({.only = {"zzzzzzzz"}}).find("memory launch host peer") != std::string::npos);
+  CHECK(refused({.gpus = {4}}).find("GPUs 0 to 3") != std::string::npos);
+  CHECK(refused({.gpus = {1, 1}}).find("twice") != std::string::npos);
+}
+
+TEST_CASE("GPUs that were named are the ones measured") {
+  for (const Step& s : plan_of({.gpus = 8}, {.gpus = {2, 5}}).steps) {
+    for (const int gpu : s.what.gpus) CHECK((gpu == 2 || gpu == 5));
+    for (const auto& [from, to] : s.what.pairs) CHECK((from == 2 || from == 5));
+    if (s.what.gpus.empty() && s.what.pairs.empty()) CHECK((s.what.gpu == 2 || s.what.gpu == 5));
+  }
+}
+
+TEST_CASE("two cases that differ in more than size have two titles") {
+  std::set<std::string> titles;
+  const std::vector<Case> cases{{.kind = ProbeKind::memory_copy},
+                                {.kind = ProbeKind::memory_copy, .gpu = 1},
+                                {.kind = ProbeKind::memory_copy, .cold = true},
+                                {.kind = ProbeKind::host_to_device},
+                                {.kind = ProbeKind::host_to_device, .pinned = false},
+                                {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}}},
+                                {.kind = ProbeKind::peer_copy, .pairs = {{1, 0}}},
+                                {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}}, .both_ways = true},
+                                {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}, {1, 0}}},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}},
+                                {.kind = ProbeKind::collective, .gpus = {0, 2}},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .dtype = DataType::single},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .algorithm = Algorithm::ring},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .protocol = Protocol::ll},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .nvls = true},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .nvls = false},
+                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .in_place = true},
+                                {.kind = ProbeKind::compute, .gpus = {0, 1}},
+                                {.kind = ProbeKind::compute_overlap, .gpus = {0, 1}}};
+  for (const Case& one : cases) titles.insert(title_of(one));
+  CHECK(titles.size() == cases.size());
+}
+
+TEST_CASE("processes of MPI are asked for collectives alone, in a type they can add, and a ping-pong between two hosts") {
+  const Plan all = plan_of({.gpus = 4, .runtime = "MPI", .library = "openmpi", .processes = 4});
+  std::set<Collective> seen;
+  bool ping_pong = false;
+  for (const Step& s : all.steps) {
+    CHECK(s.what.kind == ProbeKind::collective);
+    CHECK(s.what.dtype == DataType::single);
+    CHECK(s.what.gpus.empty());
+    seen.insert(s.what.operation);
+    if (!s.what.pairs.empty()) ping_pong = s.what.pairs.front() == std::pair{0, 2};  // 0 and 1 share a host
+  }
+  CHECK(seen.size() == collective_names.size());
+  CHECK(ping_pong);
+  CHECK(says(plan_of({.gpus = 1, .runtime = "MPI"}), "mpirun"));
+}

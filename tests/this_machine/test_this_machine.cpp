@@ -1,0 +1,170 @@
+/// What was put into a made-up machine comes out of its measurement: rates within 1 %, latencies within 5 %; a machine whose file is loaded
+/// again answers with its own numbers.
+
+#include "catch.hpp"
+#include "made_up.hpp"
+
+#include <fabricost/io/this_machine.hpp>
+
+using namespace fabricost;
+
+namespace {
+
+/// The system file of a measurement, written beside it and loaded again.
+struct Calibrated {
+  made_up::Files files;
+  ThisMachine machine;
+  System system;
+  explicit Calibrated(const made_up::Machine& made, const ThisMachineRequest& request = {})
+      : files(made), machine(calibrate_machine(files.points(), request)), system(loaded()) {}
+
+  [[nodiscard]] std::string path() const { return (files.folder() / "this-machine.yaml").string(); }
+  [[nodiscard]] const MeasuredFigure& figure(std::string_view tier, std::string_view what) const {
+    for (const MeasuredFigure& f : machine.figures)
+      if (f.tier == tier && f.what == what) return f;
+    FAIL("no figure " << tier << " " << what);
+    throw std::logic_error("unreachable");
+  }
+
+ private:
+  [[nodiscard]] System loaded() const {
+    std::ofstream{path()} << this_machine_yaml(machine);
+    return load_system(path());
+  }
+};
+
+Approx rate(double value) { return Approx(value).epsilon(0.01); }
+Approx latency(double value) { return Approx(value).epsilon(0.05); }
+
+Prediction host_copy(const System& system, double bytes) {
+  return predict(system, SendRecv{.bytes = Bytes::from_value(bytes), .path = Path::gpu_host});
+}
+
+}  // namespace
+
+TEST_CASE("memory, L2 and host tiers of one GPU come out as they were put in") {
+  const made_up::Machine made = made_up::one_h200();
+  const made_up::Gpu& gpu = made.gpus.front();
+  const Calibrated c(made);
+  const System& s = c.system;
+  CHECK(s.gpus_per_node == 1);
+  CHECK(s.gpu.name == "h200-sxm");
+  CHECK(s.tier("hbm")->bandwidth.value.value() == rate(gpu.read));
+  CHECK(s.tier("hbm")->latency.value.value() == latency(gpu.hbm_load));
+  CHECK(s.tier("l2")->bandwidth.value.value() == rate(gpu.l2_read));
+  CHECK(s.tier("l2")->latency.value.value() == latency(gpu.l2_load));
+  CHECK(s.tier("pcie")->bandwidth.value.value() == rate(2 / (1 / gpu.to + 1 / gpu.from)));
+  CHECK(s.tier("pcie")->latency.value.value() == latency(gpu.start));
+  CHECK(c.figure("pcie", "to the GPU").value == rate(gpu.to));
+  CHECK(c.figure("pcie", "from the GPU").value == rate(gpu.from));
+  CHECK(c.figure("hbm", "copy").value == rate(gpu.copy));
+  CHECK(c.figure("hbm", "read").datasheet == 4800e9);
+  CHECK(c.figure("gpu", "launch of an empty kernel").value == latency(2.1e-6));
+  CHECK(s.constants.compute.memory == rate(gpu.copy / gpu.read));
+  CHECK(c.machine.findings.empty());
+}
+
+TEST_CASE("every measured value of the file says where it comes from") {
+  const Calibrated c(made_up::one_h200());
+  for (const char* tier : {"l2", "hbm", "pcie"}) {
+    const Provenance& p = c.system.tier(tier)->bandwidth.provenance;
+    CHECK(p.confidence == Confidence::measured);
+    CHECK(p.source.starts_with("measured on node17, 2026-01-31, "));
+    CHECK(p.source.find(" points: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("copies with the host are calibrated where they were measured and extrapolated beyond") {
+  const made_up::Machine made = made_up::one_h200();
+  const made_up::Gpu& gpu = made.gpus.front();
+  const Calibrated c(made);
+  const System stock = load_system("dgx-h200");
+  for (double bytes = 4096; bytes <= 1024 * mebibyte; bytes *= 16) {
+    const Prediction p = host_copy(c.system, bytes);
+    CHECK(p.basis == Basis::calibrated);
+    CHECK_FALSE(p.extrapolated.sizes);
+    CHECK(p.seconds == latency(gpu.start + bytes / (0.5 * (gpu.to + gpu.from))));
+    CHECK(p.high / p.low < host_copy(stock, bytes).high / host_copy(stock, bytes).low);
+  }
+  CHECK(host_copy(c.system, 16).extrapolated.sizes);
+  const Prediction beyond = host_copy(c.system, 16 * 1024 * mebibyte);
+  CHECK(beyond.extrapolated.sizes);
+  CHECK(beyond.high / beyond.low > host_copy(c.system, mebibyte).high / host_copy(c.system, mebibyte).low);
+  CHECK(host_copy(stock, mebibyte).basis == Basis::datasheet);
+}
+
+TEST_CASE("one GPU leaves collectives between nodes where they were and says that it has no peer") {
+  const Calibrated c(made_up::one_h200());
+  CHECK_FALSE(c.machine.calibration);
+  CHECK(c.system.constants.basis != Basis::calibrated);
+  const auto& kept = c.machine.not_calibrated;
+  CHECK(std::any_of(kept.begin(), kept.end(), [](const std::string& one) { return one.find("one GPU has no peer") != std::string::npos; }));
+  CHECK(std::any_of(kept.begin(), kept.end(), [](const std::string& one) { return one.find("collectives") != std::string::npos; }));
+}
+
+TEST_CASE("a node's collectives are fitted and its links keep the rate NCCL plans with") {
+  made_up::Machine made = made_up::nvlink_node();
+  const System stock = load_system("dgx-h200");
+  made.collective = [&](const Operation& op) { return 1.12 * predict(stock, op).seconds; };  // 12 % slower throughout
+  const Calibrated c(made);
+  const Tier& nvlink = *c.system.tier("nvlink");
+  CHECK(nvlink.bandwidth.value.value() == stock.tier("nvlink")->bandwidth.value.value());
+  CHECK(nvlink.efficiency == rate(made.peer / 450e9));
+  CHECK(nvlink.latency.value.value() == latency(made.peer_load / 2));
+  CHECK(nvlink.nominal_latency.value() == nvlink.latency.value.value());  // no step of a fitted collective gets dearer for it
+  REQUIRE(c.machine.calibration);
+  CHECK(c.machine.calibration->median_after < 0.5 * c.machine.calibration->median_before);
+  for (const double bytes : {64 * kibibyte, 4 * mebibyte, 256 * mebibyte}) {
+    const Operation op = AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8};
+    const Prediction p = predict(c.system, op);
+    CHECK(p.basis == Basis::calibrated);
+    CHECK(p.seconds == Approx(made.collective(op)).epsilon(0.06));
+  }
+  CHECK(predict(c.system, AllReduce{.bytes = units::GiB(16), .ranks = 8}).extrapolated.sizes);
+  CHECK(c.machine.findings.empty());
+}
+
+TEST_CASE("without collectives a measured peer latency leaves their predictions alone") {
+  const Calibrated c(made_up::nvlink_node());
+  const System stock = load_system("dgx-h200");
+  const Operation op = AllReduce{.bytes = units::KiB(64), .ranks = 8};
+  CHECK(predict(c.system, op).seconds == Approx(predict(stock, op).seconds));
+}
+
+TEST_CASE("a PCIe box keeps its link as it runs, and copies reach what was measured") {
+  const made_up::Machine made = made_up::pcie_box();
+  const Calibrated c(made);
+  const Tier& pcie = *c.system.tier("pcie");
+  CHECK(c.system.gpus_per_node == 4);
+  CHECK(pcie.endpoints == 4);
+  CHECK(pcie.bandwidth.value.value() == rate(8 * 16e9 * 128 / 130 / 8));
+  CHECK((pcie.bandwidth.value * pcie.efficiency).value() == rate(13.15e9));
+  CHECK(host_copy(c.system, 256 * mebibyte).seconds == rate(256 * mebibyte / 13.15e9));
+  CHECK(host_copy(c.system, 256 * mebibyte).basis == Basis::calibrated);
+}
+
+TEST_CASE("a slice is as small as it was found") {
+  const made_up::Machine made = made_up::slice();
+  const Calibrated c(made);
+  const Gpu whole = load_gpu("h200-sxm");
+  CHECK(c.system.gpu.memory.value.value() == rate(made.memory));
+  CHECK(c.system.gpu.units == made.multiprocessors);
+  CHECK(c.system.gpu.fp16.value.value() == rate(whole.fp16.value.value() * 16 / 132));
+  CHECK(c.system.tier("hbm")->bandwidth.value.value() == rate(made.gpus.front().read));
+}
+
+TEST_CASE("the stock system is the one asked for, and the GPU the one that was found") {
+  made_up::Machine made = made_up::one_h200();
+  made.system.clear();
+  const Calibrated c(made, {.system = "dgx-h100"});
+  CHECK(c.machine.stock == "dgx-h100");
+  CHECK(c.system.gpu.name == "h200-sxm");
+  CHECK(c.figure("hbm", "read").datasheet == 4800e9);
+}
+
+TEST_CASE("a machine calibrated on top of a calibrated one is the same") {
+  const Calibrated first(made_up::one_h200());
+  const Calibrated second(made_up::one_h200(), {.system = first.path()});
+  CHECK(second.system.tier("hbm")->bandwidth.value.value() == first.system.tier("hbm")->bandwidth.value.value());
+  CHECK(second.system.gpus_per_node == 1);
+}
