@@ -53,6 +53,7 @@ Timing Batch::run(int repetitions) {
   bool graphs = false;
   const auto ready = [&] {
     graphs = !work_.cold && work_.graph && make_graphs(launches);
+    on(0);  // another job may have left another device current
     if (work_.before) work_.before();
     finish();
   };

@@ -24,7 +24,6 @@ __device__ inline void* next_of(void* const* at) {
 template <bool through_l1>
 __global__ void chase_kernel(void* const* start, unsigned long long steps, void** end) {
   void* const* at = start;
-#pragma unroll 16
   for (unsigned long long i = 0; i < steps; ++i) at = static_cast<void* const*>(next_of<through_l1>(at));
   *end = const_cast<void**>(at);
 }

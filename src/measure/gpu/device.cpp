@@ -5,6 +5,7 @@
 #include "measure/gpu/probes.hpp"
 #include "measure/gpu/process_place.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -96,7 +97,8 @@ std::unique_ptr<Device> open(std::string& why) {
   const auto [first, count] = share_of(found, place);
   use(first);
   auto others = place.processes > 1 ? std::make_unique<Rendezvous>(place) : nullptr;
-  return std::make_unique<GpuDevice>(std::make_unique<Gpus>(first, count, std::move(others)));
+  return std::make_unique<GpuDevice>(
+      std::make_unique<Gpus>(first, count, std::max(1, place.processes / place.local_processes), std::move(others)));
 }
 
 }  // namespace

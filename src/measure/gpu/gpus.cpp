@@ -9,7 +9,8 @@
 
 namespace fabricost::measure::gpu {
 
-Gpus::Gpus(int first, int count, std::unique_ptr<Rendezvous> others) : first_(first), count_(count), others_(std::move(others)) {}
+Gpus::Gpus(int first, int count, int nodes, std::unique_ptr<Rendezvous> others)
+    : first_(first), count_(count), nodes_(nodes), others_(std::move(others)) {}
 
 int Gpus::ordinal(int gpu) const {
   if (gpu < 0 || gpu >= count_)

@@ -21,9 +21,10 @@ namespace fabricost::measure::gpu {
 class Gpus {
  public:
   /// GPUs `first` to `first + count - 1` of those the runtime shows; alone without a rendezvous.
-  Gpus(int first, int count, std::unique_ptr<Rendezvous> others);
+  Gpus(int first, int count, int nodes, std::unique_ptr<Rendezvous> others);
 
   [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] int nodes() const { return nodes_; }
   /// The runtime's number of our GPU `gpu`. \throws Unsupported when there is none
   [[nodiscard]] int ordinal(int gpu) const;
   [[nodiscard]] int attribute(int gpu, int which) const;
@@ -64,7 +65,7 @@ class Gpus {
  private:
   [[noreturn]] static void rethrow_as(int severity);
 
-  int first_, count_;
+  int first_, count_, nodes_;
   std::unique_ptr<Rendezvous> others_;
   Management management_;
   Gate gate_;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -124,6 +125,7 @@ std::string bus_of(const Gpus& gpus, int gpu) {
 Machine describe_machine(Gpus& gpus) {
   Machine machine;
   machine.runtime = runtime_name;
+  machine.nodes = gpus.nodes();
   int version = 0;
   check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
   machine.runtime_version = version_text(version);
@@ -139,6 +141,9 @@ Machine describe_machine(Gpus& gpus) {
   } catch (const Unsupported& why) {
     machine.remarks.emplace_back(why.what());
   }
+  for (const char* variable : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE"})
+    if (const char* value = std::getenv(variable); value != nullptr)
+      machine.remarks.push_back(std::string(variable) + "=" + value + " is set: collectives that force no choice of their own run with it");
   describe_host(machine);
   const auto count = static_cast<std::size_t>(gpus.count());
   machine.peer_access.assign(count, std::vector<bool>(count, false));

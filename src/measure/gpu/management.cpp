@@ -131,10 +131,11 @@ void Management::describe(Unit& unit) const {
   const Functions& f = *functions_;
   const auto gpu = f.find(unit.bus);
   if (!gpu) return;
-  if (unit.uuid.empty()) unit.uuid = text(f.uuid, *gpu);
-  unit.vbios = text(f.vbios, *gpu);
+  // first what needs the link to be busy
   unit.pcie_generation = static_cast<int>(asked(f.generation, *gpu));
   unit.pcie_lanes = static_cast<int>(asked(f.width, *gpu));
+  if (unit.uuid.empty()) unit.uuid = text(f.uuid, *gpu);
+  unit.vbios = text(f.vbios, *gpu);
   unit.pcie_generation_most = static_cast<int>(asked(f.generation_most, *gpu));
   unit.pcie_lanes_most = static_cast<int>(asked(f.width_most, *gpu));
   unit.clock = megahertz * asked(f.clock, *gpu, clock_sm);

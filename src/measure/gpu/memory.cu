@@ -15,7 +15,9 @@ __device__ inline uint4 load_past_l1(const uint4* from) {
 #if FABRICOST_HIP
   return *from;  // AMD's L1 writes through and is small beside any set worth measuring
 #else
-  return __ldcg(from);
+  uint4 v;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from) : "memory");
+  return v;
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include "measure/gpu/probes.hpp"
 #include "measure/gpu/words.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace fabricost::measure::gpu {
@@ -51,7 +52,9 @@ std::unique_ptr<Job> crossing_job(Gpus& gpus, const Case& what, std::shared_ptr<
                                   const std::function<void(const Crossing&)>& cross, const std::function<void(const Crossing&)>& expect) {
   Work work;
   work.lanes = std::move(lanes);
-  work.graph = what.graph;
+  const bool direct = std::all_of(all->begin(), all->end(), [&](const Crossing& c) { return gpus.can_reach(c.by, c.other); });
+  work.graph = what.graph && direct;
+  work.gated = direct;  // copies through the host may make it wait
   work.cold = what.cold;
   work.enqueue = [&gpus, all = all.get(), cross] {
     for (const Crossing& c : *all) {
@@ -80,8 +83,9 @@ std::unique_ptr<Job> prepare_peer_copy(Gpus& gpus, const Case& what) {
   auto all = std::make_shared<Crossings>();
   std::vector<Lane> lanes;
   for (const auto& [from, to] : directions(what)) {
-    gpus.reach(from, to);
-    gpus.reach(to, from);
+    // without peer access the runtime copies through the host: slower, and what a program on this machine gets
+    if (gpus.can_reach(from, to)) gpus.reach(from, to);
+    if (gpus.can_reach(to, from)) gpus.reach(to, from);
     lanes.push_back(make_lane(gpus, from));
     const auto seed = static_cast<std::uint32_t>(all->size()) + 1;
     all->push_back({from, to, Buffer(gpus.ordinal(from), what.bytes), Buffer(gpus.ordinal(to), what.bytes), nullptr, 1, seed,

@@ -191,10 +191,11 @@ void Rendezvous::connect_to_first(Clock::time_point until) {
 }
 
 void Rendezvous::send(int socket, std::uint32_t kind, const void* bytes, std::size_t size) const {
-  Header header{our_word, kind, step_, static_cast<std::uint32_t>(size)};
-  std::vector<char> message(sizeof header + size);
-  std::memcpy(message.data(), &header, sizeof header);
-  std::memcpy(message.data() + sizeof header, bytes, size);
+  const Header header{our_word, kind, step_, static_cast<std::uint32_t>(size)};
+  const auto* const head = reinterpret_cast<const char*>(&header);
+  const auto* const body = static_cast<const char*>(bytes);
+  std::vector<char> message(head, head + sizeof header);
+  message.insert(message.end(), body, body + size);
   const std::string fault = transfer<true>(socket, message.data(), message.size(), Clock::now() + patience_);
   if (!fault.empty()) throw RendezvousFault("another process is gone: " + fault);
 }

@@ -1,0 +1,142 @@
+/// \file test_elements.cpp
+/// What collectives are checked with: sums that are exact in every type and order, and results that only the right exchange gives.
+
+#include "catch.hpp"
+
+#include "measure/gpu/collective_layout.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+using namespace fabricost;
+using namespace fabricost::measure;
+using namespace fabricost::measure::gpu;
+
+namespace {
+
+// A binary floating-point number from its bits, by the definition of the format.
+double value_of(std::uint64_t bits, unsigned exponent_bits, unsigned mantissa_bits) {
+  const std::uint64_t exponent = (bits >> mantissa_bits) & ((1ULL << exponent_bits) - 1), mantissa = bits & ((1ULL << mantissa_bits) - 1);
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  if (exponent == 0) return std::ldexp(static_cast<double>(mantissa), 1 - bias - static_cast<int>(mantissa_bits));
+  return std::ldexp(1 + std::ldexp(static_cast<double>(mantissa), -static_cast<int>(mantissa_bits)), static_cast<int>(exponent) - bias);
+}
+
+constexpr DataType types[] = {DataType::int8, DataType::half,   DataType::bfloat16,
+                              DataType::fp8,  DataType::single, DataType::double_precision};
+
+}  // namespace
+
+TEST_CASE("small whole numbers have the bits of their type") {
+  for (unsigned value = 0; value < 16; ++value) {
+    float single = static_cast<float>(value);
+    double twice = value;
+    std::uint32_t single_bits = 0;
+    std::uint64_t twice_bits = 0;
+    std::memcpy(&single_bits, &single, sizeof single);
+    std::memcpy(&twice_bits, &twice, sizeof twice);
+    CHECK(element_bits(value, format_of(DataType::single)) == single_bits);
+    CHECK(element_bits(value, format_of(DataType::double_precision)) == twice_bits);
+    CHECK(element_bits(value, format_of(DataType::int8)) == value);
+    for (const DataType type : {DataType::half, DataType::bfloat16, DataType::fp8}) {
+      const ElementFormat format = format_of(type);
+      CHECK(1 + format.exponent_bits + format.mantissa_bits == 8 * format.bytes);
+      CHECK(value_of(element_bits(value, format), format.exponent_bits, format.mantissa_bits) == value);
+    }
+  }
+}
+
+TEST_CASE("contributions of all ranks sum to the exact sum, and every partial sum is exact in fp8") {
+  for (const unsigned ranks : {2U, 3U, 4U, 7U, 8U, 16U, 72U, 576U})
+    for (std::uint64_t index = 0; index < 3000; ++index) {
+      unsigned sum = 0;
+      for (unsigned rank = 0; rank < ranks; ++rank) sum += contribution(index, rank, ranks);
+      REQUIRE(sum == exact_sum(index));
+      REQUIRE(sum <= 8);  // whole numbers to 16 are exact in e4m3: any partial sum is
+    }
+}
+
+TEST_CASE("a rank that is left out, or counted twice, shows") {
+  for (const unsigned ranks : {2U, 3U, 8U, 72U})
+    for (unsigned faulty = 0; faulty < ranks; ++faulty) {
+      int shows = 0;
+      for (std::uint64_t index = 0; index < ranks; ++index) shows += contribution(index, faulty, ranks) != 0 ? 1 : 0;
+      CHECK(shows > 0);  // within the first elements already
+    }
+}
+
+TEST_CASE("words of a pattern differ from their neighbours, from other seeds and from poison") {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10000; ++i) {
+    const std::uint64_t index = random() % (std::uint64_t{1} << 36);
+    CHECK(pattern_word(index, 1) != pattern_word(index + 1, 1));
+    CHECK(pattern_word(index, 1) != pattern_word(index, 2));
+    CHECK(pattern_word(index, 1) != pattern_word(index + (std::uint64_t{1} << 32), 1));
+    for (const std::uint64_t shift : {4U, 128U, 4096U, 1U << 20}) CHECK(pattern_word(index, 1) != pattern_word(index + shift, 1));
+  }
+}
+
+TEST_CASE("negated floats are the floats with the sign turned, none of them zero") {
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    const std::uint32_t plain = content_word(index, 7, Content::floats), negated = content_word(index, 7, Content::floats_negated);
+    float a = 0, b = 0;
+    std::memcpy(&a, &plain, sizeof a);
+    std::memcpy(&b, &negated, sizeof b);
+    CHECK(a >= 1);
+    CHECK(b == -a);
+  }
+}
+
+TEST_CASE("sizes are counted as nccl-tests counts them") {
+  CHECK(layout_of(Collective::all_reduce, 1024, DataType::half, 8).piece == 512);
+  CHECK(layout_of(Collective::all_gather, 1024, DataType::half, 8).sent == 64);
+  CHECK(layout_of(Collective::all_gather, 1024, DataType::half, 8).received == 512);
+  CHECK(layout_of(Collective::reduce_scatter, 1024, DataType::single, 4).sent == 256);
+  CHECK(layout_of(Collective::reduce_scatter, 1024, DataType::single, 4).received == 64);
+  CHECK(layout_of(Collective::all_to_all, 1024, DataType::single, 4).sent == 256);
+  CHECK(layout_of(Collective::all_to_all, 1024, DataType::single, 4).piece == 64);
+  CHECK(layout_of(Collective::send_recv, 1024, DataType::double_precision, 4).piece == 128);
+  CHECK(layout_of(Collective::all_gather, 1000, DataType::single, 3).received == 249);  // rounded down to whole pieces
+  CHECK_THROWS_AS(layout_of(Collective::all_gather, 12, DataType::half, 8), Unsupported);
+  CHECK_THROWS_AS(layout_of(Collective::all_reduce, 1, DataType::half, 2), Unsupported);
+}
+
+TEST_CASE("moving the elements by definition gives exactly what is expected of every rank") {
+  for (const DataType type : types)
+    for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
+                                       Collective::reduce, Collective::all_to_all, Collective::send_recv})
+      for (const unsigned n : {2U, 3U, 8U}) {
+        const ElementFormat format = format_of(type);
+        const std::uint64_t mask = format.bytes == 8 ? ~0ULL : (1ULL << (8 * format.bytes)) - 1;
+        const CollectiveLayout layout = layout_of(operation, 37 * n * format.bytes, type, static_cast<int>(n));
+        const bool combines = reduces(operation);
+        std::vector<std::vector<std::uint64_t>> sent(n), numbers(n);
+        for (unsigned rank = 0; rank < n; ++rank)
+          for (std::uint64_t i = 0; i < layout.sent; ++i) {
+            sent[rank].push_back(sent_bits(combines, i, rank, n, format) & mask);
+            numbers[rank].push_back(contribution(i, rank, n));
+          }
+        const auto sum = [&](std::uint64_t i) {
+          unsigned all = 0;
+          for (unsigned rank = 0; rank < n; ++rank) all += static_cast<unsigned>(numbers[rank][i]);
+          return element_bits(all, format) & mask;
+        };
+        for (unsigned rank = 0; rank < n; ++rank)
+          for (std::uint64_t i = 0; i < layout.received; ++i) {
+            std::uint64_t moved = 0;
+            const std::uint64_t p = layout.piece;
+            switch (operation) {
+              case Collective::all_reduce:
+              case Collective::reduce: moved = sum(i); break;
+              case Collective::reduce_scatter: moved = sum(rank * p + i); break;
+              case Collective::all_gather: moved = sent[i / p][i % p]; break;
+              case Collective::broadcast: moved = sent[0][i]; break;
+              case Collective::all_to_all: moved = sent[i / p][rank * p + i % p]; break;
+              case Collective::send_recv: moved = sent[(rank + n - 1) % n][i]; break;
+            }
+            REQUIRE((received_bits(operation, combines, i, p, rank, n, format) & mask) == moved);
+          }
+      }
+}

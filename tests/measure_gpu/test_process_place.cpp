@@ -1,0 +1,115 @@
+/// \file test_process_place.cpp
+/// Rank and size from what launchers put into the environment.
+
+#include "catch.hpp"
+
+#include "measure/gpu/management.hpp"
+#include "measure/gpu/process_place.hpp"
+
+#include <map>
+#include <stdexcept>
+
+using namespace fabricost::measure::gpu;
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+ProcessPlace place_in(const Variables& set) {
+  return process_place([&](const std::string& variable) {
+    const auto found = set.find(variable);
+    return found == set.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+std::string refusal(const Variables& set) {
+  try {
+    static_cast<void>(place_in(set));
+  } catch (const std::invalid_argument& why) {
+    return why.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("without a launcher a process is alone") {
+  CHECK(place_in({}).processes == 1);
+  CHECK(place_in({{"RANK", "3"}}).processes == 1);
+  CHECK(place_in({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "a"}}).processes == 1);
+}
+
+TEST_CASE("torchrun's variables are read, and its own port is left to it") {
+  const auto place = place_in({{"RANK", "9"},
+                               {"WORLD_SIZE", "16"},
+                               {"LOCAL_RANK", "1"},
+                               {"LOCAL_WORLD_SIZE", "8"},
+                               {"MASTER_ADDR", "node0"},
+                               {"MASTER_PORT", "29500"}});
+  CHECK(place.rank == 9);
+  CHECK(place.processes == 16);
+  CHECK(place.local_rank == 1);
+  CHECK(place.local_processes == 8);
+  CHECK(place.address == "node0");
+  CHECK(place.port == 29501);
+  CHECK(place.launcher == "torchrun");
+  CHECK(place_in({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n"}, {"MASTER_PORT", "29500"}, {"FABRICOST_PORT", "4000"}}).port ==
+        4000);
+}
+
+TEST_CASE("SLURM's step is read, its first node is the first process's, and a batch script runs alone") {
+  const Variables step{{"SLURM_PROCID", "5"},  {"SLURM_STEP_NUM_TASKS", "12"},
+                       {"SLURM_LOCALID", "1"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x2),2,2"},
+                       {"SLURM_NODEID", "1"},  {"SLURM_STEP_NODELIST", "gpu[003-004,007]"}};
+  const auto place = place_in(step);
+  CHECK(place.rank == 5);
+  CHECK(place.processes == 12);
+  CHECK(place.local_processes == 4);
+  CHECK(place.local_rank == 1);
+  CHECK(place.address == "gpu003");
+  Variables last = step;
+  last["SLURM_NODEID"] = "3";
+  CHECK(place_in(last).local_processes == 2);
+  CHECK(place_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "16"}, {"SLURM_NODELIST", "a,b"}}).processes == 1);
+}
+
+TEST_CASE("Open MPI's and MPICH's variables are read; who says more comes first") {
+  CHECK(place_in({{"OMPI_COMM_WORLD_RANK", "1"},
+                  {"OMPI_COMM_WORLD_SIZE", "2"},
+                  {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                  {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}})
+            .address == "127.0.0.1");
+  // srun --mpi=pmi2 sets MPICH's rank and size as well, without the local ones
+  const auto both = place_in({{"PMI_RANK", "3"},
+                              {"PMI_SIZE", "4"},
+                              {"SLURM_PROCID", "3"},
+                              {"SLURM_STEP_NUM_TASKS", "4"},
+                              {"SLURM_LOCALID", "1"},
+                              {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                              {"SLURM_NODEID", "1"},
+                              {"MASTER_ADDR", "n"}});
+  CHECK(both.launcher == "SLURM");
+  CHECK(both.local_processes == 2);
+  CHECK(place_in({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MASTER_ADDR", "n"}}).launcher == "MPICH");
+}
+
+TEST_CASE("variables that make no sense are refused by name and value") {
+  CHECK(refusal({{"RANK", "x"}, {"WORLD_SIZE", "2"}}).find("RANK is \"x\"") != std::string::npos);
+  CHECK(refusal({{"RANK", "2"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n"}}).find("from 0 to 1") != std::string::npos);
+  CHECK(refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}}).find("MASTER_ADDR") != std::string::npos);
+  CHECK(refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "n"}, {"FABRICOST_PORT", "70000"}}).find("65535") !=
+        std::string::npos);
+}
+
+TEST_CASE("the first host of a SLURM list is found") {
+  CHECK(first_host("a") == "a");
+  CHECK(first_host("a,b[1-2]") == "a");
+  CHECK(first_host("gpu[003-004,007],x") == "gpu003");
+  CHECK(first_host("gpu[7]") == "gpu7");
+  CHECK(first_host("gpu[1,9]") == "gpu1");
+}
+
+TEST_CASE("clock reasons that slow a GPU down are named, others are not") {
+  CHECK(throttle_words(0).empty());
+  CHECK(throttle_words(0x1 | 0x2 | 0x100).empty());  // idle, the user's own clocks, display
+  CHECK(throttle_words(0x4) == "power cap");
+  CHECK(throttle_words(0x4 | 0x20) == "power cap, thermal");
+}
