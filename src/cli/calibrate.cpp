@@ -334,7 +334,8 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--out,-o", asked->out,
                  "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files this-machine.yaml")
       ->option_text("FILE");
-  sub.add_option("--date", asked->date, "The date to write into it; default today, or the day of the measurement")->option_text("YYYY-MM-DD");
+  sub.add_option("--date", asked->date, "The date to write into it; default today, or the day of the measurement")
+      ->option_text("YYYY-MM-DD");
   sub.add_flag("--json", asked->json, "Print JSON");
   sub.footer(
       "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"

@@ -145,6 +145,22 @@ TEST_CASE("a PCIe box keeps its link as it runs, and copies reach what was measu
   CHECK(host_copy(c.system, 256 * mebibyte).basis == Basis::calibrated);
 }
 
+TEST_CASE("a PCIe box may have more GPUs than the stock one, NVLink joins as many as its switches were described for") {
+  made_up::Machine box = made_up::pcie_box();
+  box.gpus.assign(10, box.gpus.front());
+  const Calibrated ten(box);
+  CHECK(ten.system.gpus_per_node == 10);
+  CHECK(ten.system.tier("pcie")->endpoints == 10);
+  made_up::Machine node = made_up::nvlink_node();
+  node.gpus.assign(4, node.gpus.front());
+  const Calibrated four(node);
+  CHECK(four.system.gpus_per_node == 4);
+  CHECK(four.system.tier("nvlink")->endpoints == 4);
+  CHECK(four.system.tier(TierRole::nic)->endpoints == 4);
+  node.gpus.assign(10, node.gpus.front());
+  CHECK(Calibrated(node).system.gpus_per_node == 8);
+}
+
 TEST_CASE("a slice is as small as it was found") {
   const made_up::Machine made = made_up::slice();
   const Calibrated c(made);

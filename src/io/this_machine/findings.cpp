@@ -117,11 +117,11 @@ Found slice(const Findings& f) {
                         "measure the whole GPU (nvidia-smi -mig 0, which ends all work on it), or plan with slices only"};
 }
 
-/// The memory below what kernels reach of a datasheet: 0.88 to 0.95 of HBM, somewhat less of GDDR.
+/// The memory below what kernels reach of a datasheet: 0.85 to 0.95 of HBM, with ECC some 0.8 of GDDR.
 Found slow_memory(const Findings& f) {
   const MeasuredFigure* best = best_rate(f.figures, "hbm", {"read", "write", "copy", "scale in place"});
   if (best == nullptr || !(best->datasheet > 0) || f.machine.gpus.front().mig_instance) return std::nullopt;
-  constexpr double usual = 0.8;
+  constexpr double usual = 0.75;
   if (best->value >= usual * best->datasheet) return std::nullopt;
   const bool checked = f.machine.gpus.front().ecc.value_or(false);
   return MachineFinding{

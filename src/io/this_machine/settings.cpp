@@ -84,7 +84,8 @@ class Settings {
     const bool rack = stock_.domain != described;
     const bool simple =
         up == nullptr || up->kind == TierKind::switched || up->kind == TierKind::host || up->kind == TierKind::point_to_point;
-    if (found > described || !simple) {
+    const bool more = found > described && (up == nullptr || up->kind != TierKind::host);  // PCIe has a slot for each
+    if (more || !simple) {
       keep(fmt::format("{} GPUs, as {} has: {} were found, and its links do not tell how they would join so many", described, stock_.name,
                        found));
       return;
