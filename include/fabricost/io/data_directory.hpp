@@ -2,6 +2,8 @@
 /// \file data_directory.hpp
 /// For libraries that bring data/ along, such as the Python package.
 
+#include <fabricost/io/compiled_part.hpp>
+
 #include <filesystem>
 
 namespace fabricost {

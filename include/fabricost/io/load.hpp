@@ -7,6 +7,7 @@
 
 #include <fabricost/hardware/link.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 
 #include <filesystem>
 #include <span>
