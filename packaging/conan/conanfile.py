@@ -9,7 +9,7 @@ import re
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeToolchain
 from conan.tools.files import copy
 
 
@@ -40,8 +40,9 @@ class Fabricost(ConanFile):
         if self.settings.os != "Linux":
             raise ConanInvalidConfiguration("fabricost is built and tested on Linux only")
 
-    def layout(self):
-        cmake_layout(self)
+    def layout(self):  # as a checkout has it: build/ beside the sources
+        self.folders.build = "build"
+        self.folders.generators = "build/generators"
 
     def generate(self):
         toolchain = CMakeToolchain(self)
