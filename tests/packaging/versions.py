@@ -22,7 +22,7 @@ def stated(source, build):
     out[str(manifest.relative_to(source))] = json.loads(manifest.read_text(encoding="utf-8"))["version"]
     if build is None:
         return out
-    out["fabricost --version"] = subprocess.run([build / "fabricost", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    out["fabricost --version"] = subprocess.run([build / "fabricost", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     for name, pattern in [("include/fabricost/version.hpp", r'FABRICOST_VERSION "([^"]+)"'), ("fabricost.pc", r"^Version: (\S+)"),
                           ("fabricost-config-version.cmake", r'set\(PACKAGE_VERSION "([^"]+)"\)')]:
         out[name] = re.search(pattern, (build / name).read_text(encoding="utf-8"), re.MULTILINE)[1]
