@@ -10,7 +10,14 @@ endif()
 install(DIRECTORY data/ DESTINATION ${FABRICOST_INSTALL_DATADIR} COMPONENT Runtime)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
 install(DIRECTORY include/fabricost DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development)
-install(FILES ${PROJECT_BINARY_DIR}/include/fabricost/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fabricost COMPONENT Development)
+# the installed version.hpp also says where the data is, from the header that uses it: io/compiled_part.hpp
+file(RELATIVE_PATH data_from_header /${CMAKE_INSTALL_INCLUDEDIR}/fabricost/io/compiled_part.hpp /${FABRICOST_INSTALL_DATADIR})
+file(READ ${PROJECT_BINARY_DIR}/include/fabricost/version.hpp version_header)
+file(WRITE ${PROJECT_BINARY_DIR}/installed/version.hpp "${version_header}
+/// Where the data of this installation is, seen from io/compiled_part.hpp.
+#define FABRICOST_DATA_DIRECTORY __FILE__ \"/${data_from_header}\"
+")
+install(FILES ${PROJECT_BINARY_DIR}/installed/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fabricost COMPONENT Development)
 
 install(EXPORT fabricost-targets NAMESPACE fabricost:: DESTINATION ${package_files} COMPONENT Development)
 configure_package_config_file(cmake/fabricost-config.cmake.in ${PROJECT_BINARY_DIR}/fabricost-config.cmake
@@ -28,11 +35,12 @@ else()
   string(JOIN ", " requires_public eigen3 ${needs})
   set(requires_private "")
 endif()
-set(libs_private "")
-if(CMAKE_DL_LIBS)
-  set(libs_private "-l${CMAKE_DL_LIBS}")
+set(libs -lfabricost_io)
+if(CMAKE_DL_LIBS AND NOT BUILD_SHARED_LIBS)
+  string(APPEND libs " -l${CMAKE_DL_LIBS}")
 endif()
 file(RELATIVE_PATH up_from_pkgconfig /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" up_from_pkgconfig ${up_from_pkgconfig})
 configure_file(cmake/fabricost.pc.in ${PROJECT_BINARY_DIR}/fabricost.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/fabricost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 

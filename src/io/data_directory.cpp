@@ -82,7 +82,8 @@ fs::path data_directory() {
   if (io::has_data(named_directory())) return named_directory();
   for (fs::path (*place)() : {this_program, this_library})
     if (fs::path beside = io::data_beside(place()); !beside.empty()) return beside;
-  if (const char* known = package_data; known != nullptr && io::has_data(known)) return known;
+  if (const char* known = package_data; known != nullptr)
+    if (const fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && io::has_data(package)) return package;
 #ifdef FABRICOST_SOURCE_DATA
   if (io::has_data(FABRICOST_SOURCE_DATA)) return FABRICOST_SOURCE_DATA;
 #endif

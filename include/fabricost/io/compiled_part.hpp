@@ -6,7 +6,7 @@
 /// other's fields wrongly. Each such program asks for a symbol that only the library of its version has; with another it does not link:
 /// undefined reference to `fabricost_io_is_version_0_1_0'.
 ///
-/// The data: CMake's and pkg-config's package files name the data folder they were installed with, as FABRICOST_DATA_DIRECTORY.
+/// The data: an installed version.hpp says where the data is from here, FABRICOST_DATA_DIRECTORY; that of a build tree does not.
 
 #include <fabricost/version.hpp>
 
@@ -16,8 +16,8 @@ namespace fabricost::io {
 
 [[gnu::used]] constexpr void (*version_of_compiled_part)() noexcept = &FABRICOST_COMPILED_PART;
 
-/// Remembers where the package is that a program was compiled with; data_directory() looks there after the places beside the program.
-/// The text must outlive the program. \returns true
+/// Remembers where the package is that a program was compiled with: a path, perhaps with "/..". data_directory() looks there after the
+/// places beside the program. The text must outlive the program. \returns true
 bool remember_package_data(const char* directory) noexcept;
 
 #ifdef FABRICOST_DATA_DIRECTORY
