@@ -14,8 +14,7 @@ if(dpkg_shlibdeps)
   list(PREPEND CPACK_GENERATOR DEB)
 endif()
 set(CPACK_STRIP_FILES ON)
-# not the umask's
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_modes.cmake)
 set(CPACK_COMPONENTS_ALL Runtime Development)
 
 # the prefix is the generators' own: /usr in a Debian package, none in an archive

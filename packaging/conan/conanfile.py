@@ -46,6 +46,7 @@ class Fabricost(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
+        toolchain.blocks.remove("arch_flags")  # -m64 of a compiler that does no other; without it a compiler cache knows the objects
         toolchain.cache_variables |= {"FABRICOST_INSTALL": True, "FABRICOST_BUILD_TOOL": bool(self.options.tool),
                                       "FABRICOST_BUILD_TESTS": False, "FABRICOST_BUILD_EXAMPLES": False}
         toolchain.generate()
