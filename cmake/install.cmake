@@ -15,7 +15,9 @@ file(RELATIVE_PATH data_from_header /${CMAKE_INSTALL_INCLUDEDIR}/fabricost/io/co
 file(READ ${PROJECT_BINARY_DIR}/include/fabricost/version.hpp version_header)
 file(WRITE ${PROJECT_BINARY_DIR}/installed/version.hpp "${version_header}
 /// Where the data of this installation is, seen from io/compiled_part.hpp.
+#ifndef FABRICOST_DATA_DIRECTORY
 #define FABRICOST_DATA_DIRECTORY __FILE__ \"/${data_from_header}\"
+#endif
 ")
 install(FILES ${PROJECT_BINARY_DIR}/installed/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fabricost COMPONENT Development)
 
