@@ -1,4 +1,4 @@
-# `cmake --install`, also by parts: Runtime is the command and the data, Development the headers, the compiled library and the package files.
+# `cmake --install`, also by parts: Runtime is the command and the data, Development headers, compiled library and package files.
 # Nothing installed names the prefix: a tree can be moved, staged with DESTDIR and packed.
 include(CMakePackageConfigHelpers)
 set(package_files ${CMAKE_INSTALL_LIBDIR}/cmake/fabricost)

@@ -29,7 +29,8 @@ The command fabricost predicts how long collectives, training steps and serving 
 reads logs of real runs and fits itself to them. Hardware specs come along, with a source for every number.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfabricost-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "fabricost (= ${PROJECT_VERSION}), libeigen3-dev, libboost-dev, libyaml-cpp-dev, libfmt-dev, libpugixml-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+  "fabricost (= ${PROJECT_VERSION}), libeigen3-dev, libboost-dev, libyaml-cpp-dev, libfmt-dev, libpugixml-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "C++ library fabricost, for compiling with it
 Headers, the static library that reads files, and files for CMake's find_package and for pkg-config.")
 

@@ -43,7 +43,8 @@ step_reproducible() {
 }
 step_packages() {
   shell "export SOURCE_DATE_EPOCH=$epoch; cd build; for kind in DEB TGZ; do cpack -G \$kind -D CPACK_OUTPUT_FILE_PREFIX='$PWD/dist'; done"
-  shell "rm -rf dist/_CPack_Packages; git archive --format=tar.gz --prefix=fabricost-$version/ -o dist/fabricost-$version-source.tar.gz HEAD"
+  shell "rm -rf dist/_CPack_Packages"
+  shell "git archive --format=tar.gz --prefix=fabricost-$version/ -o dist/fabricost-$version-source.tar.gz HEAD"
 }
 step_wheels() {
   local interpreter

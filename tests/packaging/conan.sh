@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `conan create` of packaging/conan: builds the package from a copy of the sources, then its test package, which runs a consumer and the command.
+# `conan create` of packaging/conan: builds the package from a copy of the sources, then its test package, which runs a consumer and
+# the command.
 #   conan.sh FOLDER
 # CONAN names the program. Conan's home is FOLDER/home, so that nothing of the user's is touched. Exit status 77 without Conan 2.
 set -euo pipefail
@@ -15,7 +16,8 @@ if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$place CCACHE_NOHASHDIR=1
 fi
 "$conan" profile detect >"$place/log" 2>&1
-"$conan" create "$checkout/packaging/conan" -s compiler.cppstd=gnu20 -s build_type=Release >>"$place/log" 2>&1 || { tail -40 "$place/log"; exit 1; }
-grep -q 'us$' "$place/log" && grep -q 'algbw' "$place/log" || { echo "the test package printed no prediction"; tail -40 "$place/log"; exit 1; }
+fail() { echo "$1"; tail -40 "$place/log"; exit 1; }
+"$conan" create "$checkout/packaging/conan" -s compiler.cppstd=gnu20 -s build_type=Release >>"$place/log" 2>&1 || fail "conan create failed"
+grep -q 'us$' "$place/log" && grep -q 'algbw' "$place/log" || fail "the test package printed no prediction"
 "$conan" list 'fabricost/*' 2>/dev/null | tail -3
 rm -rf "$place" "$checkout/packaging/conan/test_package/build" "$checkout/packaging/conan/test_package/CMakeUserPresets.json"

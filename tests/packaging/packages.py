@@ -46,7 +46,8 @@ def debian(build, packages, place, expected):
     trees.run(*dpkg, "-r", "libfabricost-dev", "fabricost")
     if left := [f for f in trees.files(root) if not f.startswith("var/lib/dpkg/")]:
         sys.exit(f"left after dpkg -r: {left[:5]}")
-    return f"{command.name} {command.stat().st_size / 2**20:.1f} MiB, {development.name} {development.stat().st_size / 2**20:.1f} MiB; consumers: {said}"
+    sizes = ", ".join(f"{deb.name} {deb.stat().st_size / 2**20:.1f} MiB" for deb in (command, development))
+    return f"{sizes}; consumers: {said}"
 
 
 def archive(build, packages, place, expected):
@@ -65,7 +66,8 @@ def check(build, place):
     packages = place / "made"
     expected = json.loads(trees.run(build / "fabricost", *trees.QUESTION))
     for kind in ("DEB", "TGZ"):
-        trees.run("cpack", "-G", kind, "-B", packages, "--config", build / "CPackConfig.cmake", "-D", f"CPACK_OUTPUT_FILE_PREFIX={packages}", cwd=place)
+        trees.run("cpack", "-G", kind, "-B", packages, "--config", build / "CPackConfig.cmake",
+                  "-D", f"CPACK_OUTPUT_FILE_PREFIX={packages}", cwd=place)
     print(debian(build, packages, place, expected))
     print(archive(build, packages, place, expected))
 

@@ -18,7 +18,9 @@ namespace {
 /// An empty folder for the length of a test.
 class Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("fabricost-data-" + std::to_string(std::random_device{}()))) { fs::create_directories(path_); }
+  Folder() : path_(fs::temp_directory_path() / ("fabricost-data-" + std::to_string(std::random_device{}()))) {
+    fs::create_directories(path_);
+  }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder() { fs::remove_all(path_); }
@@ -80,7 +82,7 @@ TEST_CASE("the tests themselves read the sources they were built from") {
 }
 
 TEST_CASE("version.hpp says one version in all its forms") {
-  const std::string joined =
-      std::to_string(FABRICOST_VERSION_MAJOR) + "." + std::to_string(FABRICOST_VERSION_MINOR) + "." + std::to_string(FABRICOST_VERSION_PATCH);
+  const std::string joined = std::to_string(FABRICOST_VERSION_MAJOR) + "." + std::to_string(FABRICOST_VERSION_MINOR) + "." +
+                             std::to_string(FABRICOST_VERSION_PATCH);
   CHECK(joined == FABRICOST_VERSION);
 }

@@ -13,7 +13,8 @@ QUESTION = ["predict", "all_reduce", "--system", "dgx-h100", "--ranks", "8", "--
 def run(*words, cwd=None, **env):
     """What a command prints; ends the test with what it says where it fails. FABRICOST_DATA of the caller is not seen."""
     outside = {k: v for k, v in os.environ.items() if k != "FABRICOST_DATA"}
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, cwd=cwd, env=outside | {k: str(v) for k, v in env.items()})
+    env = outside | {k: str(v) for k, v in env.items()}
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, cwd=cwd, env=env)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))}: exit status {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     return done.stdout
@@ -63,8 +64,8 @@ def consumer_by_cmake(prefix, place):
     """find_package against the tree; the program finds the tree's data although it stands elsewhere."""
     shutil.rmtree(place, ignore_errors=True)
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run("cmake", "-S", SOURCE / "tests/consumers/find_package", "-B", place, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler()[0]}",
-        "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF", *launcher)
+    run("cmake", "-S", SOURCE / "tests/consumers/find_package", "-B", place, f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_COMPILER={compiler()[0]}", "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF", *launcher)
     run("cmake", "--build", place)
     return run(place / "consumer", cwd="/").strip()
 

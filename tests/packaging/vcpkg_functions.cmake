@@ -1,4 +1,4 @@
-# The functions of vcpkg that the port calls, as far as it relies on them: Release only, triplet x64-linux, the system's packages for vcpkg's.
+# The functions of vcpkg that the port calls, as far as it relies on them: Release only, x64-linux, the system's packages for vcpkg's.
 # They follow vcpkg's documentation: what is refused here is refused there.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
