@@ -4,6 +4,7 @@
 # --dry-run lists the steps with their commands; --from STEP goes on where an earlier run ended. What is made lies in dist/.
 # JOBS: compilers at once (default: all cores). PYTHONS: the interpreters wheels are made for (default: python3).
 set -euo pipefail
+umask 022  # the members of a .deb have the modes of whoever packs it
 cd "$(dirname "$0")/.."
 dry='' from=''
 while [ $# -gt 0 ]; do

@@ -48,6 +48,7 @@ one=$place/one/fabricost another=$place/quite/another/place/fabricost
     CCACHE_DISABLE=1 build "$another"
   fi
   sleep 1
+  umask 022  # the members of a .deb have the modes of whoever packs it
   pack "$another"
 )
 
