@@ -17,7 +17,8 @@ if command -v ccache >/dev/null; then
 fi
 "$conan" profile detect >"$place/log" 2>&1
 fail() { echo "$1"; tail -40 "$place/log"; exit 1; }
-"$conan" create "$checkout/packaging/conan" -s compiler.cppstd=gnu20 -s build_type=Release >>"$place/log" 2>&1 || fail "conan create failed"
+"$conan" create "$checkout/packaging/conan" -s compiler.cppstd=gnu20 -s build_type=Release -c tools.cmake.cmaketoolchain:generator=Ninja \
+  >>"$place/log" 2>&1 || fail "conan create failed"
 grep -q 'us$' "$place/log" && grep -q 'algbw' "$place/log" || fail "the test package printed no prediction"
 "$conan" list 'fabricost/*' 2>/dev/null | tail -3
 rm -rf "$place" "$checkout/packaging/conan/test_package/build" "$checkout/packaging/conan/test_package/CMakeUserPresets.json"

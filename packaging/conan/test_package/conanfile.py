@@ -11,7 +11,7 @@ class Consumer(ConanFile):
     generators = "CMakeToolchain", "VirtualRunEnv"
 
     def requirements(self):
-        self.requires(self.tested_reference_str)
+        self.requires(self.tested_reference_str, run=True)  # the command, on PATH
 
     def layout(self):
         cmake_layout(self)
