@@ -15,6 +15,7 @@
 #include <fabricost/io/quantity_text.hpp>
 #include <fabricost/io/show.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/version.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -3,6 +3,8 @@
 
 #include "bindings.hpp"
 
+#include <fabricost/version.hpp>
+
 PYBIND11_MODULE(_core, module) {
   // Docstrings start with the signature as a person would write it, which is also what inspect.signature reads.
   pybind11::options options;

@@ -5,6 +5,8 @@
 
 #include "fields.hpp"
 
+#include <fabricost/version.hpp>
+
 #include <pybind11/pybind11.h>
 
 #include <algorithm>

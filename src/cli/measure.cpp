@@ -17,6 +17,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
+#include <fabricost/version.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

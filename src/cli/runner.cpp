@@ -6,6 +6,7 @@
 #include "names.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/version.hpp>
 
 #include <fmt/format.h>
 

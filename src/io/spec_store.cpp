@@ -1,13 +1,11 @@
 #include "io/spec_store.hpp"
 
-#include <fabricost/io/data_directory.hpp>
 #include <fabricost/io/load_model.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 
 namespace fabricost {
@@ -23,11 +21,6 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-bool has_data(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path / "systems", error);
-}
-
 std::vector<std::string> yaml_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -37,34 +30,7 @@ std::vector<std::string> yaml_names(const fs::path& folder) {
   return names;
 }
 
-/// What use_data_directory named; empty: nothing.
-fs::path& named_directory() {
-  static fs::path directory;
-  return directory;
-}
-
 }  // namespace
-
-void use_data_directory(fs::path directory) { named_directory() = std::move(directory); }
-
-fs::path data_directory() {
-  if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
-    if (!has_data(given))
-      throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
-    return given;
-  }
-  if (has_data(named_directory())) return named_directory();
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path prefix = self.parent_path().parent_path();
-    for (fs::path beside : {prefix / "share" / "fabricost" / "data", prefix / "data"})
-      if (has_data(beside)) return beside;
-  }
-  for (const char* place : {FABRICOST_SOURCE_DATA, FABRICOST_INSTALLED_DATA})
-    if (has_data(place)) return place;
-  throw RequestError("the hardware specs are nowhere to be found; set FABRICOST_DATA to the data folder of fabricost");
-}
 
 std::vector<std::string> names_in(std::string_view folder) { return yaml_names(data_directory() / folder); }
 

@@ -3,6 +3,7 @@
 /// What an answer takes for granted and where it lies outside of what was measured, in words: the same for the command and for Python.
 
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <string>

@@ -2,6 +2,7 @@
 /// \file compare_picture.hpp
 /// Machines side by side as one picture.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/plan/compare.hpp>
 
 #include <span>

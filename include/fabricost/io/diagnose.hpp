@@ -3,6 +3,7 @@
 /// Is a run what its machine should give, and if not, why? Lines of the log are evidence by themselves; its table is compared with the
 /// prediction of the machine, whose own interval decides what counts as a deviation.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/predict/prediction.hpp>
 

@@ -2,6 +2,7 @@
 /// \file explain.hpp
 /// Predictions as text a person can check with a calculator.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <string>

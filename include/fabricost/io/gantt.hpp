@@ -2,6 +2,7 @@
 /// \file gantt.hpp
 /// A pipeline step as a chart: one row per stage, time to the right, as text of a fixed width or as SVG.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/workload/pipeline_run.hpp>
 
 #include <string>

@@ -7,6 +7,7 @@
 
 #include <fabricost/hardware/link.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 
 #include <filesystem>
 #include <span>
@@ -16,7 +17,7 @@
 
 namespace fabricost {
 
-/// Where data/ is: $FABRICOST_DATA, else beside the installed command, else where this library was configured.
+/// Where data/ is: $FABRICOST_DATA, else share/fabricost/data above the program, else in the package it was compiled with.
 /// \throws RequestError when it is nowhere
 [[nodiscard]] std::filesystem::path data_directory();
 

@@ -2,6 +2,7 @@
 /// \file load_model.hpp
 /// Reading model shapes. The format is data/schema/model.schema.json; the files are in data/models.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/workload/model.hpp>
 
 #include <string>

@@ -2,6 +2,7 @@
 /// \file memory_text.hpp
 /// Memory of a GPU as a person reads it: the items in GiB, whether they fit, and the smallest change that makes them.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/workload/memory_advice.hpp>
 
 #include <string>

@@ -2,6 +2,8 @@
 /// \file moe_rows.hpp
 /// Published results about experts (the columns of moe.csv) beside what routing and the library's exchanges say of them.
 
+#include <fabricost/io/compiled_part.hpp>
+
 #include <filesystem>
 #include <string>
 #include <string_view>

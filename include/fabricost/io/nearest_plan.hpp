@@ -3,6 +3,7 @@
 /// What to say where no layout of a job fits or keeps the limits: what comes nearest, what it lacks, and the smallest change that helps.
 /// One wording for the command and the Python package.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/plan/serving.hpp>
 #include <fabricost/plan/training.hpp>
 

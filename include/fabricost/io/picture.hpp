@@ -4,6 +4,7 @@
 /// it. Given a prediction, each tier is coloured by its share of the time and says how much of that its wires are busy.
 
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <string>

@@ -5,6 +5,7 @@
 /// the same `Point`, so that whoever compares or fits never sees a format.
 
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/shared_text.hpp>

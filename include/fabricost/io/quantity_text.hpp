@@ -3,6 +3,7 @@
 /// Quantities as people write them. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a point,
 /// in every locale.
 
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/units.hpp>
 
 #include <string>

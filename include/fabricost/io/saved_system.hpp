@@ -2,6 +2,8 @@
 /// \file saved_system.hpp
 /// Machines saved as they were asked for, so that a file gives the same machine again.
 
+#include <fabricost/io/compiled_part.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>

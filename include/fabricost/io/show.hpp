@@ -3,6 +3,7 @@
 /// A machine as text a person reads: its tiers with their one-way rates, what its headline counts, where each number comes from.
 
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 
 #include <cstddef>
 #include <string>

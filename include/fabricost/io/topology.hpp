@@ -13,6 +13,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 
 #include <filesystem>
 #include <optional>

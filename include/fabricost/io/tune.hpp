@@ -17,6 +17,7 @@
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/io/compiled_part.hpp>
 #include <fabricost/operation.hpp>
 
 #include <array>

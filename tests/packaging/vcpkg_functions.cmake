@@ -1,0 +1,78 @@
+# The functions of vcpkg that the port calls, as far as it relies on them: Release only, x64-linux, the system's packages for vcpkg's.
+# They follow vcpkg's documentation: what is refused here is refused there.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${out}")
+  endif()
+endfunction()
+
+function(vcpkg_check_features)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" OUT_FEATURE_OPTIONS FEATURES)
+  set(options "")
+  while(arg_FEATURES)
+    list(POP_FRONT arg_FEATURES feature option)
+    if(feature IN_LIST FEATURES)
+      list(APPEND options -D${option}=ON)
+    else()
+      list(APPEND options -D${option}=OFF)
+    endif()
+  endwhile()
+  set(${arg_OUT_FEATURE_OPTIONS} ${options} PARENT_SCOPE)
+endfunction()
+
+function(vcpkg_cmake_configure)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" SOURCE_PATH "OPTIONS;OPTIONS_RELEASE;OPTIONS_DEBUG")
+  if(DEFINED arg_UNPARSED_ARGUMENTS OR NOT EXISTS ${arg_SOURCE_PATH}/CMakeLists.txt)
+    message(FATAL_ERROR "vcpkg_cmake_configure: \"${arg_UNPARSED_ARGUMENTS}\" is not known, or SOURCE_PATH is none: ${arg_SOURCE_PATH}")
+  endif()
+  run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${BUILDTREE} -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF
+    -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_ERROR_ON_ABSOLUTE_INSTALL_DESTINATION=ON
+    ${arg_OPTIONS} ${arg_OPTIONS_RELEASE})
+endfunction()
+
+function(vcpkg_cmake_install)
+  run(${CMAKE_COMMAND} --build ${BUILDTREE} --parallel ${JOBS} --target install)
+endfunction()
+
+# lib/cmake/NAME goes to share/NAME, two folders below the prefix rather than three; what else was in lib/cmake is removed
+function(vcpkg_cmake_config_fixup)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "PACKAGE_NAME;CONFIG_PATH" "")
+  set(from ${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH})
+  set(to ${CURRENT_PACKAGES_DIR}/share/${PORT})
+  file(GLOB files ${from}/*.cmake)
+  if(NOT files)
+    message(FATAL_ERROR "vcpkg_cmake_config_fixup: no package files in ${from}")
+  endif()
+  foreach(file IN LISTS files)
+    cmake_path(GET file FILENAME name)
+    file(READ ${file} text)
+    string(REGEX REPLACE "(get_filename_component\\(PACKAGE_PREFIX_DIR \"\\\${CMAKE_CURRENT_LIST_DIR}/)[./]+\"" "\\1../../\"" text "${text}")
+    string(REGEX REPLACE "(get_filename_component\\(_IMPORT_PREFIX \"\\\${_IMPORT_PREFIX}\" PATH\\)\n)+"
+      "get_filename_component(_IMPORT_PREFIX \"\${_IMPORT_PREFIX}\" PATH)\nget_filename_component(_IMPORT_PREFIX \"\${_IMPORT_PREFIX}\" PATH)\n"
+      text "${text}")
+    string(REPLACE "\${_IMPORT_PREFIX}/bin/" "\${_IMPORT_PREFIX}/tools/${PORT}/" text "${text}")
+    file(WRITE ${to}/${name} "${text}")
+  endforeach()
+  file(REMOVE_RECURSE ${CURRENT_PACKAGES_DIR}/lib/cmake)
+endfunction()
+
+function(vcpkg_fixup_pkgconfig)
+  if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/lib/pkgconfig/${PORT}.pc)
+    message(FATAL_ERROR "vcpkg_fixup_pkgconfig: no ${PORT}.pc")
+  endif()
+endfunction()
+
+function(vcpkg_copy_tools)
+  cmake_parse_arguments(PARSE_ARGV 0 arg AUTO_CLEAN "" TOOL_NAMES)
+  foreach(tool IN LISTS arg_TOOL_NAMES)
+    file(MAKE_DIRECTORY ${CURRENT_PACKAGES_DIR}/tools/${PORT})
+    file(RENAME ${CURRENT_PACKAGES_DIR}/bin/${tool} ${CURRENT_PACKAGES_DIR}/tools/${PORT}/${tool})
+  endforeach()
+  file(REMOVE_RECURSE ${CURRENT_PACKAGES_DIR}/bin)
+endfunction()
+
+function(vcpkg_install_copyright)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" FILE_LIST)
+  configure_file(${arg_FILE_LIST} ${CURRENT_PACKAGES_DIR}/share/${PORT}/copyright COPYONLY)
+endfunction()
