@@ -116,7 +116,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
   const double first = size_of(part.substr(0, first_colon));
   const double last = size_of(part.substr(first_colon + 1, second_colon - first_colon - 1));
   const std::string_view step = trimmed(part.substr(second_colon + 1));
-  if (last < first) refuse(part, "ends before it starts");
+  if (last < first) refuse(part, "ends before it starts; write the smaller size first");
   if (!step.empty() && step.front() == '+') {
     const double width = size_of(step.substr(1));
     if (!(width > 0)) refuse(part, "never ends: its step is zero");

@@ -305,7 +305,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw refuse("no such file", "");
+  if (!std::filesystem::exists(status)) throw refuse("no such file", "a path counts from the current folder");
   if (!std::filesystem::is_regular_file(status)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
   const auto size = std::filesystem::file_size(path, error);
   if (error) throw refuse("cannot be read: " + error.message(), "");

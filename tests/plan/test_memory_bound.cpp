@@ -1,5 +1,5 @@
 // The bound that leaves branches of the search out is below every layout it speaks for, and falls as states are spread over more ranks.
-#include "../memory/random_layouts.hpp"
+#include "support/random_layouts.hpp"
 
 #include <catch.hpp>
 
