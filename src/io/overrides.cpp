@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
   for (const std::string& text : overrides) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", text));
+      throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", clipped(text)));
     std::string path = text.substr(0, equals);
     std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
     out.emplace_back(std::move(path), text.substr(equals + 1));

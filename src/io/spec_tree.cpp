@@ -277,6 +277,8 @@ SpecNode* SpecNode::find(std::string_view key) { return const_cast<SpecNode*>(st
 
 std::string clipped(std::string text) {
   constexpr std::size_t most = 300;
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   if (text.size() <= most) return text;
   std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
