@@ -174,8 +174,7 @@ void refuse_moe_options(const MoeOptions& o, const std::string& operation) {
                                      {&o.sms, "--sms"},
                                      {&o.groups, "--groups"},
                                      {&o.group_limit, "--group-limit"}})
-    if (!text->empty())
-      throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, operation));
+    if (!text->empty()) throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, operation));
 }
 
 std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {

@@ -144,8 +144,7 @@ constexpr auto right = TextTable::Align::right;
                      io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
   const auto ttft = interval_around(t.ttft, q.stack.spread_ttft), tpot = interval_around(t.tpot, q.stack.spread_tpot);
   out += fmt::format("  Nine in ten runs should show TPOT {} to {}, TTFT {} to {}: stack {}.\n", io::duration_text(tpot.first),
-                     io::duration_text(tpot.second), io::duration_text(ttft.first), io::duration_text(ttft.second),
-                     q.stack.name);
+                     io::duration_text(tpot.second), io::duration_text(ttft.first), io::duration_text(ttft.second), q.stack.name);
   if (!a.pareto.empty()) out += "\n" + terminal.strong("More for each user, or more for all") + "\n" + layouts_text(q, a.pareto);
   return out;
 }

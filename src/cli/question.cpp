@@ -36,7 +36,8 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   const std::string rest = out.from_host ? text.substr(0, text.size() - python.size()) : text;
   const auto equals = rest.find('=');
   const auto library = parse_inference_library(rest.substr(0, equals));
-  if (!library) throw_unknown(rest.substr(0, equals), "an inference engine", listed(std::span{inference_library_names}.subspan<1>()), "--library");
+  if (!library)
+    throw_unknown(rest.substr(0, equals), "an inference engine", listed(std::span{inference_library_names}.subspan<1>()), "--library");
   out.library = *library;
   if (equals == std::string::npos) return out;
   out.version = version_number(rest.substr(equals + 1));

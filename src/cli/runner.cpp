@@ -135,8 +135,7 @@ void Runner::check_extras() const {
     if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
       throw UsageError(fmt::format("\"{0}\" stands before the command; write it behind: fabricost {1} ... {0}", extra, sub.get_name()));
   for (const std::string& extra : extras)
-    if (extra.starts_with("-") && extra != "--")
-      throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", known));
+    if (extra.starts_with("-") && extra != "--") throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", known));
   for (const std::string& extra : extras)
     if (extra != "--") throw UsageError(fmt::format("\"{}\" is one word too many (quote values that contain blanks)", extra));
 }

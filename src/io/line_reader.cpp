@@ -55,7 +55,8 @@ SpecError fault_of_file(const std::string& file, std::string message, std::strin
 LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) throw fault_of_file(name_, "there is no such file", "a path counts from the current folder");
+  if (status.type() == std::filesystem::file_type::not_found)
+    throw fault_of_file(name_, "there is no such file", "a path counts from the current folder");
   if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "");
   if (!std::filesystem::is_regular_file(status))
     throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");

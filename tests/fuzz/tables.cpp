@@ -38,7 +38,8 @@ void workload(std::string_view bytes) {
 void moe_kernels(std::string_view bytes) {
   const fs::path file = Scratch::folder().write("kernels.csv", bytes);
   tolerate([&] {
-    for (const MoeKernelRow& row : read_moe_kernel_rows(file)) require(std::isfinite(row.seconds) && row.seconds > 0, "a time is above zero");
+    for (const MoeKernelRow& row : read_moe_kernel_rows(file))
+      require(std::isfinite(row.seconds) && row.seconds > 0, "a time is above zero");
   });
 }
 

@@ -19,9 +19,14 @@ class RandomTexts {
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   /// Words with what YAML gives a meaning to.
   std::string line() {
-    static const std::vector<std::string> pieces{"nic",  ".", "gdr=", "900 GB/s per direction", "\"",   "\\", "'", ": ", "#", " #", "- ",
-                                                 "null", "~", "[",    "]",                      "{a: 1}", "&a", "*", "!",  "%", "|",  "é",
-                                                 "true", "1", "1e5",  ",",                      "?",    "@",  "`", ">",  "x", "--- "};
+    static const std::vector<std::string> pieces{"nic", ".",  "gdr=", "900 GB/s per direction",
+                                                 "\"",  "\\", "'",    ": ",
+                                                 "#",   " #", "- ",   "null",
+                                                 "~",   "[",  "]",    "{a: 1}",
+                                                 "&a",  "*",  "!",    "%",
+                                                 "|",   "é",  "true", "1",
+                                                 "1e5", ",",  "?",    "@",
+                                                 "`",   ">",  "x",    "--- "};
     std::string out = "x";
     for (int i = below(8); i > 0; --i) out += pieces[static_cast<std::size_t>(below(static_cast<int>(pieces.size())))];
     return out + "y";
@@ -54,7 +59,8 @@ TEST_CASE("a saved system is read as it was saved, whatever its texts hold", "[s
 
 TEST_CASE("a saved machine is the machine that was saved", "[specs]") {
   const Folder folder;
-  const SavedSystem saved{.extends = "aws-p5", .set = {"nic.gdr=false", "tiers.nvlink.bandwidth=400 GB/s per direction"}, .calibration = {}};
+  const SavedSystem saved{
+      .extends = "aws-p5", .set = {"nic.gdr=false", "tiers.nvlink.bandwidth=400 GB/s per direction"}, .calibration = {}};
   const System again = load_system(folder.write("saved.yaml", saved_system_yaml(saved, "again")));
   const System asked = load_system(saved.extends, saved.set);
   REQUIRE(again.tiers.size() == asked.tiers.size());
