@@ -6,7 +6,8 @@
 # Starts from the kept inputs (corpus/, found/), from FUZZ_SEEDS/TARGET/ where that folder is given, and from what earlier runs left in
 # build-fuzz/grown/TARGET/. A finding (crash, sanitizer, more than 5 s or 1000 MB) is written to build-fuzz/findings/TARGET/ and fails the
 # run. Mend the fault, keep the input in found/TARGET/ under a name that says what it is; ctest replays it (fuzz.found).
-# CXX and FUZZ_BUILD choose another compiler (afl-clang-fast++) and build folder.
+# CXX and FUZZ_BUILD choose another compiler (afl-clang-fast++) and build folder, FUZZ_TIMEOUT other seconds than 5: they are wall-clock
+# time, and a machine with much else to do needs more.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -42,7 +43,7 @@ for target in "${targets[@]}"; do
   words=()
   [ -f "tests/fuzz/dictionaries/$target.dict" ] && words=(-dict="tests/fuzz/dictionaries/$target.dict")
   log=$build/grown/$target.log
-  if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout=5 -max_len=16384 -print_final_stats=1 \
+  if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout="${FUZZ_TIMEOUT:-5}" -max_len=16384 -print_final_stats=1 \
     -artifact_prefix="$findings/" "${words[@]}" "${folders[@]}" >"$log" 2>&1; then
     echo "$target: $(awk '/number_of_executed_units/ {n = $2} /peak_rss/ {m = $2} END {print n " executions, " m " MB at most"}' "$log")"
   else
