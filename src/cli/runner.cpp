@@ -153,7 +153,7 @@ std::string Runner::output(int argc, char** argv) {
     std::string option = text.substr(0, text.find_first_of(": "));
     if (!option.starts_with("-")) option.insert(0, "--");
     const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-    throw UsageError(option + (says("received")   ? ": given more than once"
+    throw UsageError(option + (says("received")   ? ": given more than once; keep one of them"
                                : says("override") ? ": takes no value"
                                                   : ": its value is missing"));
   } catch (const CLI::ParseError& error) {

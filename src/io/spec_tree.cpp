@@ -7,6 +7,8 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <unordered_set>
@@ -313,7 +315,9 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   if (error) throw refuse("cannot be read: " + error.message(), "");
   if (size > limit)
     throw refuse(fmt::format("{} bytes are too many", size), fmt::format("files of this kind have at most {} bytes", limit));
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
+  if (!in) throw refuse(std::string{"cannot be read: "} + std::strerror(errno), "");
   std::string text(static_cast<std::size_t>(size), '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
   if (!in && !in.eof()) throw refuse("cannot be read", "");
