@@ -43,8 +43,8 @@ for target in "${targets[@]}"; do
   words=()
   [ -f "tests/fuzz/dictionaries/$target.dict" ] && words=(-dict="tests/fuzz/dictionaries/$target.dict")
   log=$build/grown/$target.log
-  if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout="${FUZZ_TIMEOUT:-5}" -max_len=16384 -print_final_stats=1 \
-    -artifact_prefix="$findings/" "${words[@]}" "${folders[@]}" >"$log" 2>&1; then
+  if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout="${FUZZ_TIMEOUT:-5}" -max_len=16384 \
+    -print_final_stats=1 -artifact_prefix="$findings/" "${words[@]}" "${folders[@]}" >"$log" 2>&1; then
     echo "$target: $(awk '/number_of_executed_units/ {n = $2} /peak_rss/ {m = $2} END {print n " executions, " m " MB at most"}' "$log")"
   else
     failed+=("$target")
