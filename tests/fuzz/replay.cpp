@@ -16,6 +16,12 @@
 #include <set>
 #include <vector>
 
+#if defined(__has_feature)
+#define FUZZ_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#else
+#define FUZZ_ADDRESS_SANITIZER 0
+#endif
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,7 +53,7 @@ void limit_time(int seconds) {
 
 /// Address space rather than resident pages, which Linux does not limit; sanitizers need far more of it than they use.
 void limit_memory() {
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(__SANITIZE_ADDRESS__) && !FUZZ_ADDRESS_SANITIZER
   const rlim_t gigabyte = rlim_t{1} << 30U;
   const rlimit limit{gigabyte, gigabyte};
   (void)setrlimit(RLIMIT_AS, &limit);
