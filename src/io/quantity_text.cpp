@@ -41,7 +41,12 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", 1},
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) { throw RequestError(fmt::format("\"{}\" {}", text, why)); }
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  std::string shown{text};
+  for (char& c : shown)  // what a terminal would act on is not repeated to it
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  throw RequestError(fmt::format("\"{}\" {}", shown, why));
+}
 
 /// A number at the start of `text` and what follows it; nothing when there is none.
 struct Leading {

@@ -52,7 +52,7 @@ void quantity(std::string_view bytes) {
 }
 
 void option_value(std::string_view bytes) {
-  const std::string text{bytes};
+  const std::string text{bytes.substr(0, bytes.find('\0'))};  // an argument ends at a zero byte
   tolerate([&] { require(std::isfinite(cli::duration_of(text, "--option")), "a duration is finite"); });
   tolerate([&] { require(std::isfinite(cli::large_count_of(text, "--option")), "a count is finite"); });
   tolerate([&] { require(std::isfinite(cli::storage_rate_of(text, "--option")), "a rate is finite"); });
