@@ -52,7 +52,9 @@ void quantity(std::string_view bytes) {
 }
 
 void option_value(std::string_view bytes) {
-  const std::string text{bytes.substr(0, bytes.find('\0'))};  // an argument ends at a zero byte
+  std::string text{bytes.substr(0, bytes.find('\0'))};  // an argument ends at a zero byte
+  for (char& c : text)                                  // the runner keeps these from the terminal, whatever is said of them here
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   tolerate([&] { require(std::isfinite(cli::duration_of(text, "--option")), "a duration is finite"); });
   tolerate([&] { require(std::isfinite(cli::large_count_of(text, "--option")), "a count is finite"); });
   tolerate([&] { require(std::isfinite(cli::storage_rate_of(text, "--option")), "a rate is finite"); });
