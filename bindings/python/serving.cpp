@@ -11,6 +11,7 @@
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/nearest_plan.hpp>
 #include <fabricost/plan/terms.hpp>
+#include <fabricost/workload/interval.hpp>
 #include <fabricost/workload/serving_offload.hpp>
 
 #include <chrono>
@@ -201,7 +202,7 @@ void settle(ServingQuestion& q, const AskedServing& a, const System& system) {
 }
 
 PlannedServing planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
-  const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
+  const auto ttft = interval_around(p.time.ttft, q.stack.spread_ttft), tpot = interval_around(p.time.tpot, q.stack.spread_tpot);
   const ServingTime& t = p.time;
   PlannedServing out{.system = system.name,
                      .model = q.model.name,
@@ -226,8 +227,8 @@ PlannedServing planned(const ServingQuestion& q, const System& system, const Pri
                      .weight_bytes = p.memory - p.cache,
                      .kv_bytes = p.cache,
                      .host_bytes = p.on_host,
-                     .interval_ttft_seconds = {t.ttft / wide_ttft, t.ttft * wide_ttft},
-                     .interval_tpot_seconds = {t.tpot / wide_tpot, t.tpot * wide_tpot},
+                     .interval_ttft_seconds = ttft,
+                     .interval_tpot_seconds = tpot,
                      .terms = {},
                      .ttft_terms = {}};
   if (p.apart) {

@@ -428,7 +428,7 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   out.set_aside = std::move(data.set_aside);
   if (data.blocks.empty()) {
     std::string why;
-    for (const Skipped& s : out.skipped) why += fmt::format("\n  {} rows: {}", s.rows, s.reason);
+    for (const Skipped& s : out.skipped) why += fmt::format("\n  {} row{}: {}", s.rows, s.rows == 1 ? "" : "s", s.reason);
     for (const SetAside& s : out.set_aside) {
       if (why.size() > 2000) break;  // enough to see what is wrong
       why += fmt::format("\n  {} {:.0f} B: {} ({})", name(s.point.collective), s.point.bytes, name(s.doubt), s.reason);

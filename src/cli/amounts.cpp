@@ -6,6 +6,7 @@
 #include "../io/spec_quantity.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/io/quantity_text.hpp>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,16 @@ template <std::size_t N>
   throw RequestError(fmt::format("{}: \"{}\" is not {}", option, text.substr(0, 60), what));
 }
 
+/// What `read` returns; what it refuses names the option.
+template <class Read>
+[[nodiscard]] auto naming(std::string_view option, Read&& read) {
+  try {
+    return read();
+  } catch (const RequestError& error) {
+    throw RequestError(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
 }  // namespace
 
 double duration_of(const std::string& text, std::string_view option) {
@@ -40,6 +51,14 @@ double duration_of(const std::string& text, std::string_view option) {
   const double seconds = scaled(text, units);
   if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
   return seconds;
+}
+
+Bytes size_of(const std::string& text, std::string_view option) {
+  return naming(option, [&] { return parse_size(text); });
+}
+
+std::vector<Bytes> sizes_of(const std::string& text, std::string_view option) {
+  return naming(option, [&] { return parse_sizes(text); });
 }
 
 double large_count_of(const std::string& text, std::string_view option) {

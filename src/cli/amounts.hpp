@@ -2,13 +2,20 @@
 /// \file amounts.hpp
 /// Amounts with units as people type them: 30s, 10min, 15T tokens, 2TB/s, 1 %, 2.50.
 
+#include <fabricost/units.hpp>
+
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fabricost::cli {
 
 /// Seconds of "30s", "1.5ms", "10min", "4h", "54d". \throws RequestError naming the option, for anything else and for negative times
 [[nodiscard]] double duration_of(const std::string& text, std::string_view option);
+
+/// parse_size and parse_sizes, naming the option. \throws RequestError
+[[nodiscard]] Bytes size_of(const std::string& text, std::string_view option);
+[[nodiscard]] std::vector<Bytes> sizes_of(const std::string& text, std::string_view option);
 
 /// A count that may end in k, M, B (or G) or T: "15T" tokens. \throws RequestError, also for 0 and less
 [[nodiscard]] double large_count_of(const std::string& text, std::string_view option);

@@ -360,7 +360,7 @@ void add_calibrate(CLI::App& app, Runner& runner) {
     CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};
     if (!asked->only.empty()) {
       how.only = detail::parse_enum<ConstantSet>(asked->only, constant_set_names);
-      if (!how.only) throw_unknown(asked->only, "a set of constants", listed(constant_set_names));
+      if (!how.only) throw_unknown(asked->only, "a set of constants", listed(constant_set_names), "--only");
     }
     if (how.only == ConstantSet::custom) {
       Points raw;

@@ -56,7 +56,7 @@ struct Comparison {
   q.max_tp = count_of(o.max_tp, "--max-tp");
   if (!o.precision.empty()) {
     const auto p = detail::parse_enum<Precision>(o.precision, precision_names);
-    if (!p) throw_unknown(o.precision, "a precision", listed(precision_names));
+    if (!p) throw_unknown(o.precision, "a precision", listed(precision_names), "--precision");
     q.precision = *p;
   }
   return q;

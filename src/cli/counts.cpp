@@ -31,7 +31,7 @@ void append_part(std::vector<int>& out, const std::string& part, std::string_vie
   const int first = count_of(part.substr(0, colon), option), last = count_of(part.substr(colon + 1, second - colon - 1), option);
   const bool times = part[second + 1] == 'x';
   const int step = count_of(part.substr(second + 2), option);
-  if (last < first) fault("ends before it starts");
+  if (last < first) fault("ends before it starts; write the smaller count first");
   if (times && step < 2) fault("never gets to its end: its factor must be at least 2");
   for (long long at = first; at <= last; at = times ? at * step : at + step) {
     if (out.size() == most_counts) fault("asks for more than 10,000 counts; take larger steps");

@@ -100,7 +100,7 @@ GroupedCollective parse_grouped(const std::string& text, const std::vector<Axis>
       } else if (word == "weight") {
         out.weight = weight_of(value);
       } else if (word == "in") {
-        out.operation.dtype = data_type_of(value);
+        out.operation.dtype = data_type_of(value, {});
       } else if (word == "by") {
         out.choice.algorithm = parse_algorithm(value);
         if (!out.choice.algorithm) throw_unknown(value, "an algorithm", listed(algorithm_names));

@@ -43,7 +43,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
     if (fault == std::errc{} && stopped == end && out.exponent >= 0 && out.exponent <= 10) return out;
     throw RequestError(fmt::format("--distribution: \"{}\" has no exponent from 0 to 10", text));
   }
-  throw_unknown(text, "a distribution", listed(names));
+  throw_unknown(text, "a distribution", listed(names), "--distribution");
 }
 
 [[nodiscard]] std::optional<Precision> precision_of(const std::string& text) {
@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
   if (t == "fp8") return Precision::fp8;
   if (t == "nvfp4" || t == "fp4") return Precision::fp4;
   constexpr std::array<std::string_view, 4> names{"bfloat16", "half", "fp8", "nvfp4"};
-  throw_unknown(text, "a type that tokens travel in", listed(names));
+  throw_unknown(text, "a type that tokens travel in", listed(names), "--dtype");
 }
 
 [[nodiscard]] const char* type_name(Precision p) { return p == Precision::fp8 ? "fp8" : p == Precision::fp4 ? "nvfp4" : "bfloat16"; }
@@ -74,7 +74,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
     if (detail::folded(operations[i]) == detail::folded(q.operation)) out.phase = static_cast<MoePhase>(i);
   if (!o.implementation.empty()) {
     const auto kernel = parse_moe_kernel(o.implementation);
-    if (!kernel) throw_unknown(o.implementation, "an implementation", listed(moe_kernel_names));
+    if (!kernel) throw_unknown(o.implementation, "an implementation", listed(moe_kernel_names), "--implementation");
     out.kernel = *kernel;
   }
   out.tokens = needed(o.tokens, "--tokens");
@@ -162,6 +162,19 @@ bool is_moe(const std::string& operation) {
   for (const std::string_view one : operations)
     if (detail::folded(operation) == detail::folded(one)) return true;
   return false;
+}
+
+void refuse_moe_options(const MoeOptions& o, const std::string& operation) {
+  for (const auto& [text, option] : {std::pair{&o.tokens, "--tokens"},
+                                     {&o.hidden, "--hidden"},
+                                     {&o.experts, "--experts"},
+                                     {&o.top_k, "--top-k"},
+                                     {&o.implementation, "--implementation"},
+                                     {&o.distribution, "--distribution"},
+                                     {&o.sms, "--sms"},
+                                     {&o.groups, "--groups"},
+                                     {&o.group_limit, "--group-limit"}})
+    if (!text->empty()) throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, operation));
 }
 
 std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {

@@ -23,6 +23,8 @@ void add_moe_options(CLI::App& subcommand, MoeOptions& options);
 
 /// Whether OP is moe_dispatch, moe_combine or moe_prepare.
 [[nodiscard]] bool is_moe(const std::string& operation);
+/// \throws RequestError when an option of theirs was given to another operation
+void refuse_moe_options(const MoeOptions& options, const std::string& operation);
 
 /// The answer, whole. \throws RequestError, SpecError
 [[nodiscard]] std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal);

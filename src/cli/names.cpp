@@ -22,8 +22,8 @@ std::string unknown_text(std::string_view given, std::string_view what, std::spa
   return fmt::format("\"{}\" is not {}; did you mean {}?", given, what, joined(near, " or "));
 }
 
-void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names) {
-  throw RequestError(unknown_text(given, what, names));
+void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names, std::string_view option) {
+  throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_text(given, what, names)));
 }
 
 }  // namespace fabricost::cli

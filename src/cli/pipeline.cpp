@@ -57,7 +57,7 @@ struct Layout {
   if (typed.schedule.empty())
     throw RequestError(fmt::format("which schedule? Add --schedule, one of: {}", joined(listed(pipeline_schedule_names), " ")));
   const auto schedule = parse_pipeline_schedule(typed.schedule);
-  if (!schedule) throw_unknown(typed.schedule, "a schedule", listed(pipeline_schedule_names));
+  if (!schedule) throw_unknown(typed.schedule, "a schedule", listed(pipeline_schedule_names), "--schedule");
   out.schedule = *schedule;
   out.stages = count_of(typed.stages, "--stages");
   out.microbatches = count_of(typed.microbatches, "--microbatches");

@@ -83,7 +83,7 @@ void choose_routing(const std::string& text, Stack& out) {
   if (!o.schedule.empty()) {
     q.schedule = parse_pipeline_schedule(o.schedule);
     if (!q.schedule || *q.schedule == PipelineSchedule::none)
-      throw_unknown(o.schedule, "a pipeline schedule", listed(pipeline_schedule_names));
+      throw_unknown(o.schedule, "a pipeline schedule", listed(pipeline_schedule_names), "--schedule");
   }
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = one_of<Recompute>(o.recompute, recompute_names, "a kind of recomputation");

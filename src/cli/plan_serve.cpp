@@ -15,6 +15,7 @@
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/io/nearest_plan.hpp>
 #include <fabricost/plan/terms.hpp>
+#include <fabricost/workload/interval.hpp>
 #include <fabricost/workload/serving_offload.hpp>
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ constexpr auto right = TextTable::Align::right;
 }
 
 [[nodiscard]] Json layout_json(const ServingQuestion& q, const PricedServing& p) {
-  const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
+  const auto ttft = interval_around(p.time.ttft, q.stack.spread_ttft), tpot = interval_around(p.time.tpot, q.stack.spread_tpot);
   Json out{{"tp", p.engine.tp},
            {"pp", p.engine.pp},
            {"ep", p.engine.ep},
@@ -67,8 +68,8 @@ constexpr auto right = TextTable::Align::right;
            {"weights_GiB", (p.memory - p.cache) / gibi},
            {"host_GiB", p.on_host / gibi},
            {"concurrency", p.batch * p.replicas},
-           {"interval_ttft_s", {p.time.ttft / wide_ttft, p.time.ttft * wide_ttft}},
-           {"interval_tpot_s", {p.time.tpot / wide_tpot, p.time.tpot * wide_tpot}}};
+           {"interval_ttft_s", {ttft.first, ttft.second}},
+           {"interval_tpot_s", {tpot.first, tpot.second}}};
   if (p.apart) out["prefill"] = {{"tp", p.prefill.tp}, {"pp", p.prefill.pp}, {"ep", p.prefill.ep}, {"dp", p.prefill.attention_dp}};
   out["terms"] = Json::array();
   for (const TimeTerm& t : terms_of(q, p)) out["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
@@ -141,10 +142,9 @@ constexpr auto right = TextTable::Align::right;
   out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
                      io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
                      io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
-  const double wide_ttft = std::exp(1.645 * q.stack.spread_ttft), wide_tpot = std::exp(1.645 * q.stack.spread_tpot);
-  out += fmt::format("  Nine in ten runs should show TPOT {} to {}, TTFT {} to {}: stack {}.\n", io::duration_text(t.tpot / wide_tpot),
-                     io::duration_text(t.tpot * wide_tpot), io::duration_text(t.ttft / wide_ttft), io::duration_text(t.ttft * wide_ttft),
-                     q.stack.name);
+  const auto ttft = interval_around(t.ttft, q.stack.spread_ttft), tpot = interval_around(t.tpot, q.stack.spread_tpot);
+  out += fmt::format("  Nine in ten runs should show TPOT {} to {}, TTFT {} to {}: stack {}.\n", io::duration_text(tpot.first),
+                     io::duration_text(tpot.second), io::duration_text(ttft.first), io::duration_text(ttft.second), q.stack.name);
   if (!a.pareto.empty()) out += "\n" + terminal.strong("More for each user, or more for all") + "\n" + layouts_text(q, a.pareto);
   return out;
 }

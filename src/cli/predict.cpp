@@ -44,6 +44,7 @@ void add_predict(CLI::App& app, Runner& runner) {
   runner.add(sub, [options](const Terminal& terminal) {
     if (is_moe(options->operation) && options->fused_norm) throw RequestError("--fused-norm is for all_reduce");
     if (is_moe(options->operation)) return answer_moe(*options, options->moe, options->json, terminal);
+    refuse_moe_options(options->moe, options->operation);
     options->compute = options->fused_norm;  // the memory's rate
     const Asked asked = ask(*options, true);
     if (options->fused_norm && asked.choice.inference.from_host)

@@ -3,6 +3,7 @@
 
 #include "question.hpp"
 
+#include "amounts.hpp"
 #include "names.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -35,7 +36,8 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   const std::string rest = out.from_host ? text.substr(0, text.size() - python.size()) : text;
   const auto equals = rest.find('=');
   const auto library = parse_inference_library(rest.substr(0, equals));
-  if (!library) throw_unknown(rest.substr(0, equals), "an inference engine", listed(std::span{inference_library_names}.subspan<1>()));
+  if (!library)
+    throw_unknown(rest.substr(0, equals), "an inference engine", listed(std::span{inference_library_names}.subspan<1>()), "--library");
   out.library = *library;
   if (equals == std::string::npos) return out;
   out.version = version_number(rest.substr(equals + 1));
@@ -48,22 +50,22 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   Choice out;
   if (!q.choice.empty()) {
     const auto rule = detail::parse_enum<Choice::Rule>(q.choice, rule_names);
-    if (!rule) throw_unknown(q.choice, "a choice", listed(rule_names));
+    if (!rule) throw_unknown(q.choice, "a choice", listed(rule_names), "--choice");
     out.rule = *rule;
   }
   if (!q.algorithm.empty()) {
     out.algorithm = parse_algorithm(q.algorithm);
-    if (!out.algorithm) throw_unknown(q.algorithm, "an algorithm", listed(algorithm_names));
+    if (!out.algorithm) throw_unknown(q.algorithm, "an algorithm", listed(algorithm_names), "--algorithm");
   }
   if (!q.protocol.empty()) {
     out.protocol = parse_protocol(q.protocol);
-    if (!out.protocol) throw_unknown(q.protocol, "a protocol", listed(protocol_names));
+    if (!out.protocol) throw_unknown(q.protocol, "a protocol", listed(protocol_names), "--protocol");
   }
   if (!q.library.empty()) out.inference = inference_of(q.library);
   if (!q.launch.empty()) {
     constexpr std::array<std::string_view, 2> launches{"graph", "eager"};
     const auto at = std::find(launches.begin(), launches.end(), q.launch);
-    if (at == launches.end()) throw_unknown(q.launch, "a way to launch", listed(launches));
+    if (at == launches.end()) throw_unknown(q.launch, "a way to launch", listed(launches), "--launch");
     if (q.launch == "graph" && out.inference.from_host)
       throw RequestError(fmt::format("--launch graph and --library {} contradict each other; leave one out", q.library));
     out.inference.from_host = q.launch == "eager" || out.inference.from_host;
@@ -107,9 +109,9 @@ std::vector<std::string> operation_names() {
   return out;
 }
 
-DataType data_type_of(const std::string& text) {
+DataType data_type_of(const std::string& text, std::string_view option) {
   const auto type = parse_data_type(text);
-  if (!type) throw_unknown(text, "a data type", listed(data_type_names));
+  if (!type) throw_unknown(text, "a data type", listed(data_type_names), option);
   return *type;
 }
 
@@ -121,7 +123,7 @@ int count_of(const std::string& text, std::string_view option) {
   const auto [stopped, fault] = std::from_chars(text.data(), end, value);
   const bool whole = stopped == end && text.front() != '-';
   if (whole && (fault == std::errc::result_out_of_range || value > most))
-    throw RequestError(fmt::format("{}: {} is too many", option, text));
+    throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, most));
   if (!whole || fault != std::errc{} || value < 1)
     throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
   return value;
@@ -181,7 +183,7 @@ Asked ask(const Question& q, bool sized) {
   if (!q.dtype.empty()) op.dtype = data_type_of(q.dtype);
   if (!q.path.empty()) {
     const auto path = parse_path(q.path);
-    if (!path) throw_unknown(q.path, "a path", listed(path_names));
+    if (!path) throw_unknown(q.path, "a path", listed(path_names), "--path");
     op.path = *path;
   }
   op.nodes = count_of(q.nodes, "--nodes");
@@ -190,7 +192,7 @@ Asked ask(const Question& q, bool sized) {
   if (q.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
   if (sized) {
     if (q.size.empty()) throw RequestError("how much? Add --size, as in --size 256MiB");
-    op.bytes = parse_size(q.size);
+    op.bytes = size_of(q.size, "--size");
   }
   if (choice.inference.from_host && op.collective != Collective::all_reduce)
     throw RequestError(fmt::format("--launch eager is known for all_reduce alone, not for {}", name(op.collective)));

@@ -50,7 +50,7 @@ void add_lost_rails(CLI::App& subcommand, Question& question);
 [[nodiscard]] int count_of(const std::string& text, std::string_view option);
 
 /// \throws RequestError naming the near ones
-[[nodiscard]] DataType data_type_of(const std::string& text);
+[[nodiscard]] DataType data_type_of(const std::string& text, std::string_view option = "--dtype");
 
 /// Names of OP, those of expert exchange included.
 [[nodiscard]] std::vector<std::string> operation_names();

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -46,8 +47,11 @@ class UsageError : public Error {
   return std::fflush(stream) == 0 && written;
 }
 
+/// What was typed or read may hold bytes that a terminal acts on; they are not repeated to it.
 void complain(const std::string& text) {
   std::string line = text;
+  for (char& c : line)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F) c = ' ';
   if (line.empty() || line.back() != '\n') line += '\n';
   (void)write_all(stderr, line);
 }
@@ -127,9 +131,12 @@ void Runner::check_extras() const {
   if (sub.get_prefix_command()) return;  // reads its words itself
   std::vector<std::string> extras = sub.remaining();
   for (const std::string& extra : app_.remaining()) extras.push_back(extra);
+  const std::vector<std::string> known = option_names(sub);
+  for (const std::string& extra : app_.remaining())
+    if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
+      throw UsageError(fmt::format("\"{0}\" stands before the command; write it behind: fabricost {1} ... {0}", extra, sub.get_name()));
   for (const std::string& extra : extras)
-    if (extra.starts_with("-") && extra != "--")
-      throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", option_names(sub)));
+    if (extra.starts_with("-") && extra != "--") throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", known));
   for (const std::string& extra : extras)
     if (extra != "--") throw UsageError(fmt::format("\"{}\" is one word too many (quote values that contain blanks)", extra));
 }
@@ -147,7 +154,7 @@ std::string Runner::output(int argc, char** argv) {
     std::string option = text.substr(0, text.find_first_of(": "));
     if (!option.starts_with("-")) option.insert(0, "--");
     const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-    throw UsageError(option + (says("received")   ? ": given more than once"
+    throw UsageError(option + (says("received")   ? ": given more than once; keep one of them"
                                : says("override") ? ": takes no value"
                                                   : ": its value is missing"));
   } catch (const CLI::ParseError& error) {

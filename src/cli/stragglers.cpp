@@ -48,7 +48,7 @@ struct Options {
   out.ranks = count_of(o.ranks, "--ranks");
   const auto shape = o.shape.empty() ? std::optional{by_mean ? JitterShape::normal : JitterShape::lognormal}
                                      : detail::parse_enum<JitterShape>(o.shape, jitter_shape_names);
-  if (!shape) throw_unknown(o.shape, "a distribution", listed(jitter_shape_names));
+  if (!shape) throw_unknown(o.shape, "a distribution", listed(jitter_shape_names), "--shape");
   if (!o.file.empty() && !o.shape.empty()) throw RequestError("--shape is for --mean or --p50; measured times have their own");
   if (by_mean) {
     if (o.mean.empty() || o.deviation.empty()) throw RequestError("--mean and --deviation go together");
@@ -71,7 +71,7 @@ struct Options {
   if (!o.rails_lost.empty()) out.lost = count_of(o.rails_lost, "--rails-lost");
   if (!o.reroute.empty()) {
     const auto how = detail::parse_enum<LostRail>(o.reroute, lost_rail_names);
-    if (!how) throw_unknown(o.reroute, "a way of a lost rail's traffic", listed(lost_rail_names));
+    if (!how) throw_unknown(o.reroute, "a way of a lost rail's traffic", listed(lost_rail_names), "--reroute");
     out.reroute = *how;
   }
   if (out.rails == 0 && (!o.rails_lost.empty() || !o.reroute.empty() || !o.network.empty()))

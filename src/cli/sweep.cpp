@@ -2,6 +2,7 @@
 /// fabricost sweep: one operation at many sizes or on many counts of nodes, as a table, CSV or JSON.
 
 #include "../io/text_table.hpp"
+#include "amounts.hpp"
 #include "counts.hpp"
 #include "predictions_table.hpp"
 #include "question.hpp"
@@ -61,7 +62,7 @@ void add_sweep(CLI::App& app, Runner& runner) {
     if (!options->size.empty())
       throw RequestError("one size on one count is fabricost predict; take --sizes, or several counts: --nodes 1:64:x2");
     if (options->sizes.empty()) throw RequestError("which sizes? Add --sizes, as in --sizes 1KiB:8GiB:x2");
-    const std::vector<Bytes> sizes = parse_sizes(options->sizes);
+    const std::vector<Bytes> sizes = sizes_of(options->sizes, "--sizes");
     const Asked asked = ask(*options, false);
     const std::vector<Prediction> predictions = sweep(asked.system, asked.operation, sizes, asked.choice);
     if (options->json) return predictions_json(asked.system, predictions);

@@ -5,6 +5,7 @@
 
 #include "../io/rough_size.hpp"
 #include "../io/text_table.hpp"
+#include "amounts.hpp"
 #include "counts.hpp"
 #include "predictions_table.hpp"
 #include "report.hpp"
@@ -105,7 +106,7 @@ std::string sweep_counts(const Question& question, SweepForm form, const Termina
 
 std::string sweep_crossovers(const Question& question, const std::string& sizes, SweepForm form, const Terminal& terminal) {
   if (!question.choice.empty()) throw RequestError("--crossovers shows the library's own choice beside the fastest; leave --choice out");
-  const std::vector<Bytes> bounds = parse_sizes(sizes.empty() ? "8B,16GiB" : sizes);
+  const std::vector<Bytes> bounds = sizes_of(sizes.empty() ? "8B,16GiB" : sizes, "--sizes");
   const auto [least, most] = std::minmax_element(bounds.begin(), bounds.end());
   const double first = least->value(), last = most->value();
   const Counted all = counted(question, false);

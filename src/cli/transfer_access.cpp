@@ -3,6 +3,7 @@
 /// message is faster; and senders that meet at one port.
 
 #include "../io/text_table.hpp"
+#include "amounts.hpp"
 #include "question.hpp"
 #include "transfer.hpp"
 
@@ -42,7 +43,7 @@ struct Window {
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   if (typed.in_flight == "unbounded") return {unbounded, "with no bound on bytes in flight"};
   if (!typed.in_flight.empty()) {
-    const Bytes bytes = parse_size(typed.in_flight);
+    const Bytes bytes = size_of(typed.in_flight, "--in-flight");
     if (!(bytes.value() > 0)) throw RequestError("--in-flight must be above zero, or unbounded");
     return {bytes.value(), size_text(bytes) + " in flight"};
   }
@@ -68,7 +69,7 @@ TransferAnswer transfer_access(const System& system, const TransferOptions& type
   refuse_storage_options(typed);
   only_for(typed.senders, "--senders", "incast");
   only_for(typed.size, "--size", "storage and incast (access takes --sizes)");
-  const std::vector<Bytes> sizes = parse_sizes(typed.sizes.empty() ? "64B:64KiB:x2" : typed.sizes);
+  const std::vector<Bytes> sizes = sizes_of(typed.sizes.empty() ? "64B:64KiB:x2" : typed.sizes, "--sizes");
   const Window window = window_of(system, typed);
   const int hops = count_of(typed.hops, "--hops");
   const AccessLines lines = access_lines(system, window.bytes, hops, typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
@@ -106,7 +107,7 @@ TransferAnswer transfer_incast(const System& system, const TransferOptions& type
   if (typed.senders.empty()) throw RequestError("how many write at once? Add --senders N");
   if (typed.size.empty()) throw RequestError("how much does each send? Add --size, as in --size 1MiB");
   const int senders = count_of(typed.senders, "--senders");
-  const Bytes size = parse_size(typed.size);
+  const Bytes size = size_of(typed.size, "--size");
   const Incast met = incast(system, senders, size.value(), typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
   TransferAnswer out;
   out.heading = fmt::format("{} sender{} of {} each to one port of {}", senders, senders == 1 ? "" : "s", size_text(size), system.name);

@@ -2,6 +2,7 @@
 /// From storage into GPUs: direct and through the host, read whole, in parts, or in parts that the nodes then give each other.
 
 #include "../io/text_table.hpp"
+#include "amounts.hpp"
 #include "question.hpp"
 #include "transfer.hpp"
 
@@ -67,8 +68,8 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
   if (!typed.host_memory.empty()) load.node.host_memory_rate = memory_rate_of(typed.host_memory, "--host-memory");
   if (!typed.store_rate.empty()) load.store_rate = read_rate_of(typed.store_rate, "--store-rate");
   const bool per_gpu = typed.size.empty();
-  const LoadingWays loading =
-      loading_ways(system, load, {.bytes = parse_size(per_gpu ? typed.per_gpu : typed.size).value(), .per_gpu = per_gpu});
+  const LoadingWays loading = loading_ways(
+      system, load, {.bytes = (per_gpu ? size_of(typed.per_gpu, "--per-gpu") : size_of(typed.size, "--size")).value(), .per_gpu = per_gpu});
 
   TransferAnswer out;
   out.heading = fmt::format("{} from storage into {} GPU{} of {} node{}, {}", size_text(Bytes::from_value(loading.bytes)), loading.gpus,

@@ -42,7 +42,7 @@ struct Options {
       std::vector<std::string> names;
       names.reserve(tuned_collectives.size());
       for (const Collective c : tuned_collectives) names.emplace_back(name(c));
-      throw_unknown(typed.operation, "an operation NCCL tunes", names);
+      throw_unknown(typed.operation, "an operation NCCL tunes", names, "--op");
     }
   }
   if (!typed.dtype.empty()) out.dtype = data_type_of(typed.dtype);

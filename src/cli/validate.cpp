@@ -67,7 +67,7 @@ struct ValidateOptions {
   ValidationOptions how{.calibration = options.calibration, .raw = options.raw};
   if (!options.choice.empty()) {
     const auto rule = detail::parse_enum<Choice::Rule>(options.choice, rule_names);
-    if (!rule) throw_unknown(options.choice, "a choice", listed(rule_names));
+    if (!rule) throw_unknown(options.choice, "a choice", listed(rule_names), "--choice");
     how.rule = *rule;
   }
   const PointSource otherwise{

@@ -18,11 +18,13 @@ void write_file(const std::string& target, const std::string& text, std::string_
   std::filesystem::path path = target;
   if (std::filesystem::exists(path, error)) {
     path = std::filesystem::canonical(path, error);  // a link stays one
-    if (error || !std::filesystem::is_regular_file(path)) throw RequestError(fmt::format("{} {}: is not a regular file", option, target));
+    if (error || !std::filesystem::is_regular_file(path))
+      throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", option, target));
   }
   const std::filesystem::path temporary = path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wbx");
-  if (file == nullptr) throw RequestError(fmt::format("{} {}: cannot be written there", option, target));
+  if (file == nullptr)
+    throw RequestError(fmt::format("{} {}: cannot be written there; name a file in a folder that is there and yours", option, target));
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
   if (written && closed) std::filesystem::rename(temporary, path, error);

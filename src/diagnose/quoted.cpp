@@ -105,6 +105,9 @@ bool is_variable(std::string_view token) {
          (token.starts_with("NCCL_") || token.starts_with("RCCL_") || token.starts_with("UCX_") || token.starts_with("FI_"));
 }
 
+/// A count as it is printed; 0 for what is none.
+int whole(double value) { return value >= 1 && value < 1e6 && value == std::floor(value) ? static_cast<int>(value) : 0; }
+
 /// A number of nodes in words: "2 nodes", "4-5 nodes", "single node", "two nodes", "six-node".
 int nodes_in(const Tokens& tokens) {
   static constexpr std::array<std::string_view, 9> spelled{"", "one", "two", "three", "four", "five", "six", "seven", "eight"};
@@ -155,6 +158,7 @@ void read_label(std::string_view label, Quoted& out) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::string_view token = tokens[i];
     while (!token.empty() && (token.back() == ':' || token.back() == ',')) token.remove_suffix(1);
+    if (token.empty()) continue;
     if (is_variable(token)) {
       const auto equal = token.find('=');
       const std::string name{token.substr(0, equal)}, value{token.substr(equal + 1)};
@@ -197,7 +201,7 @@ void read_label(std::string_view label, Quoted& out) {
       const double own = factor_in(size_units, number->rest);
       const double next = number->rest.empty() && i + 1 < tokens.size() ? factor_in(size_units, tokens[i + 1]) : 0;
       if (own > 0 || next > 0) out.bytes = number->value * (own > 0 ? own : next);
-      if (i + 1 < tokens.size() && lower(tokens[i + 1]).starts_with("gpu")) out.ranks = static_cast<int>(number->value);
+      if (i + 1 < tokens.size() && lower(tokens[i + 1]).starts_with("gpu")) out.ranks = whole(number->value);
     }
   }
 }

@@ -119,7 +119,10 @@ void CsvTable::finish() {
 }
 
 std::string csv_quoted(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string{text};
+  constexpr std::string_view blanks = " \t";
+  const bool outer_blanks =
+      !text.empty() && (blanks.find(text.front()) != std::string_view::npos || blanks.find(text.back()) != std::string_view::npos);
+  if (!outer_blanks && text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string{text};
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';

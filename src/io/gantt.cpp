@@ -52,7 +52,7 @@ struct Colours {
 
 std::string gantt_text(const PipelineRun& run, int width) {
   if (width < narrowest || width > widest)
-    throw RequestError(fmt::format("a chart of {} characters cannot be drawn; write {} to {}", width, narrowest, widest));
+    throw RequestError(fmt::format("width: a chart of {} characters cannot be drawn; write {} to {}", width, narrowest, widest));
   const auto [first, last] = span(run);
   const double slice = (last - first) / width;
   const std::size_t digits = std::to_string(run.bars.size()).size();

@@ -14,6 +14,13 @@ namespace {
 constexpr std::size_t block_size = std::size_t{1} << 16U;
 constexpr std::size_t longest_excerpt = 200;
 
+/// What a terminal would act on is not repeated to it.
+std::string shown(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  return text;
+}
+
 /// What a path is when it is no regular file.
 const char* kind_of(std::filesystem::file_type type) {
   switch (type) {
@@ -30,17 +37,13 @@ const char* kind_of(std::filesystem::file_type type) {
 
 Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message, std::string remedy) {
   std::string excerpt;
-  if (line.size() <= longest_excerpt) {
-    excerpt = line;
-    for (char& c : excerpt)  // what a terminal would act on is not repeated to it
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
+  if (line.size() <= longest_excerpt) excerpt = shown(line);
   return {.file = file,
           .line = number,
           .column = column,
           .path = "",
-          .message = std::move(message),
-          .remedy = std::move(remedy),
+          .message = shown(std::move(message)),
+          .remedy = shown(std::move(remedy)),
           .excerpt = std::move(excerpt)};
 }
 
@@ -52,7 +55,8 @@ SpecError fault_of_file(const std::string& file, std::string message, std::strin
 LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) throw fault_of_file(name_, "there is no such file", "");
+  if (status.type() == std::filesystem::file_type::not_found)
+    throw fault_of_file(name_, "there is no such file", "a path counts from the current folder");
   if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "");
   if (!std::filesystem::is_regular_file(status))
     throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");

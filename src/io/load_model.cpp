@@ -266,7 +266,8 @@ Model load_model(const std::string& name_or_path) {
     name = model_named(name_or_path);
     const bool meant_file =
         name_or_path.ends_with(".yaml") || name_or_path.ends_with(".yml") || name_or_path.starts_with('/') || name_or_path.starts_with('.');
-    if (name.empty() && meant_file) throw RequestError(fmt::format("no file \"{}\"", io::clipped(name_or_path)));
+    if (name.empty() && meant_file)
+      throw RequestError(fmt::format("no file \"{}\"; a path counts from the current folder", io::clipped(name_or_path)));
     if (name.empty()) throw RequestError(io::unknown_model(io::names_of_models(), name_or_path));
   }
   io::SpecStore library;

@@ -27,8 +27,13 @@ std::vector<std::string> segments_of(const std::string& path) {
 }
 
 SpecError nowhere(const std::string& path, const std::string& value, const std::string& message, const std::string& remedy) {
-  return SpecError(
-      {{.file = "--set " + path + "=" + value, .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
+  return SpecError({{.file = "--set " + clipped(path + "=" + value),
+                     .line = 0,
+                     .column = 0,
+                     .path = "",
+                     .message = clipped(message),
+                     .remedy = remedy,
+                     .excerpt = ""}});
 }
 
 std::vector<std::string> tier_names(const SpecNode& tiers) {
@@ -45,7 +50,7 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
   for (const std::string& text : overrides) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", text));
+      throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", clipped(text)));
     std::string path = text.substr(0, equals);
     std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
     out.emplace_back(std::move(path), text.substr(equals + 1));
@@ -69,7 +74,7 @@ bool is_gpu_path(std::string& path) {
 
 void apply_override(SpecNode& tree, const std::string& path, const std::string& value) {
   std::vector<std::string> segments = segments_of(path);
-  if (segments.empty()) throw nowhere(path, value, "the path is empty", "");
+  if (segments.empty()) throw nowhere(path, value, "the path is empty", "write PATH=VALUE, for example nic.gdr=false");
   const SpecNode* tiers = tree.find("tiers");
   if (segments.size() > 1 && segments.front() != "tiers" && tree.find(segments.front()) == nullptr && tiers != nullptr)
     segments.insert(segments.begin(), "tiers");

@@ -41,7 +41,12 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", 1},
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) { throw RequestError(fmt::format("\"{}\" {}", text, why)); }
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  std::string shown{text};
+  for (char& c : shown)  // what a terminal would act on is not repeated to it
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  throw RequestError(fmt::format("\"{}\" {}", shown, why));
+}
 
 /// A number at the start of `text` and what follows it; nothing when there is none.
 struct Leading {
@@ -116,7 +121,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
   const double first = size_of(part.substr(0, first_colon));
   const double last = size_of(part.substr(first_colon + 1, second_colon - first_colon - 1));
   const std::string_view step = trimmed(part.substr(second_colon + 1));
-  if (last < first) refuse(part, "ends before it starts");
+  if (last < first) refuse(part, "ends before it starts; write the smaller size first");
   if (!step.empty() && step.front() == '+') {
     const double width = size_of(step.substr(1));
     if (!(width > 0)) refuse(part, "never ends: its step is zero");

@@ -7,6 +7,8 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <unordered_set>
@@ -277,6 +279,8 @@ SpecNode* SpecNode::find(std::string_view key) { return const_cast<SpecNode*>(st
 
 std::string clipped(std::string text) {
   constexpr std::size_t most = 300;
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   if (text.size() <= most) return text;
   std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
@@ -305,13 +309,15 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw refuse("no such file", "");
+  if (!std::filesystem::exists(status)) throw refuse("no such file", "a path counts from the current folder");
   if (!std::filesystem::is_regular_file(status)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
   const auto size = std::filesystem::file_size(path, error);
   if (error) throw refuse("cannot be read: " + error.message(), "");
   if (size > limit)
     throw refuse(fmt::format("{} bytes are too many", size), fmt::format("files of this kind have at most {} bytes", limit));
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
+  if (!in) throw refuse(std::string{"cannot be read: "} + std::strerror(errno), "");
   std::string text(static_cast<std::size_t>(size), '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
   if (!in && !in.eof()) throw refuse("cannot be read", "");

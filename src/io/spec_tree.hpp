@@ -57,7 +57,7 @@ struct SpecNode::Entry {
 /// Lays `over` on `base`: maps merge key by key, `tiers` merge by name, all else is replaced (and remembered).
 void overlay(SpecNode& base, const SpecNode& over);
 
-/// At most some 300 bytes of a text, for messages.
+/// At most some 300 bytes of a text, for messages: on one line, without what a terminal acts on.
 [[nodiscard]] std::string clipped(std::string text);
 
 /// An issue at a mark.

@@ -226,7 +226,9 @@ void add_ranges(const Question& question, std::vector<SlowRange>& out) {
 
 void check(const System& system, const TuneOptions& options) {
   if (options.collective && is_exchange(*options.collective))
-    throw RequestError(fmt::format("{} has no table to tune: NCCL sends it point to point", name(*options.collective)));
+    throw RequestError(
+        fmt::format("{} has no table to tune: NCCL sends it point to point; take a collective that reduces, gathers or broadcasts",
+                    name(*options.collective)));
   if (system.library != Library::nccl && system.library != Library::rccl)
     throw RequestError(fmt::format("{}: runs {}, which takes no NCCL_ALGO, NCCL_PROTO or tuner plugin", system.name, name(system.library)));
 }

@@ -121,7 +121,7 @@ def the_contract(folder):
     refused(saying=["from which measurements"])
     refused("--system", "dgx-h100", "-o", out, saying=["from which measurements"])
     refused("--system", "dgx-h10", "--from", table, "-o", out, saying=['no system named "dgx-h10"', "dgx-h100"])
-    refused("--system", "dgx-a100", "--from", table, "-o", out, saying=["no point is left to fit", "1 rows: of dgx-h100, not of dgx-a100"])
+    refused("--system", "dgx-a100", "--from", table, "-o", out, saying=["no point is left to fit", "1 row: of dgx-h100, not of dgx-a100"])
     refused("--system", "dgx-h100", "--from", os.path.join(folder, "nowhere.csv"), "-o", out, saying=["nowhere.csv"])
     refused("--system", "dgx-h100", "--from", folder, "-o", out, saying=[folder])
     refused("--system", "dgx-h100", "--from", table, "--calibration", "no-such", "-o", out, saying=["no-such"])

@@ -1,4 +1,4 @@
-#include "random_layouts.hpp"
+#include "support/random_layouts.hpp"
 #include "stacks.hpp"
 
 #include <catch.hpp>

@@ -1,5 +1,6 @@
 // Published pipeline results beside the model, and the reader of their file.
 #include "support/measurements.hpp"
+#include "support/written_file.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/io/workload.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 using namespace fabricost;
@@ -32,19 +32,8 @@ double median(std::vector<double> x) {
   return x.size() % 2 == 1 ? x[half] : (x[half - 1] + x[half]) / 2;
 }
 
-/// A file that goes when it is no longer looked at.
-class File {
- public:
-  explicit File(const std::string& text) : path_(std::filesystem::temp_directory_path() / "fabricost_pipeline_rows.csv") {
-    std::ofstream(path_) << text;
-  }
-  ~File() { std::filesystem::remove(path_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+struct File : WrittenFile {
+  explicit File(const std::string& text) : WrittenFile(text, "fabricost_pipeline_rows.csv") {}
 };
 
 constexpr const char* header =

@@ -4,10 +4,10 @@
 #include "../catch.hpp"
 #include "support/measurements.hpp"
 #include "support/message_of.hpp"
+#include "support/written_file.hpp"
 
 #include <fabricost/io/reliability.hpp>
 
-#include <fstream>
 #include <map>
 
 using namespace fabricost;
@@ -16,20 +16,8 @@ namespace {
 
 Approx within(double value, double share) { return Approx(value).epsilon(share); }
 
-/// A file with that text, gone with this.
-class File {
- public:
-  explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv")
-      : path_(std::filesystem::temp_directory_path() / name) {
-    std::ofstream(path_) << text;
-  }
-  ~File() { std::filesystem::remove(path_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+struct File : test::WrittenFile {
+  explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv") : WrittenFile(text, name) {}
 };
 
 template <class Call>

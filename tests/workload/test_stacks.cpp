@@ -81,9 +81,9 @@ TEST_CASE("a row runs the stack that speaks most closely for its group", "[stack
 TEST_CASE("an interval widens for a generation the stack was not measured on, and for fp4", "[stacks]") {
   const Stack nemo = load_stack("nemo");
   REQUIRE(nemo.saw(Generation::hopper));
-  const double known = half_width(nemo, Generation::hopper, Precision::bf16),
-               other = half_width(nemo, Generation::blackwell, Precision::bf16);
+  const double known = spread_of(nemo, Generation::hopper, Precision::bf16),
+               other = spread_of(nemo, Generation::blackwell, Precision::bf16);
   CHECK(known == Approx(1.645 * nemo.spread));
   CHECK(other > known);
-  CHECK(half_width(nemo, Generation::blackwell, Precision::fp4) > other);
+  CHECK(spread_of(nemo, Generation::blackwell, Precision::fp4) > other);
 }

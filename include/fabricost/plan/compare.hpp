@@ -9,6 +9,7 @@
 #include <fabricost/plan/cost.hpp>
 #include <fabricost/plan/terms.hpp>
 #include <fabricost/plan/training.hpp>
+#include <fabricost/workload/interval.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -72,9 +73,8 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
                                        const Prices& prices) {
   Compared c{.system = system.name};
   c.serving = best;
-  const double wide = std::exp(1.645 * question.stack.spread_tpot);
   c.seconds = best.time.tpot;
-  c.low = c.seconds / wide, c.high = c.seconds * wide;
+  std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);

@@ -4,6 +4,7 @@
 /// Named stacks live in data/stacks; `scale` is the one number a user calibrates for a stack of their own.
 
 #include <fabricost/hardware/kinds.hpp>
+#include <fabricost/workload/interval.hpp>
 #include <fabricost/workload/layout.hpp>
 #include <fabricost/workload/memory_stack.hpp>
 #include <fabricost/workload/routing.hpp>
@@ -52,19 +53,18 @@ struct Stack {
   [[nodiscard]] bool saw(Generation g) const { return std::find(seen.begin(), seen.end(), g) != seen.end(); }
 };
 
-/// Half width of the 5-95 % interval of a step's log: 1.645 standard deviations. A stack nobody measured on this generation adds the 15 %
-/// by which unseen stacks differed (leave-one-group-out of the published runs), fp4, whose share of its peak is assumed, 20 %.
-[[nodiscard]] inline double half_width(const Stack& stack, Generation generation, Precision precision) {
+/// Standard deviation, in log, of a step. A stack nobody measured on this generation adds the 15 % by which unseen stacks differed
+/// (leave-one-group-out of the published runs), fp4, whose share of its peak is assumed, 20 %.
+[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision) {
   double variance = stack.spread * stack.spread;
   if (!stack.saw(generation)) variance += 0.15 * 0.15;
   if (precision == Precision::fp4) variance += 0.2 * 0.2;
-  return 1.645 * std::sqrt(variance);
+  return std::sqrt(variance);
 }
 
 /// The 5-95 % interval around a predicted time: low, high.
 [[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, Generation generation, Precision precision) {
-  const double factor = std::exp(half_width(stack, generation, precision));
-  return {seconds / factor, seconds * factor};
+  return interval_around(seconds, spread_of(stack, generation, precision));
 }
 
 }  // namespace fabricost

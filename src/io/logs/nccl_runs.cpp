@@ -305,9 +305,9 @@ class RunsToPoints::Settled {
         throw RequestError(
             fmt::format("{}: its sizes and counts are those of {} ranks, --ranks says {}", file_.string(), e.parts, otherwise_.ranks));
       if (!fits(operation, e, otherwise_.ranks))
-        throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {})", file_.string(),
-                                       0.5 * (e.ratio.low + e.ratio.high), otherwise_.ranks, bus_factor(operation, otherwise_.ranks),
-                                       otherwise_.ranks));
+        throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {}); leave --ranks out",
+                                       file_.string(), 0.5 * (e.ratio.low + e.ratio.high), otherwise_.ranks,
+                                       bus_factor(operation, otherwise_.ranks), otherwise_.ranks));
       return otherwise_.ranks;
     }
     std::vector<int> possible = ranks_by_ratio(operation, e.ratio, 1);

@@ -77,8 +77,8 @@ IterationTimes read_plain(const std::filesystem::path& file) {
     if (value && *value > 0 && out.seconds.size() < most_times)
       out.seconds.push_back(*value);
     else if (issues.size() < CsvTable::most_faults)
-      issues.push_back({lines.name(), lines.number(), 1, "", fmt::format("\"{}\" is not a time above 0", clipped(line)),
-                        "write seconds, one number a line", line});
+      issues.push_back(fault_in_line(lines.name(), lines.number(), 1, line, fmt::format("\"{}\" is not a time above 0", clipped(line)),
+                                     "write seconds, one number a line"));
   }
   if (!issues.empty()) throw SpecError(issues);
   return out;

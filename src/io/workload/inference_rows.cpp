@@ -5,6 +5,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/workload/flops.hpp>
+#include <fabricost/workload/interval.hpp>
 #include <fabricost/workload/serving_offload.hpp>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <tuple>
 
 namespace fabricost {
 
@@ -350,8 +352,7 @@ void predict_inference_rows(std::vector<InferenceRow>& rows, const ServingTable&
       }
       r.row.predicted = InferenceJob(r, *known.machine)(known.stack);
       const double spread = r.quantity == InferenceQuantity::ttft ? known.stack.spread_ttft : known.stack.spread_tpot;
-      r.row.low = r.row.predicted / std::exp(1.645 * spread);
-      r.row.high = r.row.predicted * std::exp(1.645 * spread);
+      std::tie(r.row.low, r.row.high) = interval_around(r.row.predicted, spread);
       if (!(r.row.predicted > 0 && std::isfinite(r.row.predicted))) r.row.skipped = "no positive figure came out";
     } catch (const RequestError& error) {
       r.row.skipped = error.what();

@@ -8,6 +8,9 @@
 
 namespace fabricost::test {
 
+/// What sums in another order may differ by.
+inline constexpr double rounding = 1 + 1e-12;
+
 class RandomJobs {
  public:
   explicit RandomJobs(unsigned start) : seed(start), engine_(start) {}
@@ -68,6 +71,14 @@ class RandomJobs {
       l.schedule = l.pp == 1 ? PipelineSchedule::none : l.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
       if (is_possible(m, l)) return l;
     }
+  }
+
+  /// Gives a layout any schedule but the interleaved, without chunks. \returns whether that is possible for the model
+  bool reschedule(const Model& m, Layout& l) {
+    l.vp = 1;
+    l.schedule = static_cast<PipelineSchedule>(between(1, 12));
+    if (l.schedule == PipelineSchedule::interleaved) l.schedule = PipelineSchedule::one_f_one_b;
+    return is_possible(m, l);
   }
 
   MemoryStack stack() {

@@ -1,0 +1,111 @@
+// Measured points and the logs of benchmarks: each reader by itself, then whatever the content makes of a file, then a diagnosis of it.
+// Points that come out must be sound.
+#include "scratch.hpp"
+#include "targets.hpp"
+
+#include "diagnose/quoted.hpp"
+#include "io/logs/nccl_info.hpp"
+#include "io/logs/pair_points.hpp"
+#include "io/point_readers.hpp"
+
+#include <fabricost/io/diagnose.hpp>
+#include <fabricost/io/points.hpp>
+#include <fabricost/io/validate.hpp>
+
+#include <array>
+#include <cmath>
+
+namespace fuzz {
+
+namespace {
+
+using namespace fabricost;
+
+const PointSource on_h100{.system = "dgx-h100", .nodes = 0, .ranks = 0};
+
+void check(const Point& p) {
+  require(std::isfinite(p.bytes) && p.bytes >= 0, "bytes of a point are finite and not negative");
+  require(std::isfinite(p.seconds) && p.seconds > 0, "a point's time is finite and above zero");
+  require(p.nodes >= 1 && p.gpus_per_node >= 0, "a point has ranks");
+}
+
+const PointSink checked = [](Point&& point) { check(point); };
+
+std::filesystem::path log(std::string_view bytes) { return Scratch::folder().write("log.txt", bytes); }
+
+template <std::vector<Skipped> (*reader)(const std::filesystem::path&, const PointSource&, const io::RunDescriptions&, const PointSink&)>
+void collectives(std::string_view bytes) {
+  const auto file = log(bytes);
+  tolerate([&] { (void)reader(file, on_h100, {}, checked); });
+}
+
+template <void (*reader)(const std::filesystem::path&, io::PointMaker&)>
+void pairs(std::string_view bytes) {
+  const auto file = log(bytes);
+  const io::RunDescriptions none;
+  tolerate([&] {
+    io::PointMaker points(file, on_h100, none, "fuzzed", checked);
+    reader(file, points);
+  });
+}
+
+/// A point CSV and, behind a line "=====", the sources.csv beside it.
+void points_csv(std::string_view bytes) {
+  const Halves given = halves(bytes);
+  const auto file = Scratch::folder().write("points.csv", given.first);
+  if (!given.second.empty()) Scratch::folder().write("sources.csv", given.second);
+  tolerate([&] {
+    const io::RunDescriptions runs = io::read_sources(file);
+    (void)io::read_point_csv(file, {}, runs, checked);
+  });
+  Scratch::folder().remove("sources.csv");
+}
+
+/// Any file at all, priced.
+void any_points(std::string_view bytes) {
+  const auto file = log(bytes);
+  tolerate([&] {
+    const Points read = read_points(file, on_h100);
+    for (const Point& p : read.points) check(p);
+    if (read.points.size() < 100) (void)validate(read, {});
+  });
+}
+
+void nccl_info(std::string_view bytes) {
+  const auto file = log(bytes);
+  tolerate([&] { (void)io::read_nccl_info(file); });
+  tolerate([&] {
+    for (const diagnosis::Quoted& one : diagnosis::quoted_figures(file))
+      require(std::isfinite(one.rate) && std::isfinite(one.seconds) && one.rate >= 0 && one.seconds >= 0, "a quoted figure is a number");
+  });
+}
+
+/// A log, and the expectation behind a line "=====".
+void diagnosis_of_log(std::string_view bytes) {
+  const Halves given = halves(bytes);
+  const auto file = log(given.first);
+  tolerate([&] {
+    const Diagnosis found = diagnose(file, {.expected = std::string{given.second}});
+    require(found.healthy || !found.causes.empty(), "an unhealthy run has a cause");
+    for (const Finding& finding : found.causes) require(finding.confidence >= 0 && finding.confidence <= 1, "confidence is from 0 to 1");
+  });
+}
+
+constexpr std::array<Target, 12> list{{{"points_csv", points_csv},
+                                       {"any_points", any_points},
+                                       {"nccl_tests", collectives<io::read_nccl_tests>},
+                                       {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
+                                       {"nvbandwidth", pairs<io::read_nvbandwidth>},
+                                       {"nvbandwidth_json", pairs<io::read_nvbandwidth_json>},
+                                       {"p2p_bandwidth_latency", pairs<io::read_p2p_bandwidth_latency>},
+                                       {"osu", pairs<io::read_osu>},
+                                       {"imb", pairs<io::read_imb>},
+                                       {"perftest", pairs<io::read_perftest>},
+                                       {"nccl_info", nccl_info},
+                                       {"diagnosis", diagnosis_of_log}}};
+
+}  // namespace
+
+std::span<const Target> log_targets() { return list; }
+
+}  // namespace fuzz

@@ -1,0 +1,36 @@
+#pragma once
+/// \file scratch.hpp
+/// Files of one input, in memory where the machine has such a folder; gone when the program ends.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace fuzz {
+
+class Scratch {
+ public:
+  /// The folder of this process, made when it is first asked for.
+  [[nodiscard]] static Scratch& folder();
+
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
+
+  /// Path of a file with those bytes, in place of what had that name.
+  std::filesystem::path write(std::string_view name, std::string_view bytes) const;
+  void remove(std::string_view name) const;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  Scratch();
+  std::filesystem::path path_;
+};
+
+/// Text up to a line that holds only `mark`, and what follows that line; all of it and nothing when there is none.
+struct Halves {
+  std::string_view first, second;
+};
+[[nodiscard]] Halves halves(std::string_view bytes, std::string_view mark = "=====");
+
+}  // namespace fuzz

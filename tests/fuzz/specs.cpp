@@ -1,0 +1,113 @@
+// Spec files: every kind that somebody may write by hand, and overrides on the command line. What loads is asked for predictions, which
+// must be times.
+#include "scratch.hpp"
+#include "targets.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/io/load_model.hpp>
+#include <fabricost/io/picture.hpp>
+#include <fabricost/io/reliability.hpp>
+#include <fabricost/io/saved_system.hpp>
+#include <fabricost/io/show.hpp>
+#include <fabricost/io/workload.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <array>
+#include <cmath>
+
+namespace fuzz {
+
+namespace {
+
+using namespace fabricost;
+
+/// Times are finite and not negative, terms sum to them, bounds hold them.
+void check(const Prediction& p) {
+  require(std::isfinite(p.seconds) && p.seconds >= 0, "a time is finite and not negative: " + std::to_string(p.seconds));
+  require(std::isfinite(p.low) && p.low >= 0 && p.low <= p.seconds && p.seconds <= p.high, "the interval holds the time");
+}
+
+void ask(const System& system) {
+  for (const Collective collective : {Collective::all_reduce, Collective::all_to_all, Collective::broadcast, Collective::send_recv})
+    for (const double bytes : {0.0, 4096.0, 1e9})
+      tolerate([&] {
+        Operation operation{.collective = collective, .bytes = Bytes::from_value(bytes)};
+        check(predict(system, operation));
+        operation.nodes = 2;
+        check(predict(system, operation));
+      });
+  for (const Tier& tier : system.tiers) require(tier.bisection().value() >= 0, "a bisection is not negative");
+  tolerate([&] { (void)show(system); });
+  tolerate([&] { (void)picture(system); });
+}
+
+void system_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("system.yaml", bytes).string();
+  tolerate([&] { ask(load_system(file, {}, {}, KernelSets::none())); });
+}
+void gpu_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("gpu.yaml", bytes).string();
+  tolerate([&] { (void)load_gpu(file); });
+}
+void link_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("link.yaml", bytes).string();
+  tolerate([&] { (void)load_link(file); });
+}
+void switch_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("switch.yaml", bytes).string();
+  tolerate([&] { (void)load_switch(file); });
+}
+void model_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("model.yaml", bytes).string();
+  tolerate([&] {
+    const Model model = load_model(file);
+    const double parameters = parameters_of(model).total;
+    require(std::isfinite(parameters) && parameters > 0, "parameters are a number above zero");
+  });
+}
+void calibration_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("calibration.yaml", bytes).string();
+  tolerate([&] { ask(load_system("dgx-h100", {}, file)); });
+}
+void saved_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("saved.yaml", bytes).string();
+  tolerate([&] {
+    if (const auto saved = read_saved_system(file)) (void)saved_system_yaml(*saved, "again");
+  });
+}
+void stack_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("stack.yaml", bytes).string();
+  tolerate([&] { (void)load_stack(file); });
+}
+void price_spec(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("prices.yaml", bytes).string();
+  tolerate([&] { (void)load_prices(file); });
+}
+
+/// One override a line.
+void overrides(std::string_view bytes) {
+  std::vector<std::string> lines;
+  while (!bytes.empty() && lines.size() < 20) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    lines.emplace_back(bytes.substr(0, end));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  tolerate([&] { ask(load_system("aws-p5", lines, {}, KernelSets::none())); });
+}
+
+constexpr std::array<Target, 10> list{{{"system_spec", system_spec},
+                                       {"gpu_spec", gpu_spec},
+                                       {"link_spec", link_spec},
+                                       {"switch_spec", switch_spec},
+                                       {"model_spec", model_spec},
+                                       {"calibration_spec", calibration_spec},
+                                       {"saved_spec", saved_spec},
+                                       {"stack_spec", stack_spec},
+                                       {"price_spec", price_spec},
+                                       {"overrides", overrides}}};
+
+}  // namespace
+
+std::span<const Target> spec_targets() { return list; }
+
+}  // namespace fuzz

@@ -1,0 +1,99 @@
+// Short texts: sizes, lists of sizes, durations, quantities with units, counts, layouts, expectations as typed.
+#include "targets.hpp"
+
+#include "cli/amounts.hpp"
+#include "cli/counts.hpp"
+#include "cli/layout_words.hpp"
+#include "io/csv.hpp"
+#include "io/duration_text.hpp"
+#include "io/spec_quantity.hpp"
+#include "io/spec_tree.hpp"
+
+#include <fabricost/io/quantity_text.hpp>
+
+#include <array>
+#include <cmath>
+#include <variant>
+
+namespace fuzz {
+
+namespace {
+
+using namespace fabricost;
+
+void size(std::string_view bytes) {
+  tolerate([&] {
+    const Bytes size = parse_size(bytes);
+    require(std::isfinite(size.value()) && size.value() >= 0, "a size is finite and not negative");
+    const Bytes again = parse_size(size_text(size));
+    require(std::abs(again.value() - size.value()) <= 0.01 * size.value(), "a size as printed is read again");
+  });
+  tolerate([&] {
+    const std::vector<Bytes> sizes = parse_sizes(bytes);
+    require(!sizes.empty() && sizes.size() <= 1'000'000, "a list of sizes is neither empty nor endless");
+    for (const Bytes& one : sizes) require(std::isfinite(one.value()) && one.value() >= 0, "sizes are finite and not negative");
+  });
+}
+
+/// The first byte says which kind.
+void quantity(std::string_view bytes) {
+  if (bytes.empty()) return;
+  constexpr auto kinds = static_cast<unsigned>(io::QuantityKind::number) + 1;
+  const auto kind = static_cast<io::QuantityKind>(static_cast<unsigned char>(bytes.front()) % kinds);
+  bytes.remove_prefix(1);
+  const io::Parsed parsed = io::parse_quantity(bytes, kind);
+  if (const double* value = std::get_if<double>(&parsed)) {
+    require(std::isfinite(*value), "a quantity is finite");
+  } else {
+    require(!std::get<io::Refusal>(parsed).message.empty(), "a refusal says why");
+  }
+  if (const auto seconds = io::parse_duration(bytes)) require(!std::isnan(*seconds), "a duration is a number");
+  if (const auto number = io::parse_number(bytes)) require(std::isfinite(*number), "a number is finite");
+}
+
+void option_value(std::string_view bytes) {
+  std::string text{bytes.substr(0, bytes.find('\0'))};  // an argument ends at a zero byte
+  for (char& c : text)                                  // the runner keeps these from the terminal, whatever is said of them here
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  tolerate([&] { require(std::isfinite(cli::duration_of(text, "--option")), "a duration is finite"); });
+  tolerate([&] { require(std::isfinite(cli::large_count_of(text, "--option")), "a count is finite"); });
+  tolerate([&] { require(std::isfinite(cli::storage_rate_of(text, "--option")), "a rate is finite"); });
+  tolerate([&] {
+    const double share = cli::share_of(text, "--option");
+    require(share >= 0 && share <= 1, "a share is from 0 to 1");
+  });
+  tolerate([&] {
+    const int number = cli::whole_number_from(text, "--option", 1, 1000);
+    require(number >= 1 && number <= 1000, "a whole number keeps its bounds");
+  });
+  tolerate([&] {
+    for (const int count : cli::counts_of(text, "--option")) require(count > 0, "counts are above zero");
+  });
+  tolerate([&] {
+    const auto layout = cli::parse_layout(text, 512);
+    (void)cli::parse_grouped(text, layout);
+  });
+}
+
+void yaml_text(std::string_view bytes) {
+  tolerate([&] { (void)io::parse_spec_text(std::string{bytes}, "--set"); });
+}
+
+void csv_line(std::string_view bytes) {
+  std::vector<io::CsvCell> cells;
+  if (io::split_csv(bytes, cells)) return;
+  std::string written;
+  for (const io::CsvCell& cell : cells) written += (&cell == &cells.front() ? "" : ",") + io::csv_quoted(cell.text);
+  std::vector<io::CsvCell> again;
+  require(!io::split_csv(written, again) && again.size() == cells.size(), "a line as written is read again");
+  for (std::size_t i = 0; i < cells.size(); ++i) require(again[i].text == cells[i].text, "a cell as written is read again");
+}
+
+constexpr std::array<Target, 5> list{
+    {{"size", size}, {"quantity", quantity}, {"option_value", option_value}, {"yaml_text", yaml_text}, {"csv_line", csv_line}}};
+
+}  // namespace
+
+std::span<const Target> text_targets() { return list; }
+
+}  // namespace fuzz
