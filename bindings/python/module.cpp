@@ -3,7 +3,11 @@
 
 #include "bindings.hpp"
 
+#include "catalogue/shipped_specs.hpp"
+#include "io/spec_catalogue.hpp"
+
 PYBIND11_MODULE(_core, module) {
+  fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   // Docstrings start with the signature as a person would write it, which is also what inspect.signature reads.
   pybind11::options options;
   options.disable_function_signatures();
