@@ -323,7 +323,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   };
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0)
-    throw refuse(errno == ENOENT || errno == ENOTDIR ? "no such file" : "cannot be read: " + std::generic_category().message(errno), "");
+    throw refuse(errno == EACCES ? "cannot be read: " + std::generic_category().message(errno) : "no such file", "");
   if (!S_ISREG(about.st_mode)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
   const auto size = static_cast<std::uintmax_t>(about.st_size);
   if (size > limit)

@@ -39,9 +39,9 @@ class Locales {
     for (const char* suffix : {".UTF-8", ".utf8", ""})
       if (std::setlocale(LC_ALL, (language + suffix).c_str()) != nullptr) return language + suffix;
     const std::string name = language + ".UTF-8";
-    const std::string compile = "localedef -i " + language + " -f UTF-8 " + (folder_ / name).string() + " >/dev/null 2>&1";
-    if (std::system(compile.c_str()) != 0) return "";  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
-    setenv("LOCPATH", folder_.c_str(), 1);             // NOLINT(concurrency-mt-unsafe)
+    const std::string compile = "localedef -c -i " + language + " -f UTF-8 " + (folder_ / name).string() + " >/dev/null 2>&1";
+    (void)std::system(compile.c_str());     // NOLINT(cert-env33-c,concurrency-mt-unsafe): its warnings count as a failure
+    setenv("LOCPATH", folder_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
     return std::setlocale(LC_ALL, name.c_str()) != nullptr ? name : "";
   }
 
