@@ -65,7 +65,7 @@ def main():
     vector = cost(command, "vector", RUNS if timed else 0)[0]
     for header, limits in LIMITS.items() if timed else ():
         seconds, text = cost(command, header, RUNS)
-        print(f"{header}: {seconds:.2f} s, {seconds / vector:.1f} times <vector> ({vector:.2f} s); {len(text)} bytes after the preprocessor")
+        print(f"{header}: {seconds:.2f} s, {seconds / vector:.1f} times <vector> ({vector:.2f} s); {len(text)} bytes preprocessed")
         faults += faults_of(header, seconds, vector, len(text), limits)
     plain = sorted(str(p.relative_to(base)) for folder in PLAIN for p in (base / "fabricost" / folder).glob("*.hpp"))
     units = re.compile(r'^# \d+ "[^"]*boost/units/', re.MULTILINE)

@@ -4,7 +4,9 @@
 #     cmake -DSOURCE=... -DWORK=... -P check_targets.cmake
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
-foreach(case "32-bit|4|LITTLE_ENDIAN|needs a 64-bit target" "big-endian|8|BIG_ENDIAN|needs a little-endian target" "supported|8|LITTLE_ENDIAN|got past the check")
+foreach(case "32-bit|4|LITTLE_ENDIAN|needs a 64-bit target"
+    "big-endian|8|BIG_ENDIAN|needs a little-endian target"
+    "supported|8|LITTLE_ENDIAN|got past the check")
   string(REPLACE "|" ";" case "${case}")
   list(POP_FRONT case title pointer order reason)
   file(WRITE ${WORK}/${title}/toolchain.cmake
