@@ -3,9 +3,13 @@
 
 #include "bindings.hpp"
 
+#include "catalogue/shipped_specs.hpp"
+#include "io/spec_catalogue.hpp"
+
 #include <fabricost/version.hpp>
 
 PYBIND11_MODULE(_core, module) {
+  fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   // Docstrings start with the signature as a person would write it, which is also what inspect.signature reads.
   pybind11::options options;
   options.disable_function_signatures();

@@ -25,6 +25,7 @@
 
 #include <cstdio>     // snprintf
 #include <stdexcept>  // invalid_argument
+#include <string>
 
 namespace fabricost {
 namespace detail {
@@ -87,9 +88,15 @@ using counted_in = bu::quantity<
     typename bu::make_scaled_unit<typename Quantity::unit_type, bu::scale<Base, bu::static_rational<Exponent>>>::type>;
 
 [[noreturn]] inline void throw_efficiency_out_of_range(double efficiency) {
-  char text[96];
-  std::snprintf(text, sizeof text, "payload: efficiency %.16g is not in (0, 1]; write 97 %% as 0.97", efficiency);
-  throw std::invalid_argument(text);
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%.16g", efficiency);
+  std::string number;  // with a point in every locale
+  for (int i = 0; i < length; ++i) {
+    const bool point = text[i] == ',' || static_cast<unsigned char>(text[i]) > 0x7F;  // some locales' takes several bytes, all beyond ASCII
+    if (!point) number += text[i];
+    if (point && number.back() != '.') number += '.';
+  }
+  throw std::invalid_argument("payload: efficiency " + number + " is not in (0, 1]; write 97 % as 0.97");
 }
 
 }  // namespace detail

@@ -4,7 +4,11 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
+#include "../catalogue/shipped_specs.hpp"
+#include "../io/spec_catalogue.hpp"
+
 int main(int argc, char** argv) {
+  fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   fabricost::cli::Runner runner;
   fabricost::cli::add_systems(runner.app(), runner);
   fabricost::cli::add_models(runner.app(), runner);

@@ -1,6 +1,7 @@
 /// \file systems.cpp
 /// fabricost systems: every machine that has a name.
 
+#include "../io/spec_store.hpp"
 #include "../io/text_table.hpp"
 #include "report.hpp"
 #include "runner.hpp"
@@ -40,8 +41,9 @@ void add_systems(CLI::App& app, Runner& runner) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     const std::vector<TextTable::Column> columns{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}};
     TextTable machines{columns}, clusters{columns};
+    io::SpecStore library;
     for (const SystemName& one : system_names()) {
-      const System system = load_system(one.name, {}, "none");
+      const System system = io::load_uncalibrated(library, one.name);
       json.push_back({{"name", system.name}, {"gpus", system.gpus()}, {"domain", system.domain}, {"kind", kind_of(system)}});
       (one.cluster ? clusters : machines)
           .row({system.name, std::to_string(system.gpus()), std::to_string(system.domain), kind_of(system), shortened(system.title)});

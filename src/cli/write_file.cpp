@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 
@@ -21,7 +22,9 @@ void write_file(const std::string& target, const std::string& text, std::string_
     if (error || !std::filesystem::is_regular_file(path))
       throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", option, target));
   }
-  const std::filesystem::path temporary = path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), getpid());
+  static std::atomic<unsigned> written_before{0};  // two threads may write one file, the later wins
+  const std::filesystem::path temporary =
+      path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), written_before++);
   std::FILE* file = std::fopen(temporary.c_str(), "wbx");
   if (file == nullptr)
     throw RequestError(fmt::format("{} {}: cannot be written there; name a file in a folder that is there and yours", option, target));

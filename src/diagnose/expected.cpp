@@ -5,6 +5,7 @@
 
 #include "diagnose/context.hpp"
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 #include "io/spec_quantity.hpp"
 
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 
 namespace fabricost::diagnosis {
@@ -133,7 +133,7 @@ Expectation parse_expectation(const std::string& text) {
   if (!(out.rate > 0)) throw RequestError(fmt::format("--expected \"{}\": \"{}\" is not a unit of a rate{}", text, unit, remedy));
   if (!(out.rate < 1e18)) throw RequestError(fmt::format("--expected \"{}\" is beyond every machine{}", text, remedy));
   std::string words{space == std::string_view::npos ? std::string_view{} : rest.substr(space)};
-  for (char& c : words) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : words) c = io::lower(c);
   const auto says = [&](const char* word) { return words.find(word) != std::string::npos; };
   out.both_directions = says("both") || says("bidirectional") || says("duplex");
   out.of_algorithm = says("alg");

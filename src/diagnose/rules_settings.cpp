@@ -3,13 +3,13 @@
 /// its value matters, what it causes.
 
 #include "diagnose/context.hpp"
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace fabricost::diagnosis {
 
@@ -17,7 +17,7 @@ namespace {
 
 std::string upper(std::string_view text) {
   std::string out{text};
-  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : out) c = io::upper(c);
   return out;
 }
 bool is_off(const std::string& v, const Context&) { return v == "0"; }
@@ -152,7 +152,7 @@ std::optional<Clue> one_adapter_chosen(const Context& c) {
   if (hca == nullptr || hca->value.find(',') != std::string::npos || hca->value.find('^') != std::string::npos ||
       belongs_to_a_figure(c, *hca))
     return std::nullopt;
-  const bool exact = !hca->value.empty() && std::isdigit(static_cast<unsigned char>(hca->value.back())) != 0;
+  const bool exact = !hca->value.empty() && io::is_digit(hca->value.back());
   if (!exact || c.ranks_per_node() < 2 || c.nodes() == 1 || c.info.adapters.size() > 1) return std::nullopt;
   const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
   if (nic != nullptr && nic->endpoints == 1) return std::nullopt;

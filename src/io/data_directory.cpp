@@ -13,6 +13,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 
 extern "C" void FABRICOST_COMPILED_PART() noexcept {}
 
@@ -25,9 +27,13 @@ namespace {
 /// Set before main by programs compiled with an installed package; no constructor of ours may run later and undo it.
 constinit std::atomic<const char*> package_data = nullptr;
 
-/// What use_data_directory named; empty: nothing.
-fs::path& named_directory() {
-  static fs::path directory;
+/// What use_data_directory named; empty: nothing. Written and read by any thread.
+struct NamedDirectory {
+  std::mutex guard;
+  fs::path path;
+};
+NamedDirectory& named_directory() {
+  static NamedDirectory directory;
   return directory;
 }
 
@@ -71,7 +77,10 @@ fs::path data_beside(const fs::path& program) {
 
 }  // namespace io
 
-void use_data_directory(fs::path directory) { named_directory() = std::move(directory); }
+void use_data_directory(fs::path directory) {
+  const std::lock_guard lock(named_directory().guard);
+  named_directory().path = std::move(directory);
+}
 
 fs::path data_directory() {
   if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
@@ -79,7 +88,11 @@ fs::path data_directory() {
       throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
     return given;
   }
-  if (io::has_data(named_directory())) return named_directory();
+  const fs::path named = [] {
+    const std::lock_guard lock(named_directory().guard);
+    return named_directory().path;
+  }();
+  if (!named.empty() && io::has_data(named)) return named;
   for (fs::path (*place)() : {this_program, this_library})
     if (fs::path beside = io::data_beside(place()); !beside.empty()) return beside;
   if (const char* known = package_data; known != nullptr)

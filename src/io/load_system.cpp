@@ -130,15 +130,14 @@ namespace fabricost {
 namespace {
 
 System load(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration, KernelSets kernels,
-            int depth) {
+            int depth, io::SpecStore& library) {
   if (const auto saved = read_saved_system(name_or_path)) {
     constexpr int deepest = 8;
     if (depth == deepest) throw RequestError(fmt::format("{}: saved machines extend each other more than {} times", name_or_path, deepest));
     std::vector<std::string> all = saved->set;
     all.insert(all.end(), overrides.begin(), overrides.end());
-    return load(saved->extends, all, calibration.empty() ? saved->calibration : calibration, kernels, depth + 1);
+    return load(saved->extends, all, calibration.empty() ? saved->calibration : calibration, kernels, depth + 1, library);
   }
-  io::SpecStore library;
   std::vector<std::string> chain;
   io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
   const auto split = io::split_overrides(overrides);
@@ -161,7 +160,10 @@ System load(std::string_view name_or_path, std::span<const std::string> override
 
 System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration,
                    KernelSets kernels) {
-  return load(name_or_path, overrides, calibration, kernels, 0);
+  io::SpecStore library;
+  return load(name_or_path, overrides, calibration, kernels, 0, library);
 }
+
+System io::load_uncalibrated(SpecStore& library, std::string_view name) { return load(name, {}, "none", KernelSets::none(), 0, library); }
 
 }  // namespace fabricost

@@ -1,12 +1,15 @@
 #include "io/spec_store.hpp"
 
+#include "io/ascii.hpp"
+
 #include <fabricost/io/load_model.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
+#include <mutex>
+#include <utility>
 
 namespace fabricost {
 
@@ -53,8 +56,7 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   }
   std::sort(ranked.begin(), ranked.end());
   const auto same = [](const std::string& a, const std::string& b) {  // but for upper and lower case
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return io::lower(x) == io::lower(y); });
   };
   std::vector<std::string> out;
   for (const auto& entry : ranked)
@@ -124,14 +126,12 @@ fs::path SpecStore::find_or_alias(std::string_view folder, const std::string& wa
   fs::path file = find(folder, wanted);
   if (file.empty() && folder == "models") return find(folder, model_named(wanted));
   if (!file.empty() || folder != "systems") return file;
-  std::string lower = wanted;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  file = find(folder, lower);
+  std::string plain = lowered(wanted);
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  file = find(folder, plain);
   if (!file.empty()) return file;
   const SpecNode aliases = read_aliases(data_);
-  const SpecNode* target = aliases.find(lower);
+  const SpecNode* target = aliases.find(plain);
   return target != nullptr ? find(folder, target->text) : fs::path{};
 }
 
@@ -149,6 +149,12 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
                                         : fmt::format("known: {}", fmt::join(names, " ")));
 }
 
+SpecNode SpecStore::parse_once(const fs::path& file) {
+  const auto known = trees_.find(file.native());
+  if (known != trees_.end()) return known->second;
+  return trees_.emplace(file.native(), parse_spec(file)).first->second;
+}
+
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
   std::vector<fs::path> open;
   if (is_path(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
@@ -160,10 +166,8 @@ SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_pa
 
 SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open,
                                  std::vector<std::string>* chain) {
-  SpecNode tree = parse_spec(file);
-  std::error_code error;
-  const fs::path canonical = fs::weakly_canonical(file, error);
-  open.push_back(canonical);
+  SpecNode tree = parse_once(file);
+  open.push_back(file);
   SpecNode result;
   const SpecNode* base = tree.find("extends");
   if (tree.kind == SpecNode::Kind::map && base != nullptr) {
@@ -177,11 +181,11 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
     if (next.empty()) throw refuse(unknown(folder, base->text), "");
     if (by_path && !is_there(next))
       throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
-    const fs::path target = fs::weakly_canonical(next, error);
-    if (std::find(open.begin(), open.end(), target) != open.end()) {
+    std::error_code error;  // whatever cannot be compared is refused when it is read
+    if (std::any_of(open.begin(), open.end(), [&](const fs::path& step) { return fs::equivalent(step, next, error); })) {
       std::string circle;
       for (const fs::path& step : open) circle += step.filename().string() + " -> ";
-      throw refuse("a circle: " + circle + target.filename().string(), "let one of them stand on its own");
+      throw refuse("a circle: " + circle + next.filename().string(), "let one of them stand on its own");
     }
     if (open.size() > 8) throw refuse("more than 8 files extend each other", "flatten the chain");
     result = resolve_file(folder, next, open, chain);

@@ -15,7 +15,7 @@
 
 namespace fabricost::io {
 
-/// One load's view of data/: parts are read once.
+/// The view of data/ of one load, or of several in a row: each file is read once. For one thread.
 class SpecStore {
  public:
   SpecStore();
@@ -39,10 +39,12 @@ class SpecStore {
   template <class Part, class Read>
   const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path,
                    const std::string& name, Faults& faults);
+  SpecNode parse_once(const std::filesystem::path& file);
   SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open,
                         std::vector<std::string>* chain);
 
   std::filesystem::path data_;
+  std::map<std::string, SpecNode> trees_;  ///< by path
   std::map<std::string, Link> links_;
   std::map<std::string, SwitchSpec> switches_;
 };
@@ -50,6 +52,9 @@ class SpecStore {
 [[nodiscard]] Gpu read_gpu(const SpecNode& tree, Faults& faults);
 [[nodiscard]] Link read_link(const SpecNode& tree, Faults& faults);
 [[nodiscard]] SwitchSpec read_switch(const SpecNode& tree, Faults& faults);
+
+/// A system without calibration, for listing many: what they share is read once.
+[[nodiscard]] System load_uncalibrated(SpecStore& library, std::string_view name);
 
 /// True for what names a file rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);

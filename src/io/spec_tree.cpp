@@ -1,16 +1,23 @@
 #include "io/spec_tree.hpp"
 
+#include "io/spec_catalogue.hpp"
+
 #include <fmt/format.h>
 #include <yaml-cpp/emitterstyle.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -156,14 +163,17 @@ class Builder : public YAML::EventHandler {
   std::size_t values_ = 0;
 };
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    lines.push_back(line.substr(0, 200));
+/// A line, counted from 1, without its end; empty when there is none.
+std::string_view line_of(std::string_view text, int number) {
+  if (number < 1) return {};
+  for (; number > 1; --number) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
   }
-  return lines;
+  text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
 }
 
 /// Bytes of the UTF-8 character that starts at `i`; 0 when it is none.
@@ -219,22 +229,19 @@ std::string yaml_remedy(const std::string& message) {
   return "";
 }
 
-SpecNode parse_document(std::string text, const std::string& name) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark would shift the first line's columns
-  check_text(text, name);
-  auto file = std::make_shared<SpecFile>();
-  file->name = name;
-  file->lines = lines_of(text);
+/// The tree of a text by the parser. \throws SpecError
+SpecNode parsed(const std::shared_ptr<const SpecFile>& file) {
+  check_text(file->text, file->name);
   std::vector<Issue> issues;
-  Builder builder(file, text, issues);
+  Builder builder(file, file->text, issues);
   try {
-    std::istringstream in(text);
+    std::istringstream in(file->text);
     YAML::Parser parser(in);
     if (!parser.HandleNextDocument(builder)) builder.root.mark = {file, 1, 1};
     Mark last = builder.root.mark;
     for (bool more = true; more && issues.empty();) {
       std::vector<Issue> ignored;
-      Builder second(file, text, ignored);
+      Builder second(file, file->text, ignored);
       more = parser.HandleNextDocument(second);
       const Mark mark = second.root.mark;
       if (more && second.root.kind != SpecNode::Kind::null)
@@ -248,15 +255,25 @@ SpecNode parse_document(std::string text, const std::string& name) {
     issues.push_back(issue_at(mark, "", "not valid YAML: " + error.msg, yaml_remedy(error.msg)));
   }
   if (!issues.empty()) throw SpecError(std::move(issues));
-  if (builder.root.kind == SpecNode::Kind::map) {
+  return std::move(builder.root);
+}
+
+SpecNode parse_document(std::string text, const std::string& name) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark would shift the first line's columns
+  auto file = std::make_shared<SpecFile>();
+  file->name = name;
+  file->text = std::move(text);
+  std::optional<SpecNode> known = tree_in(used_catalogue(), file->text, file);
+  SpecNode root = known ? std::move(*known) : parsed(file);
+  if (root.kind == SpecNode::Kind::map) {
     const auto remember = [&](std::string_view key, std::string& into) {
-      const SpecNode* node = builder.root.find(key);
+      const SpecNode* node = root.find(key);
       if (node != nullptr && node->kind == SpecNode::Kind::scalar) into = node->text;
     };
     remember("source", file->source);
     remember("confidence", file->confidence);
   }
-  return std::move(builder.root);
+  return root;
 }
 
 /// A quantity with its origin, `{value: ..., source: ...}`, is one value: it is replaced whole.
@@ -296,9 +313,9 @@ Issue issue_at(const Mark& mark, std::string path, std::string message, std::str
   issue.path = clipped(std::move(path));
   issue.message = clipped(std::move(message));
   issue.remedy = std::move(remedy);
-  if (mark.file && mark.line > 0 && static_cast<std::size_t>(mark.line) <= mark.file->lines.size()) {
-    std::string line = mark.file->lines[static_cast<std::size_t>(mark.line - 1)];
-    if (line.size() <= 140) issue.excerpt = std::move(line);
+  if (mark.file) {
+    const std::string_view line = line_of(mark.file->text, mark.line);
+    if (line.size() <= 140) issue.excerpt = line;
   }
   return issue;
 }
@@ -307,12 +324,13 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   const auto refuse = [&](const std::string& message, const std::string& remedy) {
     return SpecError({{.file = path.string(), .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
   };
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw refuse("no such file", "a path counts from the current folder");
-  if (!std::filesystem::is_regular_file(status)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) throw refuse("cannot be read: " + error.message(), "");
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) {
+    if (errno == EACCES) throw refuse("cannot be read: " + std::generic_category().message(errno), "");
+    throw refuse("no such file", "a path counts from the current folder");
+  }
+  if (!S_ISREG(about.st_mode)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
+  const auto size = static_cast<std::uintmax_t>(about.st_size);
   if (size > limit)
     throw refuse(fmt::format("{} bytes are too many", size), fmt::format("files of this kind have at most {} bytes", limit));
   errno = 0;

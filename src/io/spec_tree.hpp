@@ -17,7 +17,7 @@ namespace fabricost::io {
 /// The file a value was read from, and what it says of all its numbers.
 struct SpecFile {
   std::string name;  ///< as the user would write it
-  std::vector<std::string> lines;
+  std::string text;
   std::string source;
   std::string confidence;
 };

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pickle
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from typing import TYPE_CHECKING, Any
@@ -323,7 +324,7 @@ def _file(number: int) -> str:
 
 def _put(path: pathlib.Path, content: bytes) -> None:
     """Under its name only when whole."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     unfinished.write_bytes(content)
     os.replace(unfinished, path)
 

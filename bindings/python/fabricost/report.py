@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any, Callable, Sequence, cast
@@ -392,9 +393,9 @@ def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dic
 
 def _written(text: str, path: Path) -> Path:
     """Writes beside the file, then takes its place: readers see the old page or the new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with open(beside, "x", encoding="utf-8") as file:
+        with open(beside, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(beside, path)
     except BaseException:

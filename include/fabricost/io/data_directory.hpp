@@ -8,8 +8,8 @@
 
 namespace fabricost {
 
-/// Takes data/ from there unless $FABRICOST_DATA says otherwise; a folder without systems/ is passed over. Called before anything is
-/// loaded, not while other threads load.
+/// Takes data/ from there unless $FABRICOST_DATA says otherwise; a folder without systems/ is passed over. Any thread may call
+/// it; a load under way may see either folder, so call it before the first.
 void use_data_directory(std::filesystem::path directory);
 
 }  // namespace fabricost

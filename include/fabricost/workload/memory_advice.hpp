@@ -13,7 +13,7 @@
 #include <fabricost/workload/memory.hpp>
 
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -37,9 +37,9 @@ struct ChangeCost {
 };
 
 inline std::string gib(double bytes) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", bytes / 1073741824.0);
-  return text.data();
+  std::array<char, 512> text{};  // with a point in every locale
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), bytes / 1073741824.0, std::chars_format::fixed, 1).ptr;
+  return {text.data(), end};
 }
 
 /// The changes in words, from one layout to another; empty when there is none.

@@ -3,6 +3,7 @@
 /// say so, its numbers do: busbw / algbw is 2(n-1)/n for all_reduce and (n-1)/n for all_gather, reduce_scatter and all_to_all;
 /// size / (count x element size) is n for the latter three and 1 for the others. A log that leaves two answers open is refused.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 #include "io/logs/nccl_info.hpp"
 #include "io/logs/nccl_tests.hpp"
@@ -76,12 +77,12 @@ std::vector<Collective> hinted(const std::filesystem::path& file) {
   std::string word;
   for (std::size_t i = 0; i <= stem.size(); ++i) {
     const char c = i < stem.size() ? stem[i] : '_';
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (is_letter(c) || is_digit(c)) {
+      word += lower(c);
       continue;
     }
     if (word != "a2a")
-      while (!word.empty() && std::isdigit(static_cast<unsigned char>(word.back())) != 0) word.pop_back();
+      while (!word.empty() && is_digit(word.back())) word.pop_back();
     if (word == "ar") out.push_back(Collective::all_reduce);
     if (word == "ag") out.push_back(Collective::all_gather);
     if (word == "rs") out.push_back(Collective::reduce_scatter);

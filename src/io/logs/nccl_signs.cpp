@@ -1,11 +1,11 @@
 /// \file nccl_signs.cpp
 /// Messages that need only be recognised: NCCL's own, those of the kernel, lspci and ibstat, and the words people use for causes.
 
+#include "io/ascii.hpp"
 #include "io/logs/nccl_info.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 namespace fabricost::io {
@@ -148,8 +148,7 @@ constexpr std::array patterns{
 }  // namespace
 
 std::vector<Sign> signs_in(const std::string& line) {
-  std::string folded = line;
-  for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string folded = lowered(line);
   std::vector<Sign> out;
   for (const Pattern& p : patterns) {
     const std::string& text = p.folded ? folded : line;

@@ -2,12 +2,12 @@
 /// \file cells.hpp
 /// The cells of one row of a table by the names of their columns, with a fault for each that cannot be meant.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <initializer_list>
 #include <string>
@@ -15,10 +15,7 @@
 
 namespace fabricost::io {
 
-[[nodiscard]] inline std::string folded(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
+[[nodiscard]] inline std::string folded(std::string text) { return lowered(std::move(text)); }
 
 /// One row's cells by the names of their columns.
 class Cells {

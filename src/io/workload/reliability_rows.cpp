@@ -1,6 +1,7 @@
 /// \file reliability_rows.cpp
 /// Rows of a reliability CSV: which of them follow from a rate, a shape or a specification, and what then.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <optional>
 
@@ -28,12 +28,9 @@ struct ReliabilityRow {
   double gpus = 0;
 };
 
-[[nodiscard]] std::string lower(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
+[[nodiscard]] bool has(const std::string& text, std::string_view part) {
+  return lowered(std::string{text}).find(part) != std::string::npos;
 }
-[[nodiscard]] bool has(const std::string& text, std::string_view part) { return lower(text).find(part) != std::string::npos; }
 
 /// Days of "interruptions in 54 days"; 0 where there are none.
 [[nodiscard]] double days_in(const std::string& unit) {
@@ -46,7 +43,7 @@ struct ReliabilityRow {
 [[nodiscard]] std::string bare(std::string_view text) {
   std::string out;
   for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (is_letter(c) || is_digit(c)) out += lower(c);
   if (!out.empty() && out.back() == 's') out.pop_back();
   return out;
 }
@@ -108,7 +105,7 @@ constexpr std::array<Named, 11> cards{{{"gb300", "gb300"},
                                        {"v100", "v100-sxm"}}};
 template <std::size_t N>
 [[nodiscard]] std::string_view named(const std::array<Named, N>& list, const std::string& quantity) {
-  const std::string text = lower(quantity);
+  const std::string text = lowered(quantity);
   for (const Named& n : list) {
     const auto blank = n.words.find(' ');
     if (text.find(n.words.substr(0, blank)) != std::string::npos &&

@@ -1,0 +1,8 @@
+# Targets the library is right on: 64 bits, because sizes and counts pass 2^32; little-endian, because nobody runs the
+# tests on anything else. A compiler that does not say its byte order passes.
+if(NOT CMAKE_SIZEOF_VOID_P OR CMAKE_SIZEOF_VOID_P LESS 8)
+  message(FATAL_ERROR "fabricost needs a 64-bit target; this compiler makes pointers of ${CMAKE_SIZEOF_VOID_P} bytes")
+endif()
+if(CMAKE_CXX_BYTE_ORDER STREQUAL "BIG_ENDIAN")
+  message(FATAL_ERROR "fabricost needs a little-endian target; this compiler's is big-endian")
+endif()

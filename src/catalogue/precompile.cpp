@@ -1,0 +1,70 @@
+/// \file precompile.cpp
+/// Run by the build: parses the YAML files of data/ and writes a C++ file with their catalogue (io/spec_catalogue.hpp).
+///
+///     fabricost_precompile DATA_DIRECTORY OUTPUT.cpp
+
+#include "io/spec_catalogue.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As the text of string literals of one source line each; compilers bound the length of a literal.
+std::string literals(const std::string& bytes) {
+  constexpr std::size_t per_line = 1000;
+  constexpr std::string_view digits = "01234567";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i % per_line == 0) out += i == 0 ? "  \"" : "\"\n  \"";
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    const bool plain = byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\' && byte != '?';
+    if (plain) {
+      out += bytes[i];
+    } else {
+      out += '\\';
+      for (const unsigned shift : {6U, 3U, 0U}) out += digits[(byte >> shift) & 7U];
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: fabricost_precompile DATA_DIRECTORY OUTPUT.cpp\n", stderr);
+    return 2;
+  }
+  try {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(argv[1]))
+      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    std::vector<fabricost::io::ParsedDocument> documents;
+    for (const fs::path& file : files) {
+      fabricost::io::SpecNode root = fabricost::io::parse_spec(file);
+      std::string text = root.mark.file->text;
+      documents.push_back({std::move(text), std::move(root)});
+    }
+    const std::string bytes = fabricost::io::catalogue_of(documents);
+    std::ofstream out(argv[2], std::ios::binary);
+    out << "// written by fabricost_precompile from " << files.size() << " files of data/\n"
+        << "#include \"catalogue/shipped_specs.hpp\"\n\n"
+        << "namespace fabricost::io {\n\nnamespace {\nconstexpr char bytes[] =\n"
+        << literals(bytes) << ";\n}\n\nconst std::string_view shipped_specs{bytes, sizeof bytes - 1};\n\n}\n";
+    out.flush();
+    if (!out) throw std::runtime_error(std::string{argv[2]} + ": could not be written");
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fabricost_precompile: %s\n", error.what());
+    return 1;
+  }
+}

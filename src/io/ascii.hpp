@@ -1,0 +1,20 @@
+#pragma once
+/// \file ascii.hpp
+/// Letters and digits of ASCII, whatever locale the program runs in: <cctype> asks the locale, and in a Turkish one I is no capital i.
+
+#include <algorithm>
+#include <string>
+
+namespace fabricost::io {
+
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+[[nodiscard]] constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+[[nodiscard]] constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
+
+[[nodiscard]] inline std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
+  return text;
+}
+
+}  // namespace fabricost::io
