@@ -60,10 +60,8 @@ struct Row {
 
 [[nodiscard]] std::string by_tuner(const Story& story, const TunerTable& all) {
   std::vector<Row> rows;
-  for (int i = 0; i < all.count; ++i) {
-    const TunerRow& row = all.rows[static_cast<std::size_t>(i)];
+  for (const TunerRow& row : all.rows)
     rows.push_back({row.candidate, all.believed(row, story.bytes()), priced(story, row.candidate), story.choice.allows(row.candidate)});
-  }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
   const bool restricted = story.choice.algorithm || story.choice.protocol;
   std::string out =
@@ -116,7 +114,7 @@ struct Row {
 std::string tell_schedule(const Story& story) {
   const Schedule& schedule = story.schedule;
   const Fabric& f = story.fabric;
-  if (schedule.count == 0 || f.ranks() <= 1) return "  Nothing: there is one rank.\n";
+  if (schedule.empty() || f.ranks() <= 1) return "  Nothing: there is one rank.\n";
   bool staged = false, shared = false;
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p)
     for (const Phase* q = schedule.begin(); q != p; ++q) (p->stage == q->stage ? shared : staged) = true;
