@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <type_traits>
 
 namespace fabricost {
@@ -33,6 +34,13 @@ class FixedList {
   constexpr void add(const T& item) {
     assert(count_ < N);
     std::construct_at(items_ + count_, item);
+    ++count_;
+  }
+  /// Adds an item made of its parts where it will lie: a copy read back in other widths than its parts were written in would wait for them.
+  template <class... Parts>
+  void emplace(const Parts&... parts) {
+    assert(count_ < N);
+    ::new (static_cast<void*>(items_ + count_)) T{parts...};
     ++count_;
   }
   /// Keeps the items a test holds for, in their order.

@@ -153,7 +153,7 @@ std::string tell_choice(const Story& story) {
   const TunerTable allowed = allowed_rows(choice, story.input(), story.fabric);
   if (allowed.exchange_limit > 0) return by_exchange_limit(story, allowed);
   const TunerTable all = tuner_table(story.operation.collective, story.fabric, story.input().byte_wide);
-  if (all.exchange_limit > 0 || allowed.count == 0) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
+  if (all.exchange_limit > 0 || allowed.rows.empty()) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
   return by_tuner(story, all);
 }
 

@@ -34,6 +34,12 @@ class FirstTiers {
   std::array<const Tier*, tier_role_names.size()> first_{};
 };
 
+/// As many nodes as hold the ranks.
+[[nodiscard]] inline int nodes_of(const Levels& levels, int per_node) {
+  const long long ranks = static_cast<long long>(levels.ranks());
+  return static_cast<int>((ranks + per_node - 1) / per_node);
+}
+
 /// Links of the least connected endpoint among the first n of a mesh graph: as many one-way rings pass there.
 [[nodiscard]] inline double mesh_links(const Tier& tier, int n) {
   int least = -1;
@@ -165,7 +171,7 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
-  f.nodes = op.nodes > 0 ? op.nodes : std::max(1, static_cast<int>(std::ceil(f.ranks() / system.gpus_per_node)));
+  f.nodes = op.nodes > 0 ? op.nodes : detail::nodes_of(levels, system.gpus_per_node);
   const detail::FirstTiers first{system};
   const Tier* const scale_up = first[TierRole::scale_up];
   const Tier* const nic = first[TierRole::nic];

@@ -103,23 +103,21 @@ struct Line {
     return chunk_seconds * (chunk_share * (std::ceil(rounds) - 1) + (1 - chunk_share) * (rounds - 1));
   }
 
-  Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, {kind, level, count, each}); }
-  Line& latency_part(TermKind kind, int level, double count, double each) {
-    return add(latency_parts, latency, {kind, level, count, each});
-  }
-  Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, {kind, level, count, each}); }
+  Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, kind, level, count, each); }
+  Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, kind, level, count, each); }
+  Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
   Line& ramp(const Ramp& added) {
     if (added.amplitude > 0 && ramps.size() < most_ramps) ramps.add(added);
     return *this;
   }
 
  private:
-  Line& add(FixedList<Part, most_parts>& parts, double& sum, const Part& part) {
-    if (part.count == 0 || part.each == 0) return *this;  // also where `each` is infinite: nothing crosses a level that is not there
-    const double value = part.value();
+  Line& add(FixedList<Part, most_parts>& parts, double& sum, TermKind kind, int level, double count, double each) {
+    if (count == 0 || each == 0) return *this;  // also where `each` is infinite: nothing crosses a level that is not there
+    const double value = count * each;
     sum += value;
     if (parts.size() < most_parts) {
-      parts.add(part);
+      parts.emplace(kind, level, count, each);
     } else {  // no room: the last part carries the rest
       Part& last = parts[most_parts - 1];
       last.count += value / last.each;

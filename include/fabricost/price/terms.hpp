@@ -29,7 +29,7 @@ struct Contributions {
     }
     seen_ |= 1U << pair;
     place_[pair] = static_cast<unsigned char>(items.size());
-    items.add({kind, level, seconds});
+    items.emplace(kind, level, seconds);
   }
   [[nodiscard]] constexpr const Contribution* begin() const { return items.begin(); }
   [[nodiscard]] constexpr const Contribution* end() const { return items.end(); }
