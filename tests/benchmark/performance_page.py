@@ -5,8 +5,8 @@
     performance_page.py build/bin/fabricost_ratios --check docs/performance.md
 
 Times of C++ come from fabricost_ratios, those of Python from the package where it can be imported (build/python), both as ratios of
-times of one round. Calculon is timed by its own program where a checkout of it is named. A claim is an upper bound of a ratio; the page lists it
-beside the figure, and the check allows it half as much again, because test machines do other work too."""
+times of one round. Calculon is timed by its own program where a checkout of it is named. A claim is an upper bound of a ratio; the
+page lists it beside the figure, and the check allows it half as much again, because test machines do other work too."""
 import argparse
 import csv
 import io
@@ -99,8 +99,8 @@ def python_rows():
 
 
 def calculon_text(checkout, layouts):
-    known = """[Calculon](https://github.com/calculon-ai/calculon) is a Python program that is not on PyPI (the `calculon` there is another). Its
-README gives about 1 s for running one calculation and about 1 min for the best layout of Turing-530B on 5,128 GPUs, for which it takes all
+    known = """[Calculon](https://github.com/calculon-ai/calculon) is a Python program that is not on PyPI (the `calculon` there is
+another). Its README gives about 1 s for running one calculation and about 1 min for the best layout of Turing-530B on 5,128 GPUs, for which it takes all
 cores; it publishes no layouts per second."""
     if not checkout:
         return known + " It was not run for this page: `--calculon CHECKOUT` runs its search on\none processor and puts the ratio here."
@@ -114,6 +114,10 @@ cores; it publishes no layouts per second."""
     theirs, ours = float(rate[1]), 1e9 / layouts["nanoseconds"]
     return known + f""" Its search for GPT-3 175B on 1,024
 GPUs, run beside ours on one processor: {theirs:.4g} layouts/s, 1/{ours / theirs:.0f} of ours."""
+
+
+def number(value):
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 def page(program, rounds, checkout):
@@ -157,7 +161,8 @@ nothing else to do; a copy is what no answer can undercut.
 - A `Curve` is what does not depend on the size, worked out once ({compiled['nanoseconds'] / 1e3:.2g} us).
 - `evaluate(curve, sizes, seconds)` takes sizes 32 at a time in loops that compilers vectorise, with `log2` and `exp2` in plain arithmetic
   (`elementary.hpp`): within 2e-14 of the curve at each size. With g++ on x86-64 Linux there is a copy each for AVX-512, AVX2 and SSE2, of
-  which the loader takes the widest the processor has; `curve_threads.hpp` shares millions of sizes among threads, as the Python package does.
+  which the loader takes the widest the processor has; `curve_threads.hpp` shares millions of sizes among threads, as the Python
+  package does.
 
 ## Python
 
@@ -169,9 +174,9 @@ nothing else to do; a copy is what no answer can undercut.
 
 The search for GPT-3 175B on 1,024 GPUs of superpod-h100, 1,024 sequences a step, one thread: {layouts['layouts_priced']} layouts that fit
 are priced in full (`prune = false`) in {priced['nanoseconds'] / 1e3:.2f} us each, what they share and what does not fit included:
-{priced['over_pow_pair']:.0f} pairs of `pow()`, {1e3 / priced['nanoseconds']:.2f} million layouts/s. With the bound of each group of layouts, which
-loses none of the best, {layouts['layouts_decided']} layouts are decided in {decided['nanoseconds']:.0f} ns each. Curves of collectives are compiled once per
-(collective, ranks of a domain, domains) and shared by all layouts of a search.
+{priced['over_pow_pair']:.0f} pairs of `pow()`, {1e3 / priced['nanoseconds']:.2f} million layouts/s. With the bound of each group
+of layouts, which loses none of the best, {layouts['layouts_decided']} layouts are decided in {decided['nanoseconds']:.0f} ns each.
+Curves of collectives are compiled once per (collective, ranks of a domain, domains) and shared by all layouts of a search.
 
 {calculon_text(checkout, priced)}
 """
