@@ -100,8 +100,8 @@ def python_rows():
 
 def calculon_text(checkout, layouts):
     known = """[Calculon](https://github.com/calculon-ai/calculon) is a Python program that is not on PyPI (the `calculon` there is
-another). Its README gives about 1 s for running one calculation and about 1 min for the best layout of Turing-530B on 5,128 GPUs, for which it takes all
-cores; it publishes no layouts per second."""
+another). Its README gives about 1 s for running one calculation and about 1 min for the best layout of Turing-530B on 5,128 GPUs, for
+which it takes all cores; it publishes no layouts per second."""
     if not checkout:
         return known + " It was not run for this page: `--calculon CHECKOUT` runs its search on\none processor and puts the ratio here."
     question = ["models/gpt3-175B.json", "1024", "1024", "float16", "systems/h100_80g_nvl8.json"]
