@@ -7,6 +7,7 @@
 #include "choices.hpp"
 #include "grid.hpp"
 
+#include <fabricost/predict/curve_threads.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -57,6 +60,22 @@ void for_each_element(const Predictions& p, Element&& element) {
                });
 }
 
+/// Sizes that lie `stride` bytes of memory apart, as they lie where they are neighbours, else copied.
+[[nodiscard]] std::span<const double> sizes_of(const char* bytes, std::int64_t stride, std::int64_t count, std::vector<double>& copy) {
+  const auto size = static_cast<std::size_t>(count);
+  if (stride == sizeof(double) && reinterpret_cast<std::uintptr_t>(bytes) % alignof(double) == 0)
+    return {reinterpret_cast<const double*>(bytes), size};
+  copy.resize(size);
+  for (std::size_t i = 0; i < size; ++i) copy[i] = number_at<double>(bytes + static_cast<std::int64_t>(i) * stride);
+  return copy;
+}
+
+[[noreturn]] void throw_bad_size(const Predictions& p, std::span<const double> sizes, std::int64_t first) {
+  const std::size_t bad = fabricost::detail::first_bad_size(sizes);
+  throw RequestError(
+      fmt::format("bytes{}: {} is not between 0 and 10^18 bytes", place_text(p.shape, first + static_cast<std::int64_t>(bad)), sizes[bad]));
+}
+
 [[nodiscard]] py::array_t<double> empty_like(const Predictions& p) { return py::array_t<double>(p.shape); }
 
 /// What was worked out before under this name, or `make()`, kept.
@@ -80,7 +99,8 @@ template <class NameOf>
   std::size_t width = 1;
   for (const Label& label : labels) width = std::max(width, label.view().size());
   std::vector<char32_t> wide(labels.size() * width, U'\0');  // names are ASCII
-  for (std::size_t i = 0; i < labels.size(); ++i) std::copy(labels[i].view().begin(), labels[i].view().end(), wide.begin() + static_cast<std::ptrdiff_t>(i * width));
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    std::copy(labels[i].view().begin(), labels[i].view().end(), wide.begin() + static_cast<std::ptrdiff_t>(i * width));
   py::array out(py::dtype(fmt::format("=U{}", width)), p.shape);
   auto* to = static_cast<char32_t*>(out.mutable_data());
   {
@@ -172,8 +192,10 @@ template <class NameOf>
     if (!field) return;
     const py::object part = stretched(field, p)[key];
     field = py::object{};
-    if (one) set(part);
-    else field = part;
+    if (one)
+      set(part);
+    else
+      field = part;
   };
   select(op.bytes, [&](const py::object& v) { op.scalar.bytes = Bytes::from_value(v.cast<double>()); });
   select(op.ranks, [&](const py::object& v) { op.scalar.ranks = v.cast<int>(); });
@@ -237,25 +259,35 @@ bool Predictions::has_shape_of_seconds() const {
          std::equal(shape.begin(), shape.end(), seconds.shape());
 }
 
-Predictions predict_all(py::object system, const AskedOperation& operation, const Choice& choice) {
+Predictions predict_all(py::object system, const AskedOperation& operation, const Choice& choice, int threads) {
   Predictions out{std::move(system), operation, choice, broadcast_shape(operation), {}, {}};
   if (!operation.bytes && std::isnan(operation.scalar.bytes.value()))
     throw RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)");
   py::array_t<double> seconds = empty_like(out);
   double* const to = seconds.mutable_data();
-  for_each_element(out, [&](std::int64_t at, double bytes, const Curve& curve, const Operation&) {
-    if (!(bytes >= 0 && bytes < most_bytes))
-      throw RequestError(fmt::format("bytes{}: {} is not between 0 and 10^18 bytes", place_text(out.shape, at), bytes));
-    to[at] = curve(bytes);
-  });
+  const Grid grid = grid_of(operation, out.shape);
+  const System& machine = out.machine();
+  {
+    const py::gil_scoped_release released;
+    PerShape<Curve> curves;
+    std::vector<double> gathered;
+    for_each_run(grid, operation, out.shape,
+                 [&](std::int64_t first, std::int64_t count, const char* bytes, std::int64_t stride, const Operation& op) {
+                   const auto sizes = sizes_of(bytes, stride, count, gathered);
+                   const std::size_t done =
+                       fabricost::detail::evaluate_some(curve_of(curves, out, machine, op, first), sizes, to + first, threads);
+                   if (done < sizes.size()) throw_bad_size(out, sizes, first);
+                 });
+  }
   out.seconds = sealed(seconds);
   return out;
 }
 
 void add_predictions(py::module_& module) {
-  py::class_<Predictions>(module, "Predictions",
-                          "Answers to a question whose fields are arrays, shaped as they broadcast. An index gives a Prediction or, as NumPy\n"
-                          "does it, a part. seconds are there at once; the rest is worked out when it is asked for. Arrays cannot be written to.")
+  py::class_<Predictions>(
+      module, "Predictions",
+      "Answers to a question whose fields are arrays, shaped as they broadcast. An index gives a Prediction or, as NumPy\n"
+      "does it, a part. seconds are there at once; the rest is worked out when it is asked for. Arrays cannot be written to.")
       .def_readonly("system", &Predictions::system, "The System they are for.")
       .def_property_readonly(
           "operation", [](const Predictions& p) { return operation_object(p.operation); }, "The question, an Operation with arrays.")
@@ -283,8 +315,7 @@ void add_predictions(py::module_& module) {
       .def("to_pandas", &to_pandas,
            "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each prediction in C order; columns are named as the fields here.")
       .def(
-          "__len__",
-          [](const Predictions& p) { return p.shape.front(); }, "Length of the first axis.")
+          "__len__", [](const Predictions& p) { return p.shape.front(); }, "Length of the first axis.")
       .def("__getitem__", &selected, "key"_a, "A Prediction, or Predictions of a part.")
       .def(
           "__iter__", [](const py::object& self) { return py::reinterpret_steal<py::object>(PySeqIter_New(self.ptr())); },
@@ -297,7 +328,8 @@ void add_predictions(py::module_& module) {
                              numpy().attr("array_equal")(a.seconds, b.cast<const Predictions&>().seconds).cast<bool>());
           },
           "other"_a, "Same machine, question, choice and seconds.")
-      .def("__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.")
+      .def(
+          "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.")
       .def("__repr__", &shown)
       .def(py::pickle(&state_of, &from_state))
       .attr("__hash__") = py::none();

@@ -45,7 +45,8 @@ struct Predictions {
   [[nodiscard]] bool has_shape_of_seconds() const;
 };
 
-/// Evaluates every size. \throws RequestError naming field, place and value of what cannot be answered
-[[nodiscard]] Predictions predict_all(pybind11::object system, const AskedOperation& operation, const Choice& choice);
+/// Evaluates every size. \param threads that share them; 0: as many as pay \throws RequestError naming field, place and value of what
+/// cannot be answered
+[[nodiscard]] Predictions predict_all(pybind11::object system, const AskedOperation& operation, const Choice& choice, int threads = 0);
 
 }  // namespace fabricost::python

@@ -33,9 +33,9 @@ double believed(const System& system, const Operation& op) {
   const Fabric f = fabric_of(system, op);
   const TunerTable table = tuner_table(op.collective, f, is_byte_wide(op.dtype));
   const double bytes = op.bytes.value();
-  if (table.count == 0) return 10e-6 + bytes * (f.ranks() - 1) / f.ranks() / f.usable_per_gpu;
+  if (table.rows.empty()) return 10e-6 + bytes * (f.ranks() - 1) / f.ranks() / f.usable_per_gpu;
   double least = 1e30;
-  for (int i = 0; i < table.count; ++i) least = std::min(least, table.believed(table.rows[static_cast<std::size_t>(i)], bytes));
+  for (const TunerRow& row : table.rows) least = std::min(least, table.believed(row, bytes));
   return least;
 }
 

@@ -63,7 +63,7 @@ namespace {
               .choice = choice,
               .prediction = predict(system, operation, choice),
               .fabric = fabric_of(system, operation),
-              .schedule = {},
+              .schedule = {Algorithm::ring, operation.collective, {}},
               .line = {}};
   const Candidate ran = story.prediction.ran;
   story.host = is_host_copy(operation);

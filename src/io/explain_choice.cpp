@@ -60,10 +60,8 @@ struct Row {
 
 [[nodiscard]] std::string by_tuner(const Story& story, const TunerTable& all) {
   std::vector<Row> rows;
-  for (int i = 0; i < all.count; ++i) {
-    const TunerRow& row = all.rows[static_cast<std::size_t>(i)];
+  for (const TunerRow& row : all.rows)
     rows.push_back({row.candidate, all.believed(row, story.bytes()), priced(story, row.candidate), story.choice.allows(row.candidate)});
-  }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
   const bool restricted = story.choice.algorithm || story.choice.protocol;
   std::string out =
@@ -116,7 +114,7 @@ struct Row {
 std::string tell_schedule(const Story& story) {
   const Schedule& schedule = story.schedule;
   const Fabric& f = story.fabric;
-  if (schedule.count == 0 || f.ranks() <= 1) return "  Nothing: there is one rank.\n";
+  if (schedule.empty() || f.ranks() <= 1) return "  Nothing: there is one rank.\n";
   bool staged = false, shared = false;
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p)
     for (const Phase* q = schedule.begin(); q != p; ++q) (p->stage == q->stage ? shared : staged) = true;
@@ -155,7 +153,7 @@ std::string tell_choice(const Story& story) {
   const TunerTable allowed = allowed_rows(choice, story.input(), story.fabric);
   if (allowed.exchange_limit > 0) return by_exchange_limit(story, allowed);
   const TunerTable all = tuner_table(story.operation.collective, story.fabric, story.input().byte_wide);
-  if (all.exchange_limit > 0 || allowed.count == 0) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
+  if (all.exchange_limit > 0 || allowed.rows.empty()) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
   return by_tuner(story, all);
 }
 

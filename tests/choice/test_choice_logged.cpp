@@ -66,8 +66,8 @@ std::map<std::string, Known> known_logs() {
 }
 
 double believed(const TunerTable& table, Candidate c, double bytes) {
-  for (int i = 0; i < table.count; ++i)
-    if (table.rows[static_cast<std::size_t>(i)].candidate == c) return table.believed(table.rows[static_cast<std::size_t>(i)], bytes);
+  for (const TunerRow& row : table.rows)
+    if (row.candidate == c) return table.believed(row, bytes);
   return 0;
 }
 

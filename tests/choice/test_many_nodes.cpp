@@ -16,8 +16,10 @@ double stays_from(const System& system, const Operation& op, Wanted&& wanted) {
   const Curve curve = compile(system, op);
   double from = -1;
   for (double s = 512; s <= 8192 * MiB; s *= 2) {
-    if (!wanted(curve.ran(s))) from = -1;
-    else if (from < 0) from = s;
+    if (!wanted(curve.ran(s)))
+      from = -1;
+    else if (from < 0)
+      from = s;
   }
   return from / MiB;
 }
@@ -138,10 +140,8 @@ TEST_CASE("one GPU to a node gathers by parallel aggregated trees or rings", "[c
 TEST_CASE("the tuner takes PAT for 0.75 of the bus, unconverted", "[choice]") {
   const Fabric f = fabric_of(systems::lone_gpus(), {.collective = Collective::all_gather, .nodes = 2});
   const TunerTable table = tuner_table(Collective::all_gather, f, false);
-  for (int i = 0; i < table.count; ++i) {
-    const TunerRow& row = table.rows[static_cast<std::size_t>(i)];
+  for (const TunerRow& row : table.rows)
     if (row.candidate.algorithm == Algorithm::pat) CHECK(1 / row.per_byte <= 0.75 * 50e9 * 1.0001);
-  }
 }
 
 TEST_CASE("the tuner's ring over the network adds up from its published latencies", "[choice]") {

@@ -527,7 +527,13 @@ class Topology:
 def load_system(name_or_path: _Path, overrides: Iterable[str] = (), calibration: _Path = "") -> System: ...
 def system_names() -> list[str]: ...
 def predict(
-    system: _System, operation: Operation, *, algorithm: str | None = None, protocol: str | None = None, choice: _Choice = "nccl"
+    system: _System,
+    operation: Operation,
+    *,
+    algorithm: str | None = None,
+    protocol: str | None = None,
+    choice: _Choice = "nccl",
+    threads: int = 0,
 ) -> Any: ...
 def explain(
     system: _System, operation: Operation, *, algorithm: str | None = None, protocol: str | None = None, choice: _Choice = "nccl"

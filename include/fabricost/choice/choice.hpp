@@ -78,12 +78,7 @@ class PriceTable {
 /// The tuner's rows that a choice leaves; empty when it must be decided by price.
 [[nodiscard]] inline TunerTable allowed_rows(const Choice& choice, ChoiceInput in, const Fabric& f) {
   TunerTable table = tuner_table(in.op, f, in.byte_wide);
-  int kept = 0;
-  for (int i = 0; i < table.count; ++i) {
-    const TunerRow row = table.rows[static_cast<std::size_t>(i)];
-    if (choice.allows(row.candidate)) table.rows[static_cast<std::size_t>(kept++)] = row;
-  }
-  table.count = kept;
+  if (choice.algorithm || choice.protocol) table.rows.keep_if([&](const TunerRow& row) { return choice.allows(row.candidate); });
   // point to point: a forced protocol replaces the limit, a foreign algorithm the whole rule
   if (table.exchange_limit > 0 && (choice.protocol || (choice.algorithm && *choice.algorithm != Algorithm::direct))) {
     table.exchange_limit = 0;
@@ -91,6 +86,18 @@ class PriceTable {
       table.add({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}, 0, 1);
   }
   return table;
+}
+
+/// What the tuner picks at one size of what a choice leaves; nothing when it must be decided by price.
+[[nodiscard]] inline std::optional<Candidate> picked_at(double bytes, const Choice& choice, ChoiceInput in, const Fabric& f) {
+  if (choice.algorithm || choice.protocol || is_exchange(in.op)) {
+    const TunerTable table = allowed_rows(choice, in, f);
+    if (!(table.exchange_limit > 0) && table.rows.empty()) return std::nullopt;
+    return table.pick(bytes);
+  }
+  detail::TunerPick pick{.bytes = bytes};
+  detail::make_tuner_rows(pick, in.op, f, in.byte_wide);
+  return pick.any ? std::optional{pick.best} : std::nullopt;
 }
 
 /// NCCL's rule applies to libraries that follow its tuner; others are taken to run what is fastest.

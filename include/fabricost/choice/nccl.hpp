@@ -18,7 +18,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace fabricost {
 
@@ -33,16 +35,17 @@ struct TunerRow {
 /// The tuner's table for one (collective, fabric): small, filled once, asked for any size.
 struct TunerTable {
   static constexpr int capacity = 12;
-  int count = 0;
-  std::array<TunerRow, capacity> rows{};
+  FixedList<TunerRow, capacity> rows;
   double exchange_limit = 0;  ///< bytes per peer up to which point-to-point sends use LL; 0: not point to point
   double peers = 1;
 
   [[nodiscard]] Candidate pick(double bytes) const;
-  /// Seconds the tuner believes row i takes.
+  /// Seconds the tuner believes a row takes.
   [[nodiscard]] double believed(const TunerRow& row, double bytes) const;
+  /// Of them, those spent on bytes; `octave` is theirs.
+  [[nodiscard]] static double believed_volume(const TunerRow& row, double bytes, std::size_t octave);
   void add(Candidate c, double latency_us, double algorithm_rate, int correction = -1) {
-    if (algorithm_rate > 0) rows[static_cast<std::size_t>(count++)] = {c, latency_us * 1e-6, 1 / algorithm_rate, correction};
+    if (algorithm_rate > 0) rows.add({c, latency_us * 1e-6, 1 / algorithm_rate, correction});
   }
 };
 
@@ -54,11 +57,17 @@ inline constexpr std::array<std::array<double, 24>, 3> tree_correction{{
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 }};
-[[nodiscard]] inline double correction_at(int row, double bytes) {
-  if (row < 0) return 1;
-  const int octave = bytes < 64 ? 0 : std::min(23, std::ilogb(bytes / 64));
-  return tree_correction[static_cast<std::size_t>(row)][static_cast<std::size_t>(octave)];
+/// floor(log2(S / 64)), from 0 to 23. The exponent is read off the number: bytes are never subnormal.
+[[nodiscard]] inline std::size_t octave_of(double bytes) {
+  if (bytes < 64) return 0;
+  const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bytes) >> 52) - 1023;
+  return static_cast<std::size_t>(std::min(23, exponent - 6));
 }
+[[nodiscard]] inline double correction_at(int row, double bytes) {
+  return row < 0 ? 1 : tree_correction[static_cast<std::size_t>(row)][octave_of(bytes)];
+}
+/// floor(log2(n)) of a whole number from 1 on.
+[[nodiscard]] inline int whole_doublings(double n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; }
 
 /// Volta, Ampere, Hopper, Blackwell: rows of the tuner's per-generation tables.
 [[nodiscard]] inline std::size_t tuner_generation(Generation g) {
@@ -90,21 +99,49 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
 
 }  // namespace detail
 
-/// \param op any collective; \param byte_wide 8-bit elements
-[[nodiscard]] inline TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide) {
-  TunerTable table;
+inline double TunerTable::believed_volume(const TunerRow& row, double bytes, std::size_t octave) {
+  const double volume = bytes * row.per_byte;
+  return row.correction < 0 ? volume : volume / detail::tree_correction[static_cast<std::size_t>(row.correction)][octave];
+}
+
+namespace detail {
+
+/// What the tuner's table picks at one size, its rows compared as they are made.
+struct TunerPick {
+  double bytes = 0;
+  std::size_t octave = octave_of(bytes);
+  bool any = false;
+  Candidate best{};
+  double least = 0;
+  double exchange_limit = 0;
+  double peers = 1;
+
+  void add(Candidate c, double latency_us, double algorithm_rate, int correction = -1) {
+    if (!(algorithm_rate > 0)) return;
+    const TunerRow row{c, latency_us * 1e-6, 1 / algorithm_rate, correction};
+    const double t = row.latency + TunerTable::believed_volume(row, bytes, octave);
+    if (any && !(t < least)) return;
+    any = true;
+    least = t;
+    best = c;
+  }
+};
+
+/// \param table a TunerTable or a TunerPick
+template <class Table>
+void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wide) {
   const double n = f.ranks(), N = f.domains(), g = f.local();
   if (f.library == Library::oneccl) {  // one kernel at all sizes: its measured curves have no step
     table.add({is_exchange(op) ? Algorithm::direct : Algorithm::ring, Protocol::simple}, 0, 1);
-    return table;
+    return;
   }
   if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
     table.exchange_limit = f.over_pcie && N <= 1 ? (n <= 2 ? 64 : 32) * kibibyte : exchange_ll_limit;
-    return table;
+    return;
   }
-  const double doublings = N > 1 ? std::ilogb(N) : 0;  // whole ones: NCCL's log2i
-  const std::size_t gen = detail::tuner_generation(f.generation);
+  const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole ones: NCCL's log2i
+  const std::size_t gen = tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
   const bool all_reduce = op == Collective::all_reduce;
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
@@ -169,26 +206,34 @@ inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0,
   }
   if (gather_or_scatter && g <= 1 && N > 1)
     table.add({Algorithm::pat, Protocol::simple}, 8 + doublings * 14 / 3.5 + 2.8 * n, 0.75 * ring_bus);
+}
+
+}  // namespace detail
+
+/// \param op any collective; \param byte_wide 8-bit elements
+[[nodiscard]] inline TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide) {
+  TunerTable table;
+  detail::make_tuner_rows(table, op, f, byte_wide);
   return table;
 }
 
 inline double TunerTable::believed(const TunerRow& row, double bytes) const {
-  return row.latency + bytes * row.per_byte / detail::correction_at(row.correction, bytes);
+  return row.latency + believed_volume(row, bytes, detail::octave_of(bytes));
 }
 
 inline Candidate TunerTable::pick(double bytes) const {
   if (exchange_limit > 0) return {Algorithm::direct, bytes / peers <= exchange_limit ? Protocol::ll : Protocol::simple};
-  Candidate best{};
+  const std::size_t octave = detail::octave_of(bytes);
+  const TunerRow* best = nullptr;
   double least = 0;
-  for (int i = 0; i < count; ++i) {
-    const TunerRow& row = rows[static_cast<std::size_t>(i)];
-    const double t = believed(row, bytes);
-    if (i == 0 || t < least) {
+  for (const TunerRow& row : rows) {
+    const double t = row.latency + believed_volume(row, bytes, octave);
+    if (best == nullptr || t < least) {
       least = t;
-      best = row.candidate;
+      best = &row;
     }
   }
-  return best;
+  return best != nullptr ? best->candidate : Candidate{};
 }
 
 }  // namespace fabricost

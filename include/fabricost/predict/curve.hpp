@@ -32,6 +32,16 @@ class Curve {
   /// First size, in bytes, of piece i.
   [[nodiscard]] double threshold(int i) const { return i == 0 ? 0 : until_[static_cast<std::size_t>(i - 1)]; }
 
+  /// The piece a size lies in.
+  [[nodiscard]] int piece_at(double bytes) const {
+    int i = 0;
+    while (i + 1 < pieces_ && bytes >= until_[static_cast<std::size_t>(i)]) ++i;
+    return i;
+  }
+  /// Which line piece i is; pieces share lines.
+  [[nodiscard]] int line_of(int i) const { return index_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const Line& line_at(int line) const { return lines_[static_cast<std::size_t>(line)]; }
+
   explicit Curve(const Fabric& fabric) : fabric_(fabric) {}
   /// From the end of the previous piece up to (not including) `until` this pair runs.
   void append(Candidate candidate, const Line& line, double until) {
@@ -58,11 +68,7 @@ class Curve {
 
  private:
   void extend(double until) { until_[static_cast<std::size_t>(pieces_ - 1)] = until; }
-  [[nodiscard]] std::size_t piece(double bytes) const {
-    std::size_t i = 0;
-    while (i + 1 < static_cast<std::size_t>(pieces_) && bytes >= until_[i]) ++i;
-    return index_[i];
-  }
+  [[nodiscard]] std::size_t piece(double bytes) const { return index_[static_cast<std::size_t>(piece_at(bytes))]; }
 
   Fabric fabric_;
   int count_ = 0;
@@ -120,11 +126,10 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
     while (at < end) {
       const Candidate now = table.pick(at);
       const TunerRow* row = nullptr;
-      for (int i = 0; i < table.count; ++i)
-        if (table.rows[static_cast<std::size_t>(i)].candidate == now) row = &table.rows[static_cast<std::size_t>(i)];
+      for (const TunerRow& each : table.rows)
+        if (each.candidate == now) row = &each;
       double next = end;
-      for (int i = 0; i < table.count; ++i) {
-        const TunerRow& other = table.rows[static_cast<std::size_t>(i)];
+      for (const TunerRow& other : table.rows) {
         const double steeper = row->per_byte / correction_at(row->correction, at) - other.per_byte / correction_at(other.correction, at);
         if (!(steeper > 0)) continue;
         const double cross = (other.latency - row->latency) / steeper;
@@ -165,7 +170,9 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 
 /// Kernels an inference engine runs instead of NCCL's; none for anything but an all-reduce that is not forced.
 [[nodiscard]] inline ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
-  if (op.collective != Collective::all_reduce || choice.algorithm || choice.protocol || choice.rule != Choice::Rule::nccl) return {};
+  if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce || choice.algorithm ||
+      choice.protocol || choice.rule != Choice::Rule::nccl)
+    return {};
   const std::string_view gpu = system.gpu.name;
   return reduce_pieces(choice.inference, f, gpu.starts_with("b300") || gpu.starts_with("gb300"));
 }
@@ -193,7 +200,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   };
   if (choice.rule == Choice::Rule::nccl && follows_tuner(f.library)) {
     const TunerTable table = allowed_rows(choice, in, f);
-    if (table.exchange_limit > 0 || table.count > 0) {
+    if (table.exchange_limit > 0 || !table.rows.empty()) {
       walk_tuner(table, append);
       return curve;
     }

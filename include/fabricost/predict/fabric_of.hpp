@@ -8,11 +8,37 @@
 #include <fabricost/price/fabric.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace fabricost {
 
 namespace detail {
+
+/// The first tier of every role, found in one walk. \throws nothing
+class FirstTiers {
+ public:
+  explicit FirstTiers(const System& system) {
+    for (std::size_t i = system.tiers.size(); i-- > 0;) first_[static_cast<std::size_t>(system.tiers[i].role)] = &system.tiers[i];
+  }
+  [[nodiscard]] const Tier* operator[](TierRole role) const { return first_[static_cast<std::size_t>(role)]; }
+  /// As host_tier of a system.
+  [[nodiscard]] const Tier* host() const {
+    if (const Tier* c2c = (*this)[TierRole::c2c]) return c2c;
+    if (const Tier* host = (*this)[TierRole::host]) return host;
+    const Tier* scale_up = (*this)[TierRole::scale_up];
+    return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
+  }
+
+ private:
+  std::array<const Tier*, tier_role_names.size()> first_{};
+};
+
+/// As many nodes as hold the ranks.
+[[nodiscard]] inline int nodes_of(const Levels& levels, int per_node) {
+  const long long ranks = static_cast<long long>(levels.ranks());
+  return static_cast<int>((ranks + per_node - 1) / per_node);
+}
 
 /// Links of the least connected endpoint among the first n of a mesh graph: as many one-way rings pass there.
 [[nodiscard]] inline double mesh_links(const Tier& tier, int n) {
@@ -74,10 +100,11 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
 /// its traffic out of a child: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate.
 inline void describe_network(Fabric& f, const System& system) {
   const double N = f.domains();
+  const double together = system.nodes_per_domain();
   double below = 1;  // nodes below one child of the tier
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
-    const double child = std::max(1.0, below / system.nodes_per_domain());
+    const double child = std::max(1.0, below / together);
     if (child >= N) break;
     const double streams = child / tier.oversubscription;
     const double exchanges = (1 - 1 / N) / (tier.oversubscription * (1 - child / N));
@@ -135,8 +162,8 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   return Levels{ranks / domains, domains};
 }
 
-/// The fabric of an operation whose ranks sit as `levels` says: ranks of a domain, domains. \throws RequestError when the machine has no way
-/// to join them.
+/// The fabric of an operation whose ranks sit as `levels` says: ranks of a domain, domains. \throws RequestError when the machine has no
+/// way to join them.
 [[nodiscard]] inline Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
   Fabric f;
   f.generation = system.gpu.generation;
@@ -144,9 +171,13 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
-  f.nodes = op.nodes > 0 ? op.nodes : std::max(1, static_cast<int>(std::ceil(f.ranks() / system.gpus_per_node)));
-  const Tier* scale_up = system.tier(TierRole::scale_up);
-  if (const Tier* host = host_tier(system)) {
+  f.nodes = op.nodes > 0 ? op.nodes : detail::nodes_of(levels, system.gpus_per_node);
+  const detail::FirstTiers first{system};
+  const Tier* const scale_up = first[TierRole::scale_up];
+  const Tier* const nic = first[TierRole::nic];
+  if (scale_up != nullptr) f.inner_tier = scale_up->name;
+  if (nic != nullptr) f.outer_tier = nic->name;
+  if (const Tier* host = first.host()) {
     f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has the link to itself
     f.host_latency = host->latency.value.value();
   }
@@ -158,7 +189,7 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
-    detail::describe_nics(f, system, system.tier(TierRole::nic));
+    detail::describe_nics(f, system, nic);
     detail::describe_network(f, system);
   }
   return f;

@@ -17,19 +17,18 @@ namespace detail {
 inline constexpr auto algorithm_labels = labels_of(algorithm_names);
 inline constexpr auto protocol_labels = labels_of(protocol_names);
 inline constexpr auto term_labels = labels_of(term_names);
-inline constexpr Label gpu_label{"gpu"};
+inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
 
 /// The tier a level's time is spent in; the network tier where its taper binds.
-[[nodiscard]] inline Label tier_of(const System& system, const Fabric& f, const Operation& op, TermKind kind, int level) {
+[[nodiscard]] inline const Label& tier_of(const System& system, const Fabric& f, const Operation& op, TermKind kind, int level) {
   if (kind == TermKind::launch) return gpu_label;
   if (level == 0) {
-    const Tier* tier = is_host_copy(op) ? host_tier(system) : system.tier(TierRole::scale_up);
-    return tier != nullptr ? tier->name : gpu_label;
+    if (is_host_copy(op)) return host_tier(system)->name;
+    return f.inner_tier.empty() ? gpu_label : f.inner_tier;
   }
   const Label& tapered = op.collective == Collective::all_to_all ? f.exchanges_tier : f.streams_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;
-  const Tier* nic = system.tier(TierRole::nic);
-  return nic != nullptr ? nic->name : Label{"nic"};
+  return f.outer_tier.empty() ? nic_label : f.outer_tier;
 }
 
 /// No tuner rule is known for the library, so what runs was decided by price.
@@ -53,12 +52,14 @@ inline void check_size(double bytes) {
   p.protocol = protocol_labels[static_cast<std::size_t>(ran.protocol)];
   p.by_price = by_price;
   const Contributions parts = take_apart(line, bytes);
+  double seconds = 0;
   for (const Contribution& part : parts) {
-    p.seconds += part.seconds;
+    seconds += part.seconds;
     p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)],
                  .tier = tier_of(system, f, op, part.kind, part.level),
                  .time = Time::from_value(part.seconds)});
   }
+  p.seconds = seconds;
   Certainty sure = ran.kernel != ReduceKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)
                                                        : certainty_of(system.constants, f, op.collective, ran, bytes);
   if (is_host_copy(op)) sure = certainty_of_host_copy(system, bytes, sure.extrapolated);
@@ -107,11 +108,9 @@ inline void add_host_launch(Prediction& p, const System& system) {
     return detail::finish(system, op, f, candidate_of(own), price_custom(own, f, system.constants.custom), false);
   if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !is_host_copy(op)) {
     // the common question: ask the tuner for this size alone and price only what runs
-    const TunerTable table = allowed_rows(choice, in, f);
-    if (table.exchange_limit > 0 || table.count > 0) {
-      const Candidate ran = table.pick(bytes);
-      const Line line = price(schedule_of(ran.algorithm, in.op, f), f, system.constants, ran.protocol, in.byte_wide);
-      return detail::finish(system, op, f, ran, line, false);
+    if (const std::optional<Candidate> ran = picked_at(bytes, choice, in, f)) {
+      const Line line = price(schedule_of(ran->algorithm, in.op, f), f, system.constants, ran->protocol, in.byte_wide);
+      return detail::finish(system, op, f, *ran, line, false);
     }
   }
   if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples

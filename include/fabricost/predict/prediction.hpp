@@ -2,6 +2,7 @@
 /// \file prediction.hpp
 /// An answer that carries its own explanation: time, what ran, terms that sum to the time, what binds, how sure.
 
+#include <fabricost/fixed_list.hpp>
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/operation.hpp>
@@ -19,19 +20,7 @@ struct Term {
 };
 
 /// A fixed-capacity list, so that a prediction never allocates.
-class Terms {
- public:
-  static constexpr int capacity = 12;
-  void add(const Term& term) { items_[static_cast<std::size_t>(count_++)] = term; }
-  [[nodiscard]] const Term* begin() const { return items_.data(); }
-  [[nodiscard]] const Term* end() const { return items_.data() + count_; }
-  [[nodiscard]] int size() const { return count_; }
-  [[nodiscard]] const Term& operator[](int i) const { return items_[static_cast<std::size_t>(i)]; }
-
- private:
-  int count_ = 0;
-  std::array<Term, capacity> items_{};
-};
+using Terms = FixedList<Term, 12>;
 
 /// What of the question lies outside the measured range.
 struct Extrapolated {
@@ -43,8 +32,8 @@ struct Prediction {
   Operation operation;
   int ranks = 1;
   int nodes = 1;
-  Label algorithm;      ///< name of `ran.algorithm`
-  Label protocol;       ///< name of `ran.protocol`
+  Label algorithm;  ///< name of `ran.algorithm`
+  Label protocol;   ///< name of `ran.protocol`
   Candidate ran;
   bool by_price = false;  ///< the pair was chosen by price because no tuner rule applies to this library
   double seconds = 0;

@@ -38,13 +38,16 @@ inline constexpr std::array<double, 12> speeds_blackwell{90e9, 80e9, 70e9, 60e9,
 [[nodiscard]] inline Channels search_channels(double total, Generation generation) {
   const bool modern = detail::hopper_or_later(generation);
   Channels best;
-  double fastest = 0;
+  double slowest = 0, product = 0;  // half the fastest that fits; of the best
   for (const double speed : detail::channel_speeds(generation)) {
+    if (speed > total * (1 + 1e-12)) continue;
+    if (slowest == 0) slowest = speed / 2 * (1 - 1e-12);
+    if (speed < slowest || product >= total) break;  // nothing is left over that a slower speed could use
     const int count = std::min(32, static_cast<int>(total / speed * (1 + 1e-12)));
-    if (count < 1) continue;
-    if (fastest == 0) fastest = speed;
-    if (speed < fastest / 2 * (1 - 1e-12)) break;
-    if (count * speed > best.total() * (1 + 1e-12)) best = {count, speed};
+    if (const double together = count * speed; together > product * (1 + 1e-12)) {
+      best = {count, speed};
+      product = together;
+    }
   }
   if (best.rate == 0) return {1, total};
   if (best.rate >= (modern ? 50e9 : 25e9) && (!modern || best.count > 4) && best.count <= 16) best = {2 * best.count, best.rate / 2};

@@ -25,20 +25,22 @@ struct Fabric {
   double nics = 1;             ///< used by one domain
   double streams = 1;          ///< taper of the network for rings and trees: share of outer_rate they can use
   double exchanges = 1;        ///< the same for all-to-all
+  Label inner_tier;            ///< of the domain's links; empty when there are none
+  Label outer_tier;            ///< of the NICs
   Label streams_tier;          ///< the network tier that sets `streams`; empty when none does
   Label exchanges_tier;
-  double usable_per_gpu = 0;   ///< what NCCL plans with inside the domain, one way
-  Channels channels;           ///< what NCCL's search makes of that
-  double host_link_rate = 0;   ///< one way GPU to host, after packet overhead; 0 when unknown
+  double usable_per_gpu = 0;  ///< what NCCL plans with inside the domain, one way
+  Channels channels;          ///< what NCCL's search makes of that
+  double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown
   double host_latency = 0;
-  double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
-  bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
-  double per_socket = 4;       ///< over PCIe: GPUs that share a socket
-  bool peer_to_peer = false;   ///< over PCIe: GPUs reach each other without staging in host memory
-  bool in_switch = false;      ///< the domain's switches reduce and multicast
-  bool switched = false;       ///< the domain has a switch at all
+  double pcie_rate = 0;          ///< of a PCIe scale-up tier: its x16 one-way rate
+  bool over_pcie = false;        ///< GPUs of a domain meet over PCIe
+  double per_socket = 4;         ///< over PCIe: GPUs that share a socket
+  bool peer_to_peer = false;     ///< over PCIe: GPUs reach each other without staging in host memory
+  bool in_switch = false;        ///< the domain's switches reduce and multicast
+  bool switched = false;         ///< the domain has a switch at all
   bool neighbours_only = false;  ///< a torus or ring: a message to a rank further off uses the links of those between
-  bool host_bridge = false;    ///< GPU and NIC meet at the host bridge or beyond
+  bool host_bridge = false;      ///< GPU and NIC meet at the host bridge or beyond
   bool gpu_direct = true;
   bool sharp = false;
   bool wrap = true;
@@ -50,7 +52,7 @@ struct Fabric {
   Transport transport = Transport::unknown;
 
   [[nodiscard]] double ranks() const { return levels.ranks(); }
-  [[nodiscard]] double local() const { return levels.size(0); }                       ///< g
+  [[nodiscard]] double local() const { return levels.size(0); }                           ///< g
   [[nodiscard]] double domains() const { return levels.count > 1 ? levels.size(1) : 1; }  ///< N
 };
 

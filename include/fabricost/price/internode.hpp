@@ -44,7 +44,13 @@ namespace detail {
   if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
-[[nodiscard]] inline double soft_smaller(double a, double b) { return 1 / norm(1 / a, 1 / b, 6); }
+/// 1 / norm_6(1/a, 1/b), for a and b above 0.
+[[nodiscard]] inline double soft_smaller(double a, double b) {
+  const double smaller = std::min(a, b);
+  const double ratio = smaller / std::max(a, b);
+  const double square = ratio * ratio, sixth = square * square * square;
+  return sixth < 1e-17 ? smaller : smaller * std::pow(1 + sixth, -1.0 / 6);
+}
 
 struct Crossing {
   double inner = 0, outer = 0;  ///< steps

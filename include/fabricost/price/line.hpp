@@ -9,6 +9,8 @@
 /// Compiled once, evaluated without allocating. The parts that make up base, latency and rate are kept beside their sums, so
 /// that a price can be taken apart again.
 
+#include <fabricost/fixed_list.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -64,7 +66,8 @@ struct Ramp {
   const double larger = std::max(a, b);
   if (q == 1) return a + b;
   if (larger <= 0) return 0;
-  return larger * std::pow(1 + std::pow(std::min(a, b) / larger, q), 1 / q);
+  // log2 and exp2 take four fifths of the time of two pow(), which carry more digits than sums of microseconds need
+  return larger * std::exp2(std::log2(1 + std::exp2(q * std::log2(std::min(a, b) / larger))) / q);
 }
 
 struct Line {
@@ -79,17 +82,14 @@ struct Line {
   double chunk_seconds = 0;
   double chunk_share = 0;  ///< of the volume beyond the first round, what moves in whole chunks
   int wire_level = 0;      ///< the level whose rate binds
-  std::array<Ramp, most_ramps> ramps{};
-  std::array<Part, most_parts> base_parts{}, latency_parts{}, rate_parts{};
+  FixedList<Ramp, most_ramps> ramps;
+  FixedList<Part, most_parts> base_parts, latency_parts, rate_parts;
 
   /// Seconds for S bytes, S >= 0.
   [[nodiscard]] double operator()(double bytes) const {
     double outer = base;
     double hidden = latency;
-    for (const Ramp& ramp : ramps) {
-      if (ramp.shape == Ramp::Shape::none) continue;
-      (ramp.inside ? hidden : outer) += ramp(bytes);
-    }
+    for (const Ramp& ramp : ramps) (ramp.inside ? hidden : outer) += ramp(bytes);
     return outer + norm(hidden, volume(bytes), overlap);
   }
 
@@ -103,32 +103,25 @@ struct Line {
     return chunk_seconds * (chunk_share * (std::ceil(rounds) - 1) + (1 - chunk_share) * (rounds - 1));
   }
 
-  Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, {kind, level, count, each}); }
-  Line& latency_part(TermKind kind, int level, double count, double each) {
-    return add(latency_parts, latency, {kind, level, count, each});
-  }
-  Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, {kind, level, count, each}); }
+  Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, kind, level, count, each); }
+  Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, kind, level, count, each); }
+  Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
   Line& ramp(const Ramp& added) {
-    if (added.amplitude > 0)
-      for (Ramp& free : ramps)
-        if (free.shape == Ramp::Shape::none) {
-          free = added;
-          break;
-        }
+    if (added.amplitude > 0 && ramps.size() < most_ramps) ramps.add(added);
     return *this;
   }
 
  private:
-  Line& add(std::array<Part, most_parts>& parts, double& sum, const Part& part) {
-    if (part.count == 0 || part.each == 0) return *this;  // also where `each` is infinite: nothing crosses a level that is not there
-    const double value = part.value();
+  Line& add(FixedList<Part, most_parts>& parts, double& sum, TermKind kind, int level, double count, double each) {
+    if (count == 0 || each == 0) return *this;  // also where `each` is infinite: nothing crosses a level that is not there
+    const double value = count * each;
     sum += value;
-    for (Part& free : parts)
-      if (free.count == 0) {
-        free = part;
-        return *this;
-      }
-    parts.back().count += value / parts.back().each;  // no room: the last part carries the rest
+    if (parts.size() < most_parts) {
+      parts.emplace(kind, level, count, each);
+    } else {  // no room: the last part carries the rest
+      Part& last = parts[most_parts - 1];
+      last.count += value / last.each;
+    }
     return *this;
   }
 };

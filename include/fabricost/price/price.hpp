@@ -68,7 +68,7 @@ namespace fabricost {
 
 /// The price of a schedule run over a fabric under a protocol, as a function of the size.
 [[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
-  if (fabric.ranks() <= 1 || schedule.count == 0) {
+  if (fabric.ranks() <= 1 || schedule.empty()) {
     Line line;
     line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
     return line;

@@ -17,25 +17,26 @@ struct Contribution {
 };
 
 struct Contributions {
-  static constexpr int capacity = 12;
-  int count = 0;
-  std::array<Contribution, capacity> items{};
+  FixedList<Contribution, 12> items;  ///< six kinds on two levels fit exactly
 
   /// Adds to the entry of the same kind and level, or makes one.
-  constexpr void add(TermKind kind, int level, double seconds) {
+  void add(TermKind kind, int level, double seconds) {
     if (seconds == 0) return;
-    for (int i = 0; i < count; ++i) {
-      Contribution& c = items[static_cast<std::size_t>(i)];
-      if (c.kind == kind && c.level == level) {
-        c.seconds += seconds;
-        return;
-      }
+    const std::size_t pair = 2 * static_cast<std::size_t>(kind) + (level > 0 ? 1 : 0);
+    if ((seen_ >> pair & 1U) != 0) {
+      items[place_[pair]].seconds += seconds;
+      return;
     }
-    // six kinds on two levels fit exactly
-    items[static_cast<std::size_t>(count++)] = {kind, level, seconds};
+    seen_ |= 1U << pair;
+    place_[pair] = static_cast<unsigned char>(items.size());
+    items.emplace(kind, level, seconds);
   }
-  [[nodiscard]] constexpr const Contribution* begin() const { return items.data(); }
-  [[nodiscard]] constexpr const Contribution* end() const { return items.data() + count; }
+  [[nodiscard]] constexpr const Contribution* begin() const { return items.begin(); }
+  [[nodiscard]] constexpr const Contribution* end() const { return items.end(); }
+
+ private:
+  unsigned seen_ = 0;  ///< pairs of kind and level that have an entry, a bit each
+  std::array<unsigned char, 12> place_{};
 };
 
 /// Contributions of `line` at `bytes`; they sum to line(bytes) but for rounding.
@@ -58,14 +59,10 @@ struct Contributions {
       keep_volume = 0;
     }
   }
-  for (const Part& p : line.base_parts)
-    if (p.count != 0) out.add(p.kind, p.level, p.value());
-  for (const Part& p : line.latency_parts)
-    if (p.count != 0) out.add(p.kind, p.level, p.value() * keep_hidden);
-  for (const Ramp& ramp : line.ramps)
-    if (ramp.shape != Ramp::Shape::none) out.add(TermKind::growth, ramp.level, ramp(bytes) * (ramp.inside ? keep_hidden : 1));
-  for (const Part& p : line.rate_parts)
-    if (p.count != 0) out.add(p.kind, p.level, p.value() * bytes * keep_volume);
+  for (const Part& p : line.base_parts) out.add(p.kind, p.level, p.value());
+  for (const Part& p : line.latency_parts) out.add(p.kind, p.level, p.value() * keep_hidden);
+  for (const Ramp& ramp : line.ramps) out.add(TermKind::growth, ramp.level, ramp(bytes) * (ramp.inside ? keep_hidden : 1));
+  for (const Part& p : line.rate_parts) out.add(p.kind, p.level, p.value() * bytes * keep_volume);
   // a faster start (below zero) belongs to the wire, an extra copy to the copies
   const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
   out.add(early < 0 ? TermKind::wire : TermKind::copy, line.wire_level, early);

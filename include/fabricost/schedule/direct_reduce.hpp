@@ -11,7 +11,7 @@ namespace fabricost {
 
 namespace detail {
 inline Schedule direct_reduce(Algorithm algorithm, const Levels& levels, double steps, double share) {
-  Schedule out{.algorithm = algorithm, .collective = Collective::all_reduce, .levels = levels};
+  Schedule out{algorithm, Collective::all_reduce, levels};
   const double n = levels.ranks();
   for (int level = 0; level < levels.count; ++level) {
     const double below = levels.below(level);

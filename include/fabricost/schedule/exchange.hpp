@@ -38,20 +38,20 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
 }  // namespace detail
 
 [[nodiscard]] inline Schedule pairwise_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::pairwise, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::pairwise, collective, levels};
   detail::add_exchange(out, 1, true);
   return out;
 }
 
 /// all_to_all, all_gather and reduce_scatter: the same bytes between the same pairs.
 [[nodiscard]] inline Schedule direct_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::direct, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::direct, collective, levels};
   detail::add_exchange(out, 0, false);
   return out;
 }
 
 [[nodiscard]] inline Schedule bruck_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::bruck, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::bruck, collective, levels};
   const double n = levels.ranks();
   if (n <= 1) return out;
   const double g = levels.size(0);

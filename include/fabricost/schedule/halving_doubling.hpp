@@ -51,7 +51,7 @@ struct Halving {
 
 /// `near_first`: rabenseifner; otherwise halving_doubling.
 [[nodiscard]] inline Schedule halving_doubling_schedule(Collective collective, const Levels& levels, bool near_first) {
-  Schedule out{.algorithm = near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, .collective = collective, .levels = levels};
+  Schedule out{near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, collective, levels};
   if (levels.ranks() <= 1) return out;
   const bool all_reduce = collective == Collective::all_reduce;
   const double halves = all_reduce ? 2 : 1;

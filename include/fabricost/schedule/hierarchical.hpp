@@ -19,7 +19,7 @@
 namespace fabricost {
 
 [[nodiscard]] inline Schedule hierarchical_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::hierarchical, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::hierarchical, collective, levels};
   const double n = levels.ranks();
   if (n <= 1) return out;
   if (collective == Collective::all_to_all) {
@@ -35,8 +35,13 @@ namespace fabricost {
   const auto half = [&](int level, bool reducing) {
     const double m = levels.size(level);
     if (m <= 1) return;
-    out.add({.level = level, .stage = stage++, .steps = m - 1, .bytes = (m - 1) / m, .message = 1 / (m * levels.below(level)),
-             .forwards = reducing ? 0 : m - 1, .reduces = reducing ? m - 1 : 0});
+    out.add({.level = level,
+             .stage = stage++,
+             .steps = m - 1,
+             .bytes = (m - 1) / m,
+             .message = 1 / (m * levels.below(level)),
+             .forwards = reducing ? 0 : m - 1,
+             .reduces = reducing ? m - 1 : 0});
   };
   if (down)
     for (int level = 0; level < levels.count; ++level) half(level, true);

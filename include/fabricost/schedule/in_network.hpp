@@ -13,7 +13,7 @@
 namespace fabricost {
 
 [[nodiscard]] inline Schedule nvls_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::nvls, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::nvls, collective, levels};
   const double n = levels.size(0);
   if (levels.ranks() <= 1) return out;
   const bool both = collective == Collective::all_reduce;
@@ -24,7 +24,7 @@ namespace fabricost {
 }
 
 [[nodiscard]] inline Schedule nvls_tree_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::nvls_tree, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::nvls_tree, collective, levels};
   const double g = levels.size(0);
   const double N = levels.ranks() / g;
   if (levels.ranks() <= 1) return out;
@@ -37,7 +37,7 @@ namespace fabricost {
 }
 
 [[nodiscard]] inline Schedule collnet_schedule(Algorithm algorithm, Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = algorithm, .collective = collective, .levels = levels};
+  Schedule out{algorithm, collective, levels};
   const double g = levels.size(0);
   if (levels.ranks() <= 1) return out;
   const bool chain = algorithm == Algorithm::collnet_chain;

@@ -7,12 +7,16 @@
 namespace fabricost {
 
 [[nodiscard]] inline Schedule pat_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::pat, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::pat, collective, levels};
   const double n = levels.ranks();
   if (n <= 1) return out;
   const double steps = detail::log2_ceil(n);
-  out.add({.level = levels.count - 1, .steps = steps, .bytes = (n - 1) / n, .message = 1 / n,
-           .forwards = collective == Collective::all_gather ? steps : 0, .reduces = reduces(collective) ? steps : 0});
+  out.add({.level = levels.count - 1,
+           .steps = steps,
+           .bytes = (n - 1) / n,
+           .message = 1 / n,
+           .forwards = collective == Collective::all_gather ? steps : 0,
+           .reduces = reduces(collective) ? steps : 0});
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace fabricost {
 
 /// S over one level: 1 step, S.
 [[nodiscard]] inline Schedule send_recv_schedule(const Levels& levels, int level) {
-  Schedule out{.algorithm = Algorithm::direct, .collective = Collective::send_recv, .levels = levels};
+  Schedule out{Algorithm::direct, Collective::send_recv, levels};
   out.add({.level = level, .steps = 1, .bytes = 1, .message = 1});
   return out;
 }
@@ -16,7 +16,7 @@ namespace fabricost {
 /// m microbatches of S bytes each through p stages: the last one arrives after p - 1 + m - 1 hand-overs, which is what `bytes` counts: the
 /// volume on the critical path (a stage itself sends m S). `level` is the tier that lies between neighbouring stages.
 [[nodiscard]] inline Schedule pipeline_schedule(const Levels& levels, int level, int stages, int microbatches) {
-  Schedule out{.algorithm = Algorithm::direct, .collective = Collective::send_recv, .levels = levels};
+  Schedule out{Algorithm::direct, Collective::send_recv, levels};
   if (stages < 2 || microbatches < 1) return out;
   const double handovers = stages - 1 + microbatches - 1;
   out.add({.level = level, .steps = handovers, .bytes = handovers, .message = 1});

@@ -14,7 +14,7 @@ namespace fabricost {
 
 /// Steps and bytes as multiples of S (see the file's head). \throws nothing; one rank moves nothing.
 [[nodiscard]] inline Schedule recursive_doubling_schedule(const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::recursive_doubling, .collective = Collective::all_reduce, .levels = levels};
+  Schedule out{Algorithm::recursive_doubling, Collective::all_reduce, levels};
   for (int level = 0; level < levels.count; ++level) {
     const double size = levels.size(level);
     if (size <= 1) continue;

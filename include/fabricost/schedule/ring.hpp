@@ -17,7 +17,7 @@ namespace fabricost {
 
 /// \throws nothing; one rank moves nothing.
 [[nodiscard]] inline Schedule ring_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::ring, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::ring, collective, levels};
   const double n = levels.ranks();
   if (n <= 1) return out;
   const bool whole = collective == Collective::broadcast || collective == Collective::reduce;

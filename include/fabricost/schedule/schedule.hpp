@@ -9,9 +9,9 @@
 
 #include <fabricost/algorithm.hpp>
 #include <fabricost/collective.hpp>
+#include <fabricost/fixed_list.hpp>
 
 #include <array>
-#include <cassert>
 #include <cmath>
 
 namespace fabricost {
@@ -28,9 +28,7 @@ struct Levels {
   constexpr Levels(int inner, int outer) : sizes{inner, outer, 1, 1}, count(outer > 1 ? 2 : 1) {}
 
   [[nodiscard]] constexpr double ranks() const {
-    double n = 1;
-    for (int i = 0; i < count; ++i) n *= sizes[static_cast<std::size_t>(i)];
-    return n;
+    return static_cast<double>(sizes[0]) * sizes[1] * sizes[2] * sizes[3];  // those beyond `count` are 1
   }
   /// Ranks below one endpoint of `level`.
   [[nodiscard]] constexpr double below(int level) const {
@@ -44,9 +42,9 @@ struct Levels {
 struct Phase {
   int level = 0;
   int stage = 0;
-  double steps = 0;    ///< serial steps that cross this level
-  double bytes = 0;    ///< leave one endpoint of the level, one direction, as a multiple of S
-  double message = 0;  ///< one step's message, as a multiple of S
+  double steps = 0;     ///< serial steps that cross this level
+  double bytes = 0;     ///< leave one endpoint of the level, one direction, as a multiple of S
+  double message = 0;   ///< one step's message, as a multiple of S
   double forwards = 0;  ///< of the steps, those that store and pass on
   double reduces = 0;   ///< of the steps, those that combine
 };
@@ -54,18 +52,21 @@ struct Phase {
 struct Schedule {
   static constexpr int capacity = 12;
 
-  Algorithm algorithm = Algorithm::ring;
-  Collective collective = Collective::all_reduce;
+  Algorithm algorithm;
+  Collective collective;
   Levels levels;
-  int count = 0;
-  std::array<Phase, capacity> phases{};
+  FixedList<Phase, capacity> phases;
+
+  /// No phases yet. (A constructor: as an aggregate, all places of `phases` would be written.)
+  Schedule(Algorithm algorithm_, Collective collective_, const Levels& levels_)
+      : algorithm(algorithm_), collective(collective_), levels(levels_) {}
 
   constexpr void add(const Phase& phase) {
-    assert(count < capacity);
-    if (phase.steps > 0 || phase.bytes > 0) phases[static_cast<std::size_t>(count++)] = phase;
+    if (phase.steps > 0 || phase.bytes > 0) phases.add(phase);
   }
-  [[nodiscard]] constexpr const Phase* begin() const { return phases.data(); }
-  [[nodiscard]] constexpr const Phase* end() const { return phases.data() + count; }
+  [[nodiscard]] constexpr bool empty() const { return phases.empty(); }
+  [[nodiscard]] constexpr const Phase* begin() const { return phases.begin(); }
+  [[nodiscard]] constexpr const Phase* end() const { return phases.end(); }
 
   /// Serial steps over all levels.
   [[nodiscard]] constexpr double steps() const {

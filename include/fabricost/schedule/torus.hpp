@@ -63,15 +63,19 @@ namespace detail {
 }  // namespace detail
 
 [[nodiscard]] inline Schedule torus_schedule(Collective collective, const Levels& levels, std::span<const int> dims, bool wrap) {
-  Schedule out{.algorithm = Algorithm::torus_bucket, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::torus_bucket, collective, levels};
   const double n = levels.size(0);
   if (n <= 1) return out;
   const double halves = collective == Collective::all_reduce ? 2 : 1;
   double steps = 0;
   for (const int a : dims) steps += a - 1;
   const double volume = detail::bucket_volume(dims, collective != Collective::all_gather, collective != Collective::reduce_scatter);
-  out.add({.level = 0, .steps = halves * steps, .bytes = volume * (wrap ? 1 : 2), .message = 1 / n,
-           .forwards = collective == Collective::reduce_scatter ? 0 : steps, .reduces = reduces(collective) ? steps : 0});
+  out.add({.level = 0,
+           .steps = halves * steps,
+           .bytes = volume * (wrap ? 1 : 2),
+           .message = 1 / n,
+           .forwards = collective == Collective::reduce_scatter ? 0 : steps,
+           .reduces = reduces(collective) ? steps : 0});
   return out;
 }
 
@@ -79,7 +83,7 @@ namespace detail {
 /// line), and every hop uses a link.  bytes = (n-1)/n S x mean hops over the chip's links. All messages leave at once; the
 /// furthest chip is floor(a/2) (a - 1 on a line) hops away along every axis.
 [[nodiscard]] inline Schedule torus_exchange_schedule(const Levels& levels, std::span<const int> dims, bool wrap) {
-  Schedule out{.algorithm = Algorithm::torus_bucket, .collective = Collective::all_to_all, .levels = levels};
+  Schedule out{Algorithm::torus_bucket, Collective::all_to_all, levels};
   const double n = levels.size(0);
   if (n <= 1) return out;
   double hops = 0;

@@ -13,7 +13,7 @@
 namespace fabricost {
 
 [[nodiscard]] inline Schedule tree_schedule(Collective collective, const Levels& levels) {
-  Schedule out{.algorithm = Algorithm::tree, .collective = collective, .levels = levels};
+  Schedule out{Algorithm::tree, collective, levels};
   const double n = levels.ranks();
   if (n <= 1) return out;
   const bool both = collective == Collective::all_reduce;

@@ -1,0 +1,75 @@
+#pragma once
+/// \file fixed_list.hpp
+/// A list of at most N items kept inside the value itself. Places beyond its end are neither written nor copied, so that a list with room
+/// for the most items anything needs costs as much as the items it has: a prediction makes five such lists.
+
+#include <cassert>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace fabricost {
+
+template <class T, int N>
+class FixedList {
+  static_assert(std::is_trivially_destructible_v<T>, "items are dropped, never destroyed");
+
+ public:
+  static constexpr int capacity = N;
+
+  // not constexpr: g++ 12 would then write all places of a list inside an aggregate
+  FixedList() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would write them too
+  constexpr FixedList(const FixedList& other) { append(other); }
+  constexpr FixedList& operator=(const FixedList& other) {
+    if (this != &other) {
+      count_ = 0;
+      append(other);
+    }
+    return *this;
+  }
+  ~FixedList() = default;
+
+  /// \param item a caller adds no more than `capacity`
+  constexpr void add(const T& item) {
+    assert(count_ < N);
+    std::construct_at(items_ + count_, item);
+    ++count_;
+  }
+  /// Adds an item made of its parts where it will lie: a copy read back in other widths than its parts were written in would wait for them.
+  template <class... Parts>
+  void emplace(const Parts&... parts) {
+    assert(count_ < N);
+    ::new (static_cast<void*>(items_ + count_)) T{parts...};
+    ++count_;
+  }
+  /// Keeps the items a test holds for, in their order.
+  template <class Test>
+  constexpr void keep_if(Test&& test) {
+    int kept = 0;
+    for (int i = 0; i < count_; ++i)
+      if (test(items_[i])) items_[kept++] = items_[i];
+    count_ = kept;
+  }
+
+  [[nodiscard]] constexpr int size() const { return count_; }
+  [[nodiscard]] constexpr bool empty() const { return count_ == 0; }
+  [[nodiscard]] constexpr const T* begin() const { return items_; }
+  [[nodiscard]] constexpr const T* end() const { return items_ + count_; }
+  [[nodiscard]] constexpr T* begin() { return items_; }
+  [[nodiscard]] constexpr T* end() { return items_ + count_; }
+  [[nodiscard]] constexpr const T& operator[](int i) const { return items_[i]; }
+  [[nodiscard]] constexpr T& operator[](int i) { return items_[i]; }
+
+ private:
+  constexpr void append(const FixedList& other) {
+    for (const T& item : other) std::construct_at(items_ + count_++, item);
+  }
+
+  int count_ = 0;
+  union {
+    T items_[N];  // NOLINT(modernize-avoid-c-arrays): std::array would have to begin its life as a whole
+  };
+};
+
+}  // namespace fabricost

@@ -1,0 +1,141 @@
+#pragma once
+/// \file curve_array.hpp
+/// A compiled Curve at many sizes, in any order. Sizes are taken a block at a time: a block that lies in one piece of the curve, as all but
+/// a few do where sizes are sorted, is that piece's line (price/line_array.hpp); another is sorted by its lines first.
+
+#include <fabricost/predict/curve.hpp>
+#include <fabricost/price/line_array.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace fabricost {
+
+namespace detail {
+
+inline constexpr int block_groups = 32;
+inline constexpr std::size_t block_size = static_cast<std::size_t>(block_groups) * group_size;
+using Block = std::array<double, block_size>;
+
+struct Extent {
+  double least = 0, most = 0;
+};
+/// The least and the most of the sizes of a block, both NaN if one is.
+FABRICOST_CLONES inline Extent extent_of(const double* bytes, int groups) {
+  Group least, most, sum;
+  for (std::size_t i = 0; i < group_size; ++i) least[i] = most[i] = bytes[i];
+  for (std::size_t i = 0; i < group_size; ++i) sum[i] = 0;
+  for (; groups > 0; --groups, bytes += group_size) {
+    for (std::size_t i = 0; i < group_size; ++i) least[i] = bytes[i] < least[i] ? bytes[i] : least[i];
+    for (std::size_t i = 0; i < group_size; ++i) most[i] = bytes[i] > most[i] ? bytes[i] : most[i];
+    for (std::size_t i = 0; i < group_size; ++i) sum[i] += bytes[i];
+  }
+  Extent out{least[0], most[0]};
+  double all = 0;
+  for (std::size_t i = 0; i < group_size; ++i) {
+    if (least[i] < out.least) out.least = least[i];
+    if (most[i] > out.most) out.most = most[i];
+    all += sum[i];
+  }
+  if (all != all) out.least = out.most = all;  // comparisons do not see a NaN, a sum does
+  return out;
+}
+
+/// Adds 1 to the pieces of the sizes from `threshold` on.
+FABRICOST_CLONES inline void count_threshold(double threshold, const double* bytes, double* __restrict pieces, int groups) {
+  for (; groups > 0; --groups, bytes += group_size, pieces += group_size)
+    for (std::size_t i = 0; i < group_size; ++i) pieces[i] += bytes[i] >= threshold ? 1.0 : 0.0;
+}
+
+/// Seconds of a block whose sizes lie in several pieces: sorted by line, evaluated together, put back.
+inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seconds, int groups) {
+  const auto size = static_cast<std::size_t>(groups * group_size);
+  Block pieces, sorted, times;
+  std::memset(pieces.data(), 0, size * sizeof(double));
+  for (int piece = 1; piece < curve.pieces(); ++piece) count_threshold(curve.threshold(piece), bytes, pieces.data(), groups);
+  std::array<std::uint8_t, block_size> line;
+  std::array<int, Curve::most_lines> count{}, at{};
+  for (std::size_t i = 0; i < size; ++i) {
+    line[i] = static_cast<std::uint8_t>(curve.line_of(static_cast<int>(pieces[i])));
+    ++count[line[i]];
+  }
+  std::array<std::uint16_t, block_size> place;
+  int filled = 0;
+  for (std::size_t k = 0; k < count.size(); ++k) {
+    at[k] = filled;
+    filled += count[k];
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto to = static_cast<std::size_t>(at[line[i]]++);
+    sorted[to] = bytes[i];
+    place[to] = static_cast<std::uint16_t>(i);
+  }
+  // whole groups only: what of a group belongs to the next line is worked out in vain, or once more
+  for (std::size_t k = 0; k < count.size(); ++k) {
+    if (count[k] == 0) continue;
+    const int first = at[k] - count[k], own_groups = (count[k] + group_size - 1) / group_size;
+    const int start = std::min(first, (groups - own_groups) * group_size);
+    Block own;
+    evaluate_groups(curve.line_at(static_cast<int>(k)), sorted.data() + start, own.data(), own_groups);
+    std::memcpy(times.data() + first, own.data() + (first - start), static_cast<std::size_t>(count[k]) * sizeof(double));
+  }
+  for (std::size_t i = 0; i < size; ++i) seconds[place[i]] = times[i];
+}
+
+/// Index of the first size that is negative, not a number or 10^18 and more; the number of sizes if there is none.
+[[nodiscard]] inline std::size_t first_bad_size(std::span<const double> bytes) {
+  std::size_t i = 0;
+  while (i < bytes.size() && bytes[i] >= 0 && bytes[i] < 1e18) ++i;
+  return i;
+}
+
+[[noreturn]] inline void throw_bad_size(std::span<const double> bytes) {
+  throw RequestError("size " + std::to_string(first_bad_size(bytes)) + ": a size must be between 0 and 10^18 bytes");
+}
+
+/// Seconds of one block. \return false when a size is negative, not a number or 10^18 and more; nothing is written then
+[[nodiscard]] inline bool evaluate_block(const Curve& curve, const double* bytes, double* seconds, int groups) {
+  const Extent extent = extent_of(bytes, groups);
+  if (!(extent.least >= 0 && extent.most < 1e18)) return false;
+  const int piece = curve.piece_at(extent.least);
+  if (piece == curve.piece_at(extent.most))
+    evaluate_groups(curve.line_at(curve.line_of(piece)), bytes, seconds, groups);
+  else
+    evaluate_mixed(curve, bytes, seconds, groups);
+  return true;
+}
+
+inline constexpr std::size_t few_sizes = 12;  ///< so many are as fast one by one
+
+/// Seconds of some sizes. \return how many were worked out: all, or those of the blocks before the first size that cannot be
+[[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds) {
+  std::size_t at = 0;
+  for (; at + block_size <= bytes.size(); at += block_size)
+    if (!evaluate_block(curve, bytes.data() + at, seconds + at, block_groups)) return at;
+  const std::size_t rest = bytes.size() - at;
+  if (rest <= few_sizes) {
+    for (; at < bytes.size() && bytes[at] >= 0 && bytes[at] < 1e18; ++at) seconds[at] = curve(bytes[at]);
+    return at;
+  }
+  // the last group is filled up with the last size
+  const std::size_t groups = (rest + group_size - 1) / group_size;
+  Block full, times;
+  std::memcpy(full.data(), bytes.data() + at, rest * sizeof(double));
+  for (std::size_t i = rest; i < groups * group_size; ++i) full[i] = bytes.back();
+  if (!evaluate_block(curve, full.data(), times.data(), static_cast<int>(groups))) return at;
+  std::memcpy(seconds + at, times.data(), rest * sizeof(double));
+  return bytes.size();
+}
+
+}  // namespace detail
+
+/// Seconds for every size, in their order; within 2e-14 of curve(size). \param seconds as long as `bytes`, and not the same memory
+/// \throws RequestError for sizes that are negative, not a number or 10^18 and more, and for spans of different length
+inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds) {
+  if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
+  if (detail::evaluate_some(curve, bytes, seconds.data()) != bytes.size()) detail::throw_bad_size(bytes);
+}
+
+}  // namespace fabricost
