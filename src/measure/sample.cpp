@@ -33,13 +33,13 @@ class Sampler {
       const Timing t = run(repetitions_);
       const double value = value_of(t);
       if (!usable(value)) return out_;
-      (void)stretched(t);
       values.push_back(value);
       hosts.push_back(t.host);
       const double work = t.device * repetitions_, waited = t.host * repetitions_;
       // a graph's node is the difference of two runs, and so are its host times
       if (t.device > 0 && work > waited * (1 + device_over_host) + clock_grain && what_.kind != ProbeKind::graph_node) ++too_short;
       if (t.device > 0 && waited > work * (1 + host_over_device) + synchronisation + launches() && !what_.cold) ++too_long;
+      (void)stretched(t);  // the next batch is shorter where this one outgrew its length
       if (batch + 1 >= batches_in_any_case && clock() - start > rules_.time) break;
       if (batch + 1 >= rules_.least_batches && statistics_of(values).relative_error() < rules_.enough) break;
     }

@@ -198,8 +198,9 @@ std::optional<std::string_view> gpu_named(std::string_view marketing) {
 
 ModelGuess guess_model(const DescribedTopology& t) {
   for (const TopologyDevice& gpu : t.gpus)
-    if (const ModelGuess named = gpu_named(gpu.model); !named.gpu.empty())
-      return {named.gpu, fmt::format("{} is named {}", gpu.name, named.reason)};
+    for (const Named& known : names)
+      if (gpu.model.find(known.clue) != std::string::npos)
+        return {std::string{known.gpu}, fmt::format("{} is named {}{}", gpu.name, gpu.model, stand_in(known))};
   for (const TopologyDevice& gpu : t.gpus)
     for (const Named& known : pci_ids)
       if (gpu.pci_id == known.clue)

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The long checks, one step after another: what `./quickstart check` does once everything is installed.
+#   tests/check/run.sh [STEP...]      all of them, or those named
+# With FABRICOST_CHECK_SECONDS set, a step that no longer fits in that time is named and left out, and one that outlasts it is stopped and
+# counts as not finished; neither is a failure. Closes with a line for every step and exit status 1 when one failed.
+set -uo pipefail
+set -m  # each step in a process group of its own, so that all of it can be stopped
+cd "$(dirname "$0")/../.."
+python="$PWD/.venv/bin/python"
+jobs=$(nproc)
+began=$SECONDS
+budget=${FABRICOST_CHECK_SECONDS:-86400}
+steps=()
+failed=0
+
+long_tests() {  # notebooks, packages, reproducible build
+  ctest --test-dir build -C long -L long --output-on-failure --no-tests=error
+}
+random_calls() {
+  PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
+}
+dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
+site() { PYTHON="$python" docs/build.sh --links; }
+# One build serves the sanitizers and the coverage: every test runs in it but those that build other programs.
+sanitizers() {
+  cmake --preset sanitized -DPython3_EXECUTABLE="$python" >/dev/null &&
+    find build-sanitized -name '*.gcda' -delete &&
+    cmake --build --preset sanitized -j "$jobs" &&
+    ctest --preset sanitized -j "$jobs" -E 'consumer|compile_fail|headers_alone|compile_time|fabric_in_a_box$'
+}
+coverage() { "$python" tests/check/coverage.py build-sanitized --least 92; }
+threads() {
+  cmake --preset tsan -DPython3_EXECUTABLE="$python" >/dev/null &&
+    cmake --build --preset tsan -j "$jobs" --target test_threads &&
+    ctest --preset tsan -R '^unit.threads$'
+}
+tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
+fuzz() { tests/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-60}"; }
+
+# name, seconds it takes on two cores, what it is
+all=(
+  "long_tests 420 notebooks, packages and a reproducible build"
+  "random_calls 60 100,000 random calls of the Python package"
+  "dask 30 a sweep on a cluster of processes, one of them killed"
+  "site 120 the documentation site, with links to elsewhere"
+  "threads 150 thread sanitizer"
+  "sanitizers 1200 address and undefined behaviour sanitizers over all tests"
+  "coverage 180 lines of include/ and src/ that the tests run"
+  "fuzz 900 a minute of every fuzz target"
+  "tidy 900 clang-tidy"
+)
+
+for entry in "${all[@]}"; do
+  read -r name estimate what <<<"$entry"
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
+  left=$((budget - SECONDS + began))
+  if [ "$left" -lt "$estimate" ]; then
+    steps+=("left out   $name: takes about $estimate s, $left s are left")
+    continue
+  fi
+  printf '\n== %s (%s)\n' "$what" "$name"
+  start=$SECONDS
+  "$name" &
+  child=$!
+  (
+    sleep "$left"
+    kill -TERM -- "-$child" 2>/dev/null
+  ) &
+  watch=$!
+  wait "$child"
+  status=$?
+  kill -- "-$watch" 2>/dev/null
+  took=$((SECONDS - start))
+  if [ "$status" = 0 ]; then
+    steps+=("passed     $name, $took s")
+  elif [ "$took" -ge "$left" ]; then
+    steps+=("unfinished $name: stopped after $took s, when the time given was up")
+  else
+    steps+=("FAILED     $name, $took s, exit status $status")
+    failed=1
+  fi
+done
+
+printf '\n== long checks, %s s\n' "$((SECONDS - began))"
+printf '%s\n' "${steps[@]}"
+exit "$failed"
