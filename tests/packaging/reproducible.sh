@@ -36,11 +36,12 @@ pack() {
 }
 
 one=$place/one/fabricost another=$place/quite/another/place/fabricost
-(umask 022; copy "$one"; build "$one"; pack "$one")
+(umask 022; copy "$one")
+(umask 027; copy "$another")  # now: somebody may edit the checkout meanwhile
+(umask 022; build "$one"; pack "$one")
 (
   umask 027
   export TZ=Pacific/Kiritimati LC_ALL=C.UTF-8
-  copy "$another"
   find "$another" -exec touch -h -d '1999-12-31 23:59' {} +
   build "$another"
   if [ "$whole" != --whole ] && [ ${#launcher[@]} -gt 0 ]; then # objects from the cache say nothing about this folder
