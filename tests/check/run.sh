@@ -31,10 +31,11 @@ sanitizers() {
 coverage() { "$python" tests/check/coverage.py build-sanitized --least 92; }
 threads() {
   cmake --preset tsan -DPython3_EXECUTABLE="$python" >/dev/null &&
-    cmake --build --preset tsan -j "$jobs" --target test_threads &&
-    ctest --preset tsan -R '^unit.threads$'
+    cmake --build --preset tsan -j "$jobs" --target test_process &&
+    ctest --preset tsan -R '^unit.process$'
 }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
+wheel() { "$python" tests/python/check_wheel.py checkout sdist; }  # into an empty environment; the README's example, the command, a report
 fuzz() { tests/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-60}"; }
 
 # name, seconds it takes on two cores, what it is
@@ -43,6 +44,7 @@ all=(
   "random_calls 60 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
   "site 120 the documentation site, with links to elsewhere"
+  "wheel 400 pip install of the checkout and of a source archive"
   "threads 150 thread sanitizer"
   "sanitizers 1200 address and undefined behaviour sanitizers over all tests"
   "coverage 180 lines of include/ and src/ that the tests run"
