@@ -7,7 +7,7 @@
 # build-fuzz/grown/TARGET/. A finding (crash, sanitizer, more than 5 s or 1000 MB) is written to build-fuzz/findings/TARGET/ and fails the
 # run. Mend the fault, keep the input in found/TARGET/ under a name that says what it is; ctest replays it (fuzz.found).
 # CXX and FUZZ_BUILD choose another compiler (afl-clang-fast++) and build folder, FUZZ_TIMEOUT other seconds than 5: they are wall-clock
-# time, and a machine with much else to do needs more.
+# time, and a machine with much else to do needs more. FUZZ_JOBS targets run at once (as many as processors).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,32 +27,36 @@ program=$PWD/$build/tests/fuzz/fabricost_fuzz
 mapfile -t known < <("$build/tests/fuzz/fuzz_replay" --list)
 targets=("${@:-${known[@]}}")
 
-failed=()
 for target in "${targets[@]}"; do
   if [[ " ${known[*]} " != *" $target "* ]]; then
     echo "run.sh: \"$target\" is no target; there are: ${known[*]}" >&2
     exit 2
   fi
-  grown=$PWD/$build/grown/$target findings=$PWD/$build/findings/$target
+done
+
+fuzz() { # target
+  local target=$1
+  local grown=$PWD/$build/grown/$target findings=$PWD/$build/findings/$target log=$build/grown/$target.log folders folder words=()
   mkdir -p "$grown" "$findings" "$build/targets"
   ln -sf "$program" "$build/targets/$target"
   folders=("$grown")
   for folder in "tests/fuzz/corpus/$target" "tests/fuzz/found/$target" ${FUZZ_SEEDS:+"$FUZZ_SEEDS/$target"}; do
     [ -d "$folder" ] && folders+=("$folder")
   done
-  words=()
   [ -f "tests/fuzz/dictionaries/$target.dict" ] && words=(-dict="tests/fuzz/dictionaries/$target.dict")
-  log=$build/grown/$target.log
   if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout="${FUZZ_TIMEOUT:-5}" -max_len=16384 \
     -print_final_stats=1 -artifact_prefix="$findings/" "${words[@]}" "${folders[@]}" >"$log" 2>&1; then
     echo "$target: $(awk '/number_of_executed_units/ {n = $2} /peak_rss/ {m = $2} END {print n " executions, " m " MB at most"}' "$log")"
   else
-    failed+=("$target")
     echo "$target: FAILED"
     tail -n 60 "$log"
+    return 1
   fi
-done
-if [ ${#failed[@]} -gt 0 ]; then
-  echo "findings in: ${failed[*]}; see $build/findings" >&2
+}
+export -f fuzz
+export build program seconds
+# as many at once as there are processors
+if ! printf '%s\n' "${targets[@]}" | xargs -P "${FUZZ_JOBS:-$(nproc)}" -I{} bash -c 'fuzz "$1"' fuzz {}; then
+  echo "findings: see $build/findings" >&2
   exit 1
 fi

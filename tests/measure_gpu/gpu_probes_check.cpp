@@ -134,7 +134,7 @@ void collectives(Device& device, int count, Tally& tally) {
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls, Algorithm::pat})
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
         what.algorithm = algorithm, what.protocol = protocol, what.bytes = 1 << 20;
-        attempt_named(std::string(" ") + std::string(name(algorithm)) + " " + std::string(name(protocol)));
+        attempt_named(std::string{" "}.append(name(algorithm)).append(" ").append(name(protocol)));
       }
     what.algorithm.reset(), what.protocol.reset();
     for (const bool nvls : {true, false}) {

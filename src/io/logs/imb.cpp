@@ -62,8 +62,9 @@ class Reader {
       if (note_.empty()) note_ = here ? "IMB PingPong" : "IMB PingPong; taken as between nodes: --nodes 1 says otherwise";
       return points_.transfer(line, *size, *time * 1e-6, here ? Path::gpu_gpu : Path::nic, false, note_);
     }
-    const auto operation = name_.find('v') == name_.size() - 1 ? std::nullopt : collective();
-    if (!operation) return points_.skip(fmt::format("not modelled: IMB {}", name_));
+    const bool uneven = name_.back() == 'v';  // Allgatherv: a count of its own for every rank
+    const auto operation = collective();
+    if (uneven || !operation) return points_.skip(fmt::format("not modelled: IMB {}", name_));
     if (*size == 0) return points_.skip("bytes is 0");
     const int ranks = ranks_ > 0 ? ranks_ : points_.ranks_taking_part(line);
     const bool parts = *operation == Collective::all_gather || *operation == Collective::all_to_all;
