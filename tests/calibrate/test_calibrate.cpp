@@ -312,7 +312,7 @@ TEST_CASE("points of other libraries are told that nothing is fitted for them", 
 TEST_CASE("what leaves nothing to fit is refused with the reasons", "[calibrate]") {
   const Point p = one_point("dgx-h100", Collective::all_gather, 8, 1048576, 20);
   CHECK(contains(message_of([&] { return calibrate(Points{}); }), "no point is left to fit"));
-  CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-a100"}); }), "1 rows: of dgx-h100, not of dgx-a100"));
+  CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-a100"}); }), "1 row: of dgx-h100, not of dgx-a100"));
   CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-h10"}); }), "did you mean dgx-h100"));
   for (const char* system : {"dgx-h100", ""})
     CHECK_THROWS_AS(calibrate(points({p}), {.system = system, .calibration = "nowhere.yaml"}), Error);
