@@ -126,7 +126,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 /// The same question at many sizes. \throws as predict
 [[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes,
                                                    const Choice& choice = {}) {
-  const Curve curve = compile(system, op, choice);
+  const Curve curve = detail::compile_lines(system, op, choice);
   const bool by_price = detail::decided_by_price(system, op, choice);
   std::vector<Prediction> out;
   out.reserve(sizes.size());
