@@ -2,6 +2,7 @@
 /// \file predict.hpp
 /// predict = one question; sweep = many sizes of one question. Neither `predict` nor a compiled Curve allocates.
 
+#include <fabricost/elementary.hpp>
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/predict/prediction.hpp>
 #include <fabricost/predict/uncertainty.hpp>
@@ -65,7 +66,7 @@ inline void check_size(double bytes) {
   if (is_host_copy(op)) sure = certainty_of_host_copy(system, bytes, sure.extrapolated);
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
-  const double factor = std::exp(sure.half_width);
+  const double factor = sure.half_width < 690 ? fast_exp(sure.half_width) : std::exp(sure.half_width);
   p.low = p.seconds / factor;
   p.high = p.seconds * factor;
   return p;
@@ -125,7 +126,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 /// The same question at many sizes. \throws as predict
 [[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes,
                                                    const Choice& choice = {}) {
-  const Curve curve = compile(system, op, choice);
+  const Curve curve = detail::compile_lines(system, op, choice);
   const bool by_price = detail::decided_by_price(system, op, choice);
   std::vector<Prediction> out;
   out.reserve(sizes.size());

@@ -37,16 +37,22 @@ inline constexpr std::array<double, 12> speeds_blackwell{90e9, 80e9, 70e9, 60e9,
 /// The ring search over `total` bytes per second of one GPU's links.
 [[nodiscard]] inline Channels search_channels(double total, Generation generation) {
   const bool modern = detail::hopper_or_later(generation);
+  const double enough = total * (1 + 1e-12);
+  const std::span<const double> speeds = detail::channel_speeds(generation);
+  std::size_t at = 0;
+  while (at < speeds.size() && speeds[at] > enough) ++at;
   Channels best;
-  double slowest = 0, product = 0;  // half the fastest that fits; of the best
-  for (const double speed : detail::channel_speeds(generation)) {
-    if (speed > total * (1 + 1e-12)) continue;
-    if (slowest == 0) slowest = speed / 2 * (1 - 1e-12);
-    if (speed < slowest || product >= total) break;  // nothing is left over that a slower speed could use
-    const int count = std::min(32, static_cast<int>(total / speed * (1 + 1e-12)));
-    if (const double together = count * speed; together > product * (1 + 1e-12)) {
-      best = {count, speed};
+  if (at < speeds.size()) {
+    const double slowest = speeds[at] / 2 * (1 - 1e-12);
+    double product = 0;  // of the best
+    for (; at < speeds.size() && speeds[at] >= slowest; ++at) {
+      const double speed = speeds[at];
+      const double count = std::min(32, static_cast<int>(enough / speed));
+      const double together = count * speed;
+      if (!(together > product * (1 + 1e-12))) continue;
+      best = {static_cast<int>(count), speed};
       product = together;
+      if (product >= total) break;  // nothing is left over that a slower speed could use
     }
   }
   if (best.rate == 0) return {1, total};

@@ -51,6 +51,9 @@ struct Fabric {
   Cpu cpu = Cpu::any;
   Transport transport = Transport::unknown;
 
+  // not constexpr: g++ 12 would then clear the whole before it writes the parts
+  Fabric() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
+
   [[nodiscard]] double ranks() const { return levels.ranks(); }
   [[nodiscard]] double local() const { return levels.size(0); }                           ///< g
   [[nodiscard]] double domains() const { return levels.count > 1 ? levels.size(1) : 1; }  ///< N

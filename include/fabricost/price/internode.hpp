@@ -16,6 +16,7 @@
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
 ///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
 
+#include <fabricost/elementary.hpp>
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/exchange.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -32,6 +33,7 @@ namespace fabricost {
   return (fabric.host_bridge ? (one_way ? 0.98 : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
 }
 
+inline constexpr double longest_chain = 2.539653479743731;  ///< (14/6)^1.1
 inline constexpr double exchange_tiny_limit = 128;  ///< bytes per peer below which Slingshot's all-to-all is three times dearer
 
 namespace detail {
@@ -49,7 +51,7 @@ namespace detail {
   const double smaller = std::min(a, b);
   const double ratio = smaller / std::max(a, b);
   const double square = ratio * ratio, sixth = square * square * square;
-  return sixth < 1e-17 ? smaller : smaller * std::pow(1 + sixth, -1.0 / 6);
+  return smaller * inverse_sixth_root(sixth);
 }
 
 struct Crossing {
@@ -134,7 +136,8 @@ struct Crossing {
   line.base_part(TermKind::launch, 0, 1, up.launch);
   double share = 1;
   if (protocol == Protocol::ll) {
-    const double longer = std::pow(std::min(std::max(chain, 1.0), 14.0) / 6, 1.1);
+    // 8 ranks and more: the chain most machines have, raised to its power here
+    const double longer = chain >= 14 ? longest_chain : std::pow(std::max(chain, 1.0) / 6, 1.1);
     line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * longer, fabric.inner_latency));
     line.base_part(TermKind::steps, 1, network, with_latency(t.tree_step, fabric.outer_latency));
     line.ramp({.shape = Ramp::Shape::saturating_square,

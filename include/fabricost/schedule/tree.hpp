@@ -8,6 +8,7 @@
 ///
 /// A domain is interior in one tree (it sends half the data up and to two children) and a leaf in the other.
 
+#include <fabricost/elementary.hpp>
 #include <fabricost/schedule/schedule.hpp>
 
 namespace fabricost {
@@ -30,7 +31,7 @@ namespace fabricost {
              .reduces = reduces(collective) ? g - 1 : 0.0});
   }
   for (int level = 1; level < levels.count; ++level) {
-    const double steps = ways * std::log2(levels.size(level));
+    const double steps = ways * detail::fast_log2(levels.size(level));
     out.add({.level = level,
              .steps = steps,
              .bytes = both && N > 2 ? 2.0 : 1.0,
