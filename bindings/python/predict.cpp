@@ -40,7 +40,7 @@ choice: 'nccl' runs what NCCL's tuner picks, 'fastest' what has the lowest predi
 threads: how many share the sizes of an array; 0: one, and as many as pay where there are millions.
 
 What runs between which sizes is worked out once per (ranks, nodes), so a size of an array costs some nanoseconds; other Python
-threads run meanwhile. A time of an array differs from that of its size alone by rounding, 2e-14 at most.
+threads run meanwhile. A time of an array is that of its size alone to 1e-9, and to 2e-14 where nothing overlaps.
 
 Raises RequestError when the ranks do not fit the machine, a size is negative or not a number, or nothing allowed can run; ValueError
 when the shapes do not broadcast.

@@ -202,7 +202,8 @@ template <class NameOf>
   select(op.nodes, [&](const py::object& v) { op.scalar.nodes = v.cast<int>(); });
   const System& system = p.machine();
   if (one && p.choice.rule == Choice::Rule::nccl) return py::cast(predict(system, op.scalar, p.choice));
-  if (one) return py::cast(answer(system, op.scalar, p.choice, detail::compile_lines(system, op.scalar, p.choice), op.scalar.bytes.value()));
+  if (one)
+    return py::cast(answer(system, op.scalar, p.choice, detail::compile_lines(system, op.scalar, p.choice), op.scalar.bytes.value()));
   Predictions out{p.system, op, p.choice, {}, sealed(py::array(numpy().attr("ascontiguousarray")(seconds))), {}};
   for (py::ssize_t i = 0; i < out.seconds.ndim(); ++i) out.shape.push_back(out.seconds.shape(i));
   if (!op.has_arrays()) throw py::index_error("this index selects no element");

@@ -104,7 +104,8 @@ int main(int argc, char** argv) {
     std::fputs("usage: fabricost_ratios [ROUNDS]\n", stderr);
     return 2;
   }
-  const System cluster = load_system("superpod-h100"), node = load_system("dgx-h100"), ampere = load_system("dgx-a100"), pcie = load_system("l40s-pcie");
+  const System cluster = load_system("superpod-h100"), node = load_system("dgx-h100"), ampere = load_system("dgx-a100"),
+               pcie = load_system("l40s-pcie");
   const Operation three_tiers{.collective = Collective::all_reduce, .bytes = {}, .ranks = 1016};
   const Operation eight{.collective = Collective::all_reduce, .bytes = {}, .ranks = 8};
   const std::vector<double> sorted = sorted_sizes(), mixed = shuffled(sorted);
@@ -128,7 +129,8 @@ int main(int argc, char** argv) {
   all.push_back(one_at_a_time("predict_three_tiers", mixed, 1024, ask(cluster, three_tiers)));
   all.push_back(one_at_a_time("predict_one_node", mixed, 1024, ask(node, eight)));
   all.push_back(one_at_a_time("compile", mixed, 128, [&](double) { return static_cast<double>(compile(cluster, three_tiers).pieces()); }));
-  all.push_back(one_at_a_time("compile_with_table", mixed, 128, [&](double) { return static_cast<double>(compile(pcie, eight).pieces()); }));
+  all.push_back(
+      one_at_a_time("compile_with_table", mixed, 128, [&](double) { return static_cast<double>(compile(pcie, eight).pieces()); }));
   all.push_back(one_at_a_time("curve_sorted", sorted, count, [&](double b) { return plain(b); }));
   all.push_back(one_at_a_time("curve_mixed", mixed, count, [&](double b) { return plain(b); }));
   all.push_back(one_at_a_time("curve_with_norm_sorted", sorted, count, [&](double b) { return normed(b); }));

@@ -22,7 +22,7 @@ void compare(support::Report& report, const support::Case& c, const Choice& choi
     op.bytes = Bytes::from_value(bytes);
     const Prediction p = predict(c.system, op, choice);
     const double t = curve(bytes);
-    report.expect(std::fabs(t - p.seconds) <= 1e-12 * p.seconds && curve.ran(bytes) == p.ran, c, p.ran, bytes, [&] {
+    report.expect(std::fabs(t - p.seconds) <= 1e-9 * p.seconds && std::fabs(curve.line(bytes)(bytes) - p.seconds) <= 1e-12 * p.seconds && curve.ran(bytes) == p.ran, c, p.ran, bytes, [&] {
       const Candidate other = curve.ran(bytes);
       return std::string{"the curve runs "}.append(name(other.algorithm)).append(" ").append(name(other.protocol)).append(" in ").append(std::to_string(t / p.seconds)).append(" of the time of");
     });

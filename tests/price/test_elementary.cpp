@@ -1,5 +1,6 @@
 // The plain arithmetic of arrays against the C library's long doubles.
 #include <fabricost/elementary.hpp>
+#include <fabricost/price/internode.hpp>
 #include <fabricost/price/line.hpp>
 
 #include "../catch.hpp"
@@ -41,6 +42,17 @@ TEST_CASE("powers of two and decays are right to 1e-14", "[price]") {
   CHECK(worst < 1e-14);
   CHECK(worst_decay < 1e-14);
   CHECK(detail::fast_exp2(0) == 1);
+}
+
+TEST_CASE("the inverse sixth root is right to the last digits", "[price]") {
+  double worst = 0;
+  for (int i = 0; i <= tries; ++i) {
+    const double s = static_cast<double>(i) / tries;
+    const long double exact = std::pow(1 + static_cast<long double>(s), -1.0L / 6);
+    worst = std::max(worst, static_cast<double>(std::fabs(detail::inverse_sixth_root(s) / exact - 1)));
+  }
+  CHECK(worst < 1e-15);
+  CHECK(longest_chain == Approx(static_cast<double>(std::pow(14.0L / 6, 1.1L))).epsilon(1e-15));
 }
 
 TEST_CASE("the norm of arrays is that of one size, to 2e-14", "[price]") {

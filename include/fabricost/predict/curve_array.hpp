@@ -120,9 +120,12 @@ inline void evaluate_few_pieces(const Curve& curve, int first, int last, const d
 
 /// Seconds of one block by the lines of the curve. \param first, last pieces its least and its largest size lie in
 inline void evaluate_lines(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
-  if (first == last) evaluate_groups(curve.line_at(curve.line_of(first)), bytes, seconds, groups);
-  else if (last - first < few_pieces) evaluate_few_pieces(curve, first, last, bytes, seconds, groups);
-  else evaluate_mixed(curve, bytes, seconds, groups);
+  if (first == last)
+    evaluate_groups(curve.line_at(curve.line_of(first)), bytes, seconds, groups);
+  else if (last - first < few_pieces)
+    evaluate_few_pieces(curve, first, last, bytes, seconds, groups);
+  else
+    evaluate_mixed(curve, bytes, seconds, groups);
 }
 
 /// Seconds of one block by the table of the curve, and by its lines where the table does not know.
@@ -162,8 +165,10 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
   if (!(extent.least >= 0 && extent.most < 1e18)) return false;
   const int first = curve.piece_at(extent.least), last = curve.piece_at(extent.most);
   const bool plain = first == last && curve.line_at(curve.line_of(first)).overlap == 1;
-  if (plain || curve.table().empty()) evaluate_lines(curve, first, last, bytes, seconds, groups);
-  else evaluate_table(curve, bytes, seconds, groups);
+  if (plain || curve.table().empty())
+    evaluate_lines(curve, first, last, bytes, seconds, groups);
+  else
+    evaluate_table(curve, bytes, seconds, groups);
   return true;
 }
 
@@ -191,8 +196,9 @@ inline constexpr std::size_t few_sizes = 12;  ///< so many are as fast one by on
 
 }  // namespace detail
 
-/// Seconds for every size, in their order; within 1e-9 of curve(size), and 2e-14 where no terms overlap. \param seconds as long as `bytes`, and not the same memory
-/// \throws RequestError for sizes that are negative, not a number or 10^18 and more, and for spans of different length
+/// Seconds for every size, in their order; within 1e-9 of curve(size), and 2e-14 where no terms overlap. \param seconds as long as `bytes`,
+/// and not the same memory \throws RequestError for sizes that are negative, not a number or 10^18 and more, and for spans of different
+/// length
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
   if (detail::evaluate_some(curve, bytes, seconds.data()) != bytes.size()) detail::throw_bad_size(bytes);

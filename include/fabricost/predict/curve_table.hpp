@@ -4,9 +4,9 @@
 ///
 ///   t(S) = c0 + c1 u + ... + c7 u^7,  S = 2^e (1 + j/4 + (u+1)/8),  -1 <= u < 1,  j = 0 to 3
 ///
-/// through the exact line at the eight zeros of the Chebyshev polynomial T8. A quarter keeps no polynomial, and the exact line speaks there,
-/// where the curve turns or jumps inside it (a threshold, the edge of a ramp, chunks) or where the last coefficients have not died out: what
-/// is left out is below 1e-9 of the time. Tests compare every size with its line.
+/// through the exact line at the eight zeros of the Chebyshev polynomial T8. A quarter keeps no polynomial, and the exact line speaks
+/// there, where the curve turns or jumps inside it (a threshold, the edge of a ramp, chunks) or where the last coefficients have not died
+/// out: what is left out is below 1e-9 of the time. Tests compare every size with its line.
 
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/price/line_array.hpp>
@@ -27,8 +27,12 @@ namespace detail {
   if (line.chunk < most || (line.early_rate != 0 && inside(line.early))) return false;
   for (const Ramp& ramp : line.ramps) {
     using enum Ramp::Shape;
-    const bool bends = ramp.shape == linear || ramp.shape == square || ramp.shape == step || ramp.shape == until || ramp.shape == channels;
-    if (bends && inside(1 / ramp.per_byte)) return false;
+    // which side a size at the very edge of a jump lies on is for the line to say
+    const double edge = 1 / ramp.per_byte;
+    const bool jumps = ramp.shape == step || ramp.shape == until;
+    if (jumps && edge > least * (1 - 1e-12) && edge < most * (1 + 1e-12)) return false;
+    const bool bends = ramp.shape == linear || ramp.shape == square || ramp.shape == channels;
+    if (bends && inside(edge)) return false;
     if (ramp.shape == channels && inside(ramp.limit / ramp.per_byte)) return false;
   }
   return true;

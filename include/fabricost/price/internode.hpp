@@ -34,7 +34,7 @@ namespace fabricost {
 }
 
 inline constexpr double longest_chain = 2.539653479743731;  ///< (14/6)^1.1
-inline constexpr double exchange_tiny_limit = 128;  ///< bytes per peer below which Slingshot's all-to-all is three times dearer
+inline constexpr double exchange_tiny_limit = 128;          ///< bytes per peer below which Slingshot's all-to-all is three times dearer
 
 namespace detail {
 /// Network devices NCCL sees, which messages are split over: the rails of one GPU are one device (aws-ofi-nccl on p5: 32 NICs are 8).
