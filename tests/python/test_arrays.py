@@ -16,10 +16,10 @@ def same_as_one_by_one(system, grid, operation, bytes, ranks=0, nodes=0, **how):
     for at in np.ndindex(grid.shape):
         b, r, n = (np.broadcast_to(x, grid.shape)[at] for x in (bytes, ranks, nodes))
         one = fc.predict(system, operation(float(b), ranks=int(r), nodes=int(n)), **how)
-        assert grid.seconds[at] == pytest.approx(one.seconds, rel=1e-12, abs=0)
+        assert grid.seconds[at] == pytest.approx(one.seconds, rel=1e-9, abs=0)
         assert (grid.algorithm[at], grid.protocol[at], grid.bottleneck[at]) == (one.algorithm, one.protocol, one.bottleneck.tier)
         for name in ("low_seconds", "high_seconds", "bus_bytes_per_second", "algorithm_bytes_per_second"):
-            assert getattr(grid, name)[at] == pytest.approx(getattr(one, name), rel=1e-12, abs=0)
+            assert getattr(grid, name)[at] == pytest.approx(getattr(one, name), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("choice", ["nccl", "fastest"])
@@ -51,8 +51,8 @@ def test_forms_of_arrays_do_not_matter(h100):
     assert (seconds(SIZES.reshape(4, 8)) == flat.reshape(4, 8)).all()
     assert (seconds(SIZES.astype(np.int64)) == flat).all()
     assert (seconds(SIZES[::-2]) == flat[::-2]).all()
-    # in another order a size may fall to another lane of a vector loop: the last bits
-    np.testing.assert_allclose(seconds(SIZES.reshape(4, 8).T), flat.reshape(4, 8).T, rtol=1e-13)
+    # an array may be read from a curve's table, a single size never is: within 1e-9
+    np.testing.assert_allclose(seconds(SIZES.reshape(4, 8).T), flat.reshape(4, 8).T, rtol=1e-9)
     assert (seconds(SIZES.astype(">f4")) == flat).all()
     assert (seconds(list(SIZES)) == flat).all()
     assert seconds(np.zeros((0, 3))).shape == (0, 3)

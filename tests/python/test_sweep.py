@@ -18,10 +18,10 @@ def test_every_row_equals_its_own_prediction(tmp_path):
     operations = {"all_reduce": fc.AllReduce, "all_gather": fc.AllGather}
     for row in rows.sample(40, random_state=1).itertuples():
         p = fc.predict(fc.load_system(row.system), operations[row.operation](bytes=row.bytes, ranks=row.ranks))
-        assert row.seconds == pytest.approx(p.seconds, rel=1e-12)
-        assert row.bus_bytes_per_second == pytest.approx(p.bus_bytes_per_second, rel=1e-12)
+        assert row.seconds == pytest.approx(p.seconds, rel=1e-9)
+        assert row.bus_bytes_per_second == pytest.approx(p.bus_bytes_per_second, rel=1e-9)
         assert (row.ran_algorithm, row.ran_protocol, row.bottleneck) == (p.algorithm, p.protocol, p.bottleneck.tier)
-        assert (row.low_seconds, row.high_seconds) == pytest.approx(p.interval_seconds, rel=1e-12)
+        assert (row.low_seconds, row.high_seconds) == pytest.approx(p.interval_seconds, rel=1e-9)
 
 
 def test_rows_come_in_the_order_of_nested_loops_with_bytes_fastest(tmp_path):
