@@ -20,7 +20,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SLACK = 1.2
+SLACK = 1.5
 
 # name, what it is, what it is compared with (a column of fabricost_ratios), the most it may be
 CLAIMS = [
