@@ -102,7 +102,7 @@ class CurveTable {
   using Quarter = std::array<double, 8>;
   static constexpr std::uint64_t first_quarter = std::uint64_t{1023 + first_octave} << 2U;
   static constexpr std::uint64_t below_quarter = (std::uint64_t{1} << 50U) - 1, one = std::uint64_t{1023} << 52U;
-  static constexpr double small = 1e-9;
+  static constexpr double negligible = 1e-9;
 
   /// The zeros above 0, then their negatives.
   [[nodiscard]] static constexpr double zero(std::size_t i) { return i < 4 ? detail::chebyshev_zeros[i] : -detail::chebyshev_zeros[i - 4]; }
@@ -119,7 +119,7 @@ class CurveTable {
       }
     }
     // as coefficients of T6 and T7, the largest value those terms reach
-    const bool died_out = std::fabs(c[6]) < 32 * small * c[0] && std::fabs(c[7]) < 64 * 0.1 * small * c[0];
+    const bool died_out = std::fabs(c[6]) < 32 * negligible * c[0] && std::fabs(c[7]) < 64 * 0.1 * negligible * c[0];
     return died_out ? c : unknown();
   }
 
