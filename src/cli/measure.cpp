@@ -17,6 +17,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
+#include <fabricost/io/this_machine.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
@@ -135,7 +136,7 @@ class Measurement {
       files_.system_because = stock.reason;
     }
     files_.points = asked.out;
-    files_.machine = measure::machine_file_of(asked.out).string();
+    files_.machine = machine_file_of(asked.out).string();
   }
 
   [[nodiscard]] std::string list(const Terminal& terminal) const {
@@ -242,7 +243,7 @@ class Measurement {
   (void)gpus_of(asked.gpus);
   (void)sizes_of(asked.sizes);
   if (asked.mpi && !asked.gpus.empty()) throw RequestError("--gpus: --mpi measures processes, not GPUs");
-  if (measure::machine_file_of(asked.out) == asked.out)
+  if (machine_file_of(asked.out) == asked.out)
     throw RequestError(fmt::format("-o {}: is where the machine would be written; name a .csv", asked.out));
   if (!asked.system.empty()) (void)load_system(asked.system, {}, "none", KernelSets::none());
   const std::unique_ptr<measure::Device> device = measure::open_device(asked.mpi);

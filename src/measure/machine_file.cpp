@@ -167,9 +167,4 @@ std::string machine_yaml(const Machine& machine, const Measured& measured, const
   return fmt::format("# The machine of {}, written by fabricost measure.\n{}\n", run.points, w.stream().c_str());
 }
 
-std::filesystem::path machine_file_of(const std::filesystem::path& points) {
-  std::filesystem::path out = points;
-  return out.replace_extension(".machine.yaml");
-}
-
 }  // namespace fabricost::measure

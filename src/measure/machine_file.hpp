@@ -4,7 +4,6 @@
 
 #include "measure/measure.hpp"
 
-#include <filesystem>
 #include <string>
 
 namespace fabricost::measure {
@@ -20,8 +19,5 @@ struct RunText {
 };
 
 [[nodiscard]] std::string machine_yaml(const Machine& machine, const Measured& measured, const RunText& run);
-
-/// measured.csv -> measured.machine.yaml
-[[nodiscard]] std::filesystem::path machine_file_of(const std::filesystem::path& points);
 
 }  // namespace fabricost::measure

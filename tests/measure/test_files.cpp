@@ -6,6 +6,7 @@
 #include "support/message_of.hpp"
 
 #include <fabricost/io/points.hpp>
+#include <fabricost/io/this_machine.hpp>
 #include <fabricost/io/validate.hpp>
 
 #include "catch.hpp"
@@ -191,7 +192,7 @@ TEST_CASE("the machine's file is YAML with what the machine said, and no key whe
   CHECK(y["peer_access"][0][1].as<int>() == 1);
   CHECK(y["remarks"][0].as<std::string>() == "a \"quoted\" remark: with a colon");
   CHECK(y["not_measured"].size() == measured.not_measured.size());
-  CHECK(machine_file_of("a/b.csv") == std::filesystem::path("a/b.machine.yaml"));
+  CHECK(fabricost::machine_file_of("a/b.csv") == std::filesystem::path("a/b.machine.yaml"));
 }
 
 TEST_CASE("the stock system is the one with that GPU, joined like it, with as many or the next more") {

@@ -5,6 +5,7 @@
 
 #include "io/csv.hpp"
 #include "io/probe_words.hpp"
+#include "io/quantile.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,10 +53,8 @@ std::vector<ProbeRow> read_probes(const std::filesystem::path& file) {
 }
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+  return quantile(values, 0.5);
 }
 
 std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double most) {
