@@ -21,7 +21,9 @@ inline constexpr std::array<std::string_view, 7> collective_names{"all_reduce", 
 enum class DataType : unsigned char { int8, half, bfloat16, fp8, single, double_precision };
 inline constexpr std::array<std::string_view, 6> data_type_names{"int8", "half", "bfloat16", "fp8", "float", "double"};
 [[nodiscard]] constexpr std::string_view name(DataType t) { return data_type_names[static_cast<std::size_t>(t)]; }
-[[nodiscard]] constexpr bool is_byte_wide(DataType t) { return t == DataType::int8 || t == DataType::fp8; }
+inline constexpr std::array<unsigned char, 6> data_type_bytes{1, 2, 2, 1, 4, 8};
+[[nodiscard]] constexpr unsigned bytes_of(DataType t) { return data_type_bytes[static_cast<std::size_t>(t)]; }
+[[nodiscard]] constexpr bool is_byte_wide(DataType t) { return bytes_of(t) == 1; }
 
 /// Which wires a send_recv uses: GPU to GPU over the scale-up tier, GPU to its host, or through the NIC to another node.
 enum class Path : unsigned char { gpu_gpu, gpu_host, nic };

@@ -433,7 +433,7 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
       if (why.size() > 2000) break;  // enough to see what is wrong
       why += fmt::format("\n  {} {:.0f} B: {} ({})", name(s.point.collective), s.point.bytes, name(s.doubt), s.reason);
     }
-    throw RequestError(fmt::format("no point is left to fit{}{}", why.empty() ? "" : ":", why));
+    throw RequestError(fmt::format("no point is left to fit{}{}", why.empty() ? ": give runs of collectives on a known system" : ":", why));
   }
   const bool joint = options.system.empty();
   FitOptions how{.starts = options.starts > 0 ? options.starts : joint ? 3 : 1, .share = joint};

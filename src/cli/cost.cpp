@@ -110,7 +110,7 @@ struct Planned {
     const double mfu = share_of(o.mfu, "--mfu"), flops = training_flops_per_token(model, sequence, FlopConvention::matmul, Scores::full);
     const double peak = Processor::of(out.system).peak(Precision::bf16);
     if (!(peak > 0)) throw RequestError(fmt::format("{} has no 16-bit rate in its description", out.system.gpu.name));
-    if (!(mfu > 0)) throw RequestError("--mfu: a share above 0");
+    if (!(mfu > 0)) throw RequestError("--mfu: give a share above 0");
     out.tokens_per_second = out.gpus * mfu * peak / flops;
     out.rate_source = fmt::format("{:.3g} % of {:.4g} TFLOP/s, {:.4g} GFLOP a token of {} at {:.0f}", 100 * mfu, peak / 1e12, flops / 1e9,
                                   model.name, sequence);
@@ -119,7 +119,7 @@ struct Planned {
     out.rate_source = fmt::format("the fastest layout of {}", o.plan);
   }
   if (!o.goodput.empty()) out.goodput = share_of(o.goodput, "--goodput");
-  if (!(out.goodput > 0)) throw RequestError("--goodput: a share above 0");
+  if (!(out.goodput > 0)) throw RequestError("--goodput: give a share above 0");
   if (!o.share.empty()) out.share = share_of(o.share, "--share");
   if (!o.upgrade.empty()) out.upgrade = large_count_of(o.upgrade, "--upgrade");
   if (!o.hours.empty()) {

@@ -53,7 +53,7 @@ struct Options {
   if (by_mean) {
     if (o.mean.empty() || o.deviation.empty()) throw RequestError("--mean and --deviation go together");
     out.jitter = {*shape, duration_of(o.mean, "--mean"), duration_of(o.deviation, "--deviation")};
-    if (!(out.jitter.mean > 0)) throw RequestError("--mean: a time is above 0");
+    if (!(out.jitter.mean > 0)) throw RequestError("--mean: give a time above 0");
   } else if (by_percentile) {
     if (o.p50.empty() || o.p99.empty()) throw RequestError("--p50 and --p99 go together");
     out.jitter = jitter_of_percentiles(duration_of(o.p50, "--p50"), duration_of(o.p99, "--p99"), *shape);

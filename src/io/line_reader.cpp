@@ -57,15 +57,15 @@ LineReader::LineReader(const std::filesystem::path& file) : name_(file.string())
   const auto status = std::filesystem::status(file, error);
   if (status.type() == std::filesystem::file_type::not_found)
     throw fault_of_file(name_, "there is no such file", "a path counts from the current folder");
-  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "");
+  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");
   if (!std::filesystem::is_regular_file(status))
     throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");
   const auto size = std::filesystem::file_size(file, error);
-  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "");
+  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");
   if (size > largest_file) throw fault_of_file(name_, "is larger than 2 GiB", "keep the lines with measurements, for example with grep");
   errno = 0;
   stream_.open(file, std::ios::binary);
-  if (!stream_) throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "");
+  if (!stream_) throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
 }
 
 bool LineReader::fill() {

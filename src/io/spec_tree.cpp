@@ -326,7 +326,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   };
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {
-    if (errno == EACCES) throw refuse("cannot be read: " + std::generic_category().message(errno), "");
+    if (errno == EACCES) throw refuse("cannot be read: " + std::generic_category().message(errno), "name a file that you may read");
     throw refuse("no such file", "a path counts from the current folder");
   }
   if (!S_ISREG(about.st_mode)) throw refuse("not a regular file", "name a file, not a directory, pipe or device");
@@ -335,7 +335,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
     throw refuse(fmt::format("{} bytes are too many", size), fmt::format("files of this kind have at most {} bytes", limit));
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw refuse(std::string{"cannot be read: "} + std::strerror(errno), "");
+  if (!in) throw refuse(std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
   std::string text(static_cast<std::size_t>(size), '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
   if (!in && !in.eof()) throw refuse("cannot be read", "");

@@ -45,17 +45,11 @@ void system_spec(std::string_view bytes) {
   const std::string file = Scratch::folder().write("system.yaml", bytes).string();
   tolerate([&] { ask(load_system(file, {}, {}, KernelSets::none())); });
 }
-void gpu_spec(std::string_view bytes) {
-  const std::string file = Scratch::folder().write("gpu.yaml", bytes).string();
-  tolerate([&] { (void)load_gpu(file); });
-}
-void link_spec(std::string_view bytes) {
-  const std::string file = Scratch::folder().write("link.yaml", bytes).string();
-  tolerate([&] { (void)load_link(file); });
-}
-void switch_spec(std::string_view bytes) {
-  const std::string file = Scratch::folder().write("switch.yaml", bytes).string();
-  tolerate([&] { (void)load_switch(file); });
+/// A file that is only loaded: gpus, links, switches, software stacks, prices.
+template <auto load>
+void loaded(std::string_view bytes) {
+  const std::string file = Scratch::folder().write("spec.yaml", bytes).string();
+  tolerate([&] { (void)load(file); });
 }
 void model_spec(std::string_view bytes) {
   const std::string file = Scratch::folder().write("model.yaml", bytes).string();
@@ -75,15 +69,6 @@ void saved_spec(std::string_view bytes) {
     if (const auto saved = read_saved_system(file)) (void)saved_system_yaml(*saved, "again");
   });
 }
-void stack_spec(std::string_view bytes) {
-  const std::string file = Scratch::folder().write("stack.yaml", bytes).string();
-  tolerate([&] { (void)load_stack(file); });
-}
-void price_spec(std::string_view bytes) {
-  const std::string file = Scratch::folder().write("prices.yaml", bytes).string();
-  tolerate([&] { (void)load_prices(file); });
-}
-
 /// One override a line.
 void overrides(std::string_view bytes) {
   std::vector<std::string> lines;
@@ -96,14 +81,14 @@ void overrides(std::string_view bytes) {
 }
 
 constexpr std::array<Target, 10> list{{{"system_spec", system_spec},
-                                       {"gpu_spec", gpu_spec},
-                                       {"link_spec", link_spec},
-                                       {"switch_spec", switch_spec},
+                                       {"gpu_spec", loaded<load_gpu>},
+                                       {"link_spec", loaded<load_link>},
+                                       {"switch_spec", loaded<load_switch>},
                                        {"model_spec", model_spec},
                                        {"calibration_spec", calibration_spec},
                                        {"saved_spec", saved_spec},
-                                       {"stack_spec", stack_spec},
-                                       {"price_spec", price_spec},
+                                       {"stack_spec", loaded<load_stack>},
+                                       {"price_spec", loaded<load_prices>},
                                        {"overrides", overrides}}};
 
 }  // namespace

@@ -27,24 +27,11 @@ Ratio ratio_of(const LogRun& run) {
   return out.low > out.high ? Ratio{} : out;
 }
 
-double bytes_per_element(std::optional<DataType> t) {
-  if (!t) return 0;
-  switch (*t) {
-    case DataType::int8:
-    case DataType::fp8: return 1;
-    case DataType::half:
-    case DataType::bfloat16: return 2;
-    case DataType::single: return 4;
-    case DataType::double_precision: return 8;
-  }
-  return 0;
-}
-
 /// size / (count x element size), 0 when the rows disagree or are no multiples.
 int parts_of(const LogRun& run) {
   int parts = 0;
   for (const LogRow& row : run.rows) {
-    const double own = row.count * bytes_per_element(row.dtype);
+    const double own = row.dtype ? row.count * bytes_of(*row.dtype) : 0;
     if (!(own > 0) || !(row.bytes > 0)) continue;
     const double times = row.bytes / own;
     if (times < 1 || times > 1e9 || times != std::floor(times)) return 0;

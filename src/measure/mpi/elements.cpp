@@ -34,18 +34,6 @@ void add_blocks(void* in, void* into, int* count, MPI_Datatype* type) {
 
 }  // namespace
 
-std::uint64_t size_of(DataType type) {
-  switch (type) {
-    case DataType::int8:
-    case DataType::fp8: return 1;
-    case DataType::half:
-    case DataType::bfloat16: return 2;
-    case DataType::single: return 4;
-    case DataType::double_precision: return 8;
-  }
-  return 1;
-}
-
 MPI_Datatype mpi_type(DataType type, bool summed) {
   switch (type) {
     case DataType::int8: return MPI_UINT8_T;
@@ -56,7 +44,7 @@ MPI_Datatype mpi_type(DataType type, bool summed) {
     case DataType::bfloat16: break;
   }
   if (summed) throw Unsupported(fmt::format("MPI has no sum of {}; measure float, double or int8", name(type)));
-  return size_of(type) == 1 ? MPI_UINT8_T : MPI_UINT16_T;
+  return is_byte_wide(type) ? MPI_UINT8_T : MPI_UINT16_T;
 }
 
 Message::Message(DataType type, bool summed, std::uint64_t elements, std::uint64_t most) {

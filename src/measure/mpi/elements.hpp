@@ -11,8 +11,6 @@
 
 namespace fabricost::measure::mpi {
 
-[[nodiscard]] std::uint64_t size_of(DataType type);
-
 /// The MPI type of the same width. Sums need one that MPI can add. \throws Unsupported for sums of 16-bit and 8-bit floats
 [[nodiscard]] MPI_Datatype mpi_type(DataType type, bool summed);
 

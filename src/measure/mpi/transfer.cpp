@@ -16,7 +16,7 @@ std::string said(const Case& what) {
 }
 
 Transfer::Transfer(const Case& what, const World& world, std::uint64_t most)
-    : what_(what), comm_(world.measured()), rank_(world.rank()), ranks_(world.ranks()), element_(size_of(what.dtype)) {
+    : what_(what), comm_(world.measured()), rank_(world.rank()), ranks_(world.ranks()), element_(bytes_of(what.dtype)) {
   if (what.kind != ProbeKind::collective) throw Unsupported("MPI moves messages between processes: it has collectives alone");
   if (what.protocol.value_or(Protocol::simple) != Protocol::simple) throw Unsupported("MPI has no protocols; leave it open");
   const bool summed = reduces(what.operation);
