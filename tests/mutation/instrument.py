@@ -112,6 +112,8 @@ def own_text(cursor, text):
 def operator_between(left, right, text):
     """Offset and text of the operator that stands between two operands: no comment or parenthesis but those of the operands."""
     at, end = left.extent.end.offset, right.extent.start.offset
+    if "<<" in text[at:end] or ">>" in text[at:end]:
+        return None
     for size in (2, 1):
         for i in range(at, end - size + 1):
             if text[i:i + size] in SWAPS:

@@ -137,13 +137,19 @@ def main():
     with open(os.path.join(HERE, "survivors.csv"), encoding="utf-8", newline="") as file:
         known = {key(row): row["why"] for row in csv.DictReader(file)}
     reached = set().union(*(c[3] for c in cases))
-    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        found = list(pool.map(lambda m: noticed_by(int(m["number"]), cases) if int(m["number"]) in reached else "", mutants))
-    survivors = [m for m, by in zip(mutants, found) if not by]
-    with open(os.path.join(build, "result.csv"), "w", encoding="utf-8", newline="") as file:
+    survivors = []
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool, \
+            open(os.path.join(build, "result.csv"), "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([*mutants[0], "noticed_by"])
-        rows.writerows([*m.values(), by] for m, by in zip(mutants, found))
+        tried = pool.map(lambda m: noticed_by(int(m["number"]), cases) if int(m["number"]) in reached else "", mutants)
+        for done, (m, by) in enumerate(zip(mutants, tried), start=1):
+            rows.writerow([*m.values(), by])
+            file.flush()
+            if not by:
+                survivors.append(m)
+            if done % 50 == 0:
+                say(f"{done} of {len(mutants)}, {len(survivors)} survive so far")
     new = 0
     for m in survivors:
         why = known.get(key(m), "")
