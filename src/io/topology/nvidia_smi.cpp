@@ -6,6 +6,7 @@
 /// the columns of NICs, rows at the end and affinities may be missing, which is a warning. Cells, the diagonal and the symmetry are held
 /// to.
 
+#include "io/topology/nvidia_words.hpp"
 #include "io/topology/topology_text.hpp"
 
 #include "io/logs/log_text.hpp"
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 
@@ -21,64 +21,10 @@ namespace fabricost::io {
 
 namespace {
 
-/// One cell of the matrix.
-struct Cell {
-  enum class Kind : unsigned char { self, unknown, links, path };  ///< X; N/A; NV#; the rest
-  Kind kind = Kind::unknown;
-  int links = 0;
-  NicPath path = NicPath::pix;
-
-  [[nodiscard]] bool self() const { return kind == Kind::self; }
-  [[nodiscard]] bool unknown() const { return kind == Kind::unknown; }
-  friend bool operator==(const Cell&, const Cell&) = default;
-};
-
 struct Word {
   std::string_view text;
   std::size_t line = 0;
 };
-
-[[nodiscard]] std::string upper(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
-}
-
-[[nodiscard]] std::optional<Cell> cell_of(std::string_view word) {
-  const std::string text = upper(word);
-  if (text == "X") return Cell{.kind = Cell::Kind::self};
-  if (text == "N/A" || text == "?") return Cell{};
-  if (text == "SOC" || text == "SYS") return Cell{.kind = Cell::Kind::path, .path = NicPath::sys};
-  constexpr std::array<std::pair<std::string_view, NicPath>, 4> paths{
-      {{"PIX", NicPath::pix}, {"PXB", NicPath::pxb}, {"PHB", NicPath::phb}, {"NODE", NicPath::node}}};
-  for (const auto& [name, path] : paths)
-    if (text == name) return Cell{.kind = Cell::Kind::path, .path = path};
-  if (text.starts_with("NV") && all_digits(std::string_view{text}.substr(2)) && text.size() <= 5) {
-    int links = 0;
-    std::from_chars(text.data() + 2, text.data() + text.size(), links);
-    return Cell{.kind = Cell::Kind::links, .links = links};
-  }
-  return std::nullopt;
-}
-
-/// GPU0, gpu12.
-[[nodiscard]] bool is_gpu(std::string_view word) {
-  return word.size() > 3 && word.size() <= 7 && upper(word.substr(0, 3)) == "GPU" && all_digits(word.substr(3));
-}
-/// The words that end a header: CPU Affinity, NUMA Affinity, GPU NUMA ID.
-[[nodiscard]] bool is_affinity_heading(std::string_view word) {
-  const std::string text = upper(word);
-  return text == "CPU" || text == "NUMA" || text == "AFFINITY" || text == "GPU" || text == "ID";
-}
-/// mlx5_0, NIC3, mlx5_bond_0, bnxt_re0, rocep12s0f0
-[[nodiscard]] bool is_nic_name(std::string_view word) {
-  if (word.empty() || word.size() > 32 || is_gpu(word) || cell_of(word) || is_affinity_heading(word)) return false;
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  if (!letter(word.front())) return false;
-  const bool plain =
-      std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; });
-  return plain && std::any_of(word.begin(), word.end(), is_digit);
-}
 
 class NvidiaSmi {
  public:
@@ -319,17 +265,6 @@ class NvidiaSmi {
   [[nodiscard]] std::size_t gpu_columns() const {
     return static_cast<std::size_t>(std::count_if(names_.begin(), names_.end(), [](const std::string& n) { return is_gpu(n); }));
   }
-  [[nodiscard]] static std::string printable(std::string_view word) {
-    std::string out;
-    for (const char c : word.substr(0, 40)) out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F ? '?' : c;
-    return out;
-  }
-  [[nodiscard]] static std::string listed(const std::vector<std::string>& names) {
-    std::string out;
-    for (std::size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    return out;
-  }
-
   void fill(DescribedTopology& t, const std::map<std::string, std::vector<Word>>& rows, std::size_t last) {
     const std::size_t all = t.paths.size();
     const auto device = [&](std::size_t i) -> TopologyDevice& { return i < t.gpus.size() ? t.gpus[i] : t.nics[i - t.gpus.size()]; };
@@ -417,23 +352,6 @@ class NvidiaSmi {
       if (!is_affinity_heading(word.text)) rest.push_back(word);
     const bool labelled = rest.size() != words.size();  // NUMA 0
     std::size_t at = 0;
-    const auto numbers = [&](const Word& word, std::vector<int>& out) {
-      std::string_view text = word.text;
-      while (!text.empty()) {
-        const std::size_t end = std::min(text.find(','), text.size());
-        const std::string_view part = text.substr(0, end);
-        const std::size_t dash = part.find('-');
-        const std::string_view first = part.substr(0, dash), last = dash == std::string_view::npos ? first : part.substr(dash + 1);
-        if (!all_digits(first) || !all_digits(last) || first.size() > 5 || last.size() > 5) return false;
-        int a = 0, b = 0;
-        std::from_chars(first.data(), first.data() + first.size(), a);
-        std::from_chars(last.data(), last.data() + last.size(), b);
-        if (b < a) return false;
-        for (int n = a; n <= b; ++n) out.push_back(n);
-        text.remove_prefix(std::min(end + 1, text.size()));
-      }
-      return true;
-    };
     const auto damaged = [&](const Word& word, const char* what) {
       t.warnings.push_back(
           file_.warning(word.line, fmt::format("{}'s {} \"{}\" is damaged; left out", device.name, what, printable(word.text))));
@@ -441,7 +359,7 @@ class NvidiaSmi {
     if (!labelled && at < rest.size()) {
       std::vector<int> cpus;
       if (is_absent(rest[at].text)) {
-      } else if (numbers(rest[at], cpus)) {
+      } else if (read_numbers(rest[at].text, cpus)) {
         device.cpus = rest[at].text;
       } else {
         damaged(rest[at], "CPU affinity");
@@ -449,7 +367,7 @@ class NvidiaSmi {
       ++at;
     }
     if (at < rest.size()) {
-      if (!is_absent(rest[at].text) && !numbers(rest[at], device.numa)) {
+      if (!is_absent(rest[at].text) && !read_numbers(rest[at].text, device.numa)) {
         device.numa.clear();
         damaged(rest[at], "NUMA affinity");
       }

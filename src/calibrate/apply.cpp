@@ -1,0 +1,104 @@
+/// \file apply.cpp
+/// A machine's constants as a calibration leaves them: measured there, on a sibling, or the mean of what was measured.
+
+#include "calibrate/families.hpp"
+
+#include <fabricost/io/calibrate.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+namespace {
+
+using namespace calibrating;
+
+/// The family whose fitted set speaks best for a transport: its own, else its relative in either direction, else none (`unknown`).
+Transport nearest_fitted(const Calibration& calibration, Transport wanted) {
+  const auto fitted = [&](Transport family) {
+    return std::any_of(calibration.sets.begin(), calibration.sets.end(),
+                       [&](const CalibratedSet& s) { return s.set == ConstantSet::transport && s.transport == family; });
+  };
+  const Transport family = family_of(wanted);
+  if (fitted(family)) return family;
+  for (const Transport other : {Transport::efa_v2, Transport::efa_v4, Transport::efa_host})
+    if ((relative_of(family) == other || relative_of(other) == family) && fitted(other)) return other;
+  return Transport::unknown;
+}
+
+}  // namespace
+
+void apply_mean(const Calibration& calibration, System& system) {
+  Constants& c = system.constants;
+  for (const Parameter& p : parameters_of(ConstantSet::scale_up)) {
+    double sum = 0, count = 0;
+    for (const CalibratedSet& set : calibration.sets) {
+      if (set.set != ConstantSet::scale_up || !(p.value(set.constants) > 0)) continue;
+      const auto fitted = std::find_if(set.fitted.begin(), set.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
+      const bool unseen = fitted != set.fitted.end() && !fitted->determined && p.key.starts_with("nvls.");
+      if (unseen) continue;
+      sum += std::log(p.value(set.constants));
+      count += 1;
+    }
+    if (count > 0) p.of(c) = std::exp(sum / count);
+  }
+  c.basis = Basis::datasheet;
+  c.name = "mean";
+}
+
+void apply_transport_mean(const Calibration& calibration, System& system) {
+  Constants& c = system.constants;
+  c.transport = TransportConstants{};
+  c.transport_known = false;
+  c.transport_basis = Basis::datasheet;
+  c.transport_name = "mean";
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr) return;
+  const Network wanted = network_of(nic->transport);
+  const auto counts = [&](const CalibratedSet& set, bool alike) {
+    return set.set == ConstantSet::transport && (!alike || network_of(set.transport) == wanted);
+  };
+  const bool alike = wanted != Network::other &&
+                     std::any_of(calibration.sets.begin(), calibration.sets.end(), [&](const CalibratedSet& s) { return counts(s, true); });
+  for (const Parameter& p : parameters_of(ConstantSet::transport)) {
+    double sum = 0, count = 0;
+    for (const CalibratedSet& set : calibration.sets)
+      if (counts(set, alike)) sum += std::log(p.value(set.constants)), count += 1;
+    if (count > 0) p.of(c) = std::exp(sum / count);
+  }
+}
+
+void apply_calibration(const Calibration& calibration, System& system) {
+  const Tier* scale_up = system.tier(TierRole::scale_up);
+  const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
+  const Tier* nic = system.tier(TierRole::nic);
+  const Transport nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : Transport::unknown;
+  Constants& c = system.constants;
+  for (const CalibratedSet& set : calibration.sets) {
+    const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
+    const bool fits = set.set == ConstantSet::transport ? nearest != Transport::unknown && nearest == set.transport
+                      : set.library != system.library   ? false
+                      : set.set == ConstantSet::pcie    ? over_pcie
+                                                        : set.generation == system.gpu.generation;
+    if (!ours && !fits) continue;
+    for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);
+    for (const NamedWidth& width : interval_widths)
+      if (width.set == set.set) c.interval.*width.of = set.constants.interval.*width.of;
+    if (set.set == ConstantSet::transport) {
+      c.transport_known = true;
+      c.transport_basis = ours ? Basis::calibrated : Basis::sibling;
+      c.most_nodes = set.most_nodes;
+      c.transport_name = set.name;
+    } else {
+      c.basis = ours ? Basis::calibrated : set.set == ConstantSet::pcie ? Basis::datasheet : Basis::sibling;
+      c.smallest = set.smallest;
+      c.largest = set.largest;
+      c.fewest_ranks = set.fewest_ranks;
+      c.most_ranks = set.most_ranks;
+      c.name = set.name;
+    }
+  }
+}
+
+}  // namespace fabricost

@@ -1,0 +1,272 @@
+/// \file preparation.cpp
+/// Sorting measured points.
+
+#include "calibrate/preparation.hpp"
+
+#include "calibrate/families.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace fabricost::calibrating {
+
+namespace {
+
+constexpr double joint_spread = 0.3;       // a weak prior: a constant without data stays, one with data does not notice
+constexpr double points_per_cluster = 60;  // of weight, so that the cluster with the longest sweeps does not set a transport's constants
+constexpr double across_scale = 0.1, joint_scale = 0.04, own_scale = 0.05;
+
+/// What a set of constants is called, and so which machines have it in common.
+std::string set_name(ConstantSet set, const System& system, const Fabric& fabric) {
+  switch (set) {
+    case ConstantSet::scale_up: return fmt::format("scale-up-{}", name(system.gpu.generation));
+    case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
+    case ConstantSet::transport: return fmt::format("transport-{}", name(family_of(fabric.transport)));
+    case ConstantSet::compute: return fmt::format("compute-{}", name(system.gpu.generation));
+    case ConstantSet::custom: return fmt::format("custom-{}", name(system.gpu.generation));
+    case ConstantSet::moe: return fmt::format("moe-{}", name(system.gpu.generation));
+  }
+  return {};
+}
+
+/// Whether a constant is what tree_step makes of it until somebody measures it (TransportConstants::from_tree_step).
+bool follows_tree_step(const Parameter& p) {
+  const Constants prior;
+  Constants slower;
+  slower.transport = TransportConstants::from_tree_step(2 * prior.transport.tree_step);
+  return p.value(slower) != p.value(prior);
+}
+
+}  // namespace
+
+Preparation::Preparation(const Points& points, const CalibrateOptions& options)
+    : options_(options), machines_(options.calibration, options.adjust, options.overrides) {
+  skipped = points.skipped;
+  own_ = !options.system.empty();
+  if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // it must exist
+  collect(points);
+  relate();
+  ask_everywhere();
+}
+
+void Preparation::collect(const Points& points) {
+  std::vector<Point> known;
+  for (Point point : points.points) {
+    if (own_) {
+      if (!is_own(point)) {
+        count_skipped(skipped, fmt::format("of {}, not of {}", point.system.str(), own_name), point.repeats);
+        continue;
+      }
+      point.system = options_.system;
+    }
+    if (std::any_of(options_.leave_out.begin(), options_.leave_out.end(),
+                    [&](const std::string& source) { return point.source.str().starts_with(source); })) {
+      count_skipped(skipped, "of a source left out by hand", point.repeats);
+      continue;
+    }
+    if (!(point.seconds > 0 && std::isfinite(point.seconds) && point.bytes > 0)) {
+      count_skipped(skipped, "its time or size is not a number above zero", point.repeats);
+      continue;
+    }
+    if (machines_.knows(point, skipped)) known.push_back(std::move(point));
+  }
+  Screened screened = screen(merge_repeats(known));
+  set_aside = std::move(screened.set_aside);
+  known = std::move(screened.kept);
+  std::map<std::string, int> crossing;  // points between nodes, by system
+  for (const Point& point : known)
+    if (point.nodes > 1) ++crossing[point.system];
+  for (const Point& point : known) {
+    if (point.ranks() < 2 && point.path != Path::gpu_host) {
+      count_skipped(skipped, "one rank: nothing moves", point.repeats);
+      continue;
+    }
+    try {
+      add(point, crossing[point.system]);
+    } catch (const RequestError& error) {
+      count_skipped(skipped, io::first_line(error.what()), point.repeats);
+    }
+  }
+}
+
+void Preparation::relate() {
+  for (std::size_t b = 0; b < blocks.size() && !own_; ++b) {
+    if (blocks[b].set != ConstantSet::transport) continue;
+    const Transport wanted = relative_of(sets[b].transport);
+    for (std::size_t other = 0; other < blocks.size() && wanted != Transport::unknown; ++other)
+      if (blocks[other].set == ConstantSet::transport && sets[other].transport == wanted) {
+        blocks[b].relative = other;
+        blocks[b].spread = 0.5, blocks[b].latency = 0.5;
+      }
+  }
+}
+
+bool Preparation::is_own(const Point& point) {
+  if (point.system == options_.system || point.system == own_name) return true;
+  const auto [at, fresh] = other_names_.try_emplace(point.system, false);
+  if (fresh) {
+    try {
+      at->second = load_system(point.system, {}, "none").name == own_name;
+    } catch (const Error&) {
+      // nobody's name, so not ours
+    }
+  }
+  return at->second;
+}
+
+void Preparation::add(const Point& point, int crossing) {
+  const System& system = machines_.of(point);
+  if (parse_inference_library(point.library))
+    throw RequestError(fmt::format("{} runs kernels of its own; calibrate --only custom fits those", point.library.str()));
+  // what no form was fitted for is priced from its schedule: those constants can be fitted where the point says which schedule ran
+  const bool by_schedule = system.library == Library::other;
+  if (by_schedule && !point.algorithm && point.collective != Collective::send_recv)
+    throw RequestError(fmt::format(
+        "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
+  const Operation op = io::question_of(point, system);
+  const Choice choice{.algorithm = point.algorithm, .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol};
+  const Prediction now = predict(system, op, choice);
+  const Fabric fabric = fabric_of(system, op);
+  if (is_host_copy(op) || (!by_schedule && !has_fitted_form(now.ran.algorithm, op.collective, fabric))) {
+    count_skipped(skipped, fmt::format("{} has no form to fit here", name(now.ran.algorithm)), point.repeats);
+    return;
+  }
+  const bool across = fabric.domains() > 1;
+  const ConstantSet set = across ? ConstantSet::transport : fabric.over_pcie ? ConstantSet::pcie : ConstantSet::scale_up;
+  if (options_.only && set != *options_.only) {
+    count_skipped(skipped, fmt::format("answers for {} constants, which are not to be fitted", name(set)), point.repeats);
+    return;
+  }
+  const std::size_t machine = machine_of(system);
+  const std::size_t block = block_of(set, system, fabric);
+  machines[machine].block[static_cast<std::size_t>(set)] = block;
+  CalibratedSet& into = sets[block];
+  if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
+  const double bytes = op.bytes.value();
+  into.smallest = std::min(into.smallest, bytes);
+  into.largest = std::max(into.largest, bytes);
+  const int local = static_cast<int>(fabric.local());
+  into.fewest_ranks = std::min(into.fewest_ranks, local);
+  into.most_ranks = std::max(into.most_ranks, local);
+  into.most_nodes = std::max(into.most_nodes, static_cast<int>(fabric.domains()));
+  ++into.points;
+  before.push_back(error_of(std::log(now.seconds / point.seconds)));
+  Series& s = series_of(machine, block, fabric, op, now.ran, across);
+  s.bytes.push_back(bytes);
+  s.log_seconds.push_back(std::log(point.seconds));
+  s.weight.push_back(across && !own_ ? std::min(1.0, points_per_cluster / crossing) : 1);
+}
+
+std::size_t Preparation::machine_of(const System& system) {
+  const auto [at, fresh] = machine_index_.try_emplace(&system, machines.size());
+  if (fresh) {
+    machines.push_back({.constants = system.constants});
+    systems_.push_back(&system);
+  }
+  return at->second;
+}
+
+std::size_t Preparation::block_of(ConstantSet set, const System& system, const Fabric& fabric) {
+  const std::string called = set_name(set, system, fabric);
+  const auto [at, fresh] = block_index_.try_emplace(called, blocks.size());
+  if (!fresh) return at->second;
+  Block block{.set = set, .name = called, .prior = system.constants};
+  const Basis basis = set == ConstantSet::transport ? system.constants.transport_basis : system.constants.basis;
+  if (!own_) {
+    if (system.library == Library::nccl || set != ConstantSet::scale_up) {
+      block.prior = Constants{};
+      for (const Parameter& p : parameters_of(set))
+        if (p.fitted == Fitted::held && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
+    }
+    if (set == ConstantSet::scale_up) block.flat = joint_spread;
+    if (set == ConstantSet::pcie) block.spread = 2;
+    if (set == ConstantSet::transport) block.latency = 1, block.rate = 0.15;
+  } else {
+    // a machine is further from a datasheet than from its measured siblings
+    block.spread = basis == Basis::datasheet ? 1 : 0.5;
+    block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : 0.3;
+    block.rate = set == ConstantSet::transport ? 0.15 : 0.1;
+  }
+  blocks.push_back(block);
+  unproven.push_back(own_ && basis == Basis::datasheet);
+  CalibratedSet out;
+  out.set = set;
+  out.name = called;
+  out.generation = system.gpu.generation;
+  out.transport = family_of(fabric.transport);
+  out.library = system.library;
+  const Constants& c = system.constants;
+  const bool known = own_ && basis != Basis::datasheet;  // what was measured before still is
+  out.smallest = known ? c.smallest : std::numeric_limits<double>::infinity();
+  out.largest = known ? c.largest : 0;
+  out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();
+  out.most_ranks = known ? c.most_ranks : 0;
+  out.most_nodes = 1;  // of this fit's own points: what other clusters showed at more nodes says little of this one's network there
+  out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
+  sets.push_back(std::move(out));
+  return at->second;
+}
+
+Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran,
+                               bool across) {
+  const bool wide = is_byte_wide(op.dtype);
+  const Key key{machine, op.collective, fabric.ranks(), fabric.domains(), ran.algorithm, ran.protocol, wide};
+  const auto [at, fresh] = series_index_.try_emplace(key, series.size());
+  if (fresh) {
+    series.push_back({.machine = machine,
+                      .fabric = fabric,
+                      .schedule = schedule_of(ran.algorithm, op.collective, fabric),
+                      .ran = ran,
+                      .op = op.collective,
+                      .byte_wide = wide,
+                      .scale = across ? across_scale
+                               : own_ ? own_scale
+                                      : joint_scale});
+    set_of.push_back(set);
+  }
+  return series[at->second];
+}
+
+void Preparation::ask_everywhere() {
+  const std::vector<FittedMachine> fitted = machines;
+  for (std::size_t m = 0; m < fitted.size(); ++m) {
+    const System& system = *systems_[m];
+    for (std::size_t set = 0; set < 3; ++set) {
+      const std::size_t block = fitted[m].block[set];
+      if (block == FittedMachine::none) continue;
+      const bool across = set == static_cast<std::size_t>(ConstantSet::transport);
+      for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all})
+        for (const int ranks : {2, 4, 8}) {
+          Operation question{.collective = op, .ranks = across ? ranks * system.domain : std::min(ranks, system.domain)};
+          if (across) question.nodes = static_cast<int>(ranks * system.nodes_per_domain());
+          ask(m, block, question, across);
+        }
+    }
+  }
+}
+
+void Preparation::ask(std::size_t machine, std::size_t block, Operation question, bool across) {
+  const System& system = *systems_[machine];
+  try {
+    const Fabric fabric = fabric_of(system, question);
+    for (int power = 10; power <= 30; power += 4) {
+      const double bytes = std::exp2(power);
+      question.bytes = Bytes::from_value(bytes);
+      const Candidate ran = predict(system, question).ran;
+      if (!has_fitted_form(ran.algorithm, question.collective, fabric)) continue;
+      Series& s = series_of(machine, block, fabric, question, ran, across);
+      s.bytes.push_back(bytes);
+      s.log_seconds.push_back(0);
+      s.weight.push_back(0);
+    }
+  } catch (const RequestError&) {
+    // a machine of fewer ranks or nodes is not asked
+  }
+}
+
+}  // namespace fabricost::calibrating

@@ -1,0 +1,61 @@
+#pragma once
+/// \file preparation.hpp
+/// Measured points sorted into machines, sets of constants and series, ready to be fitted.
+
+#include "io/machines.hpp"
+
+#include <fabricost/calibrate/fit.hpp>
+#include <fabricost/io/calibrate.hpp>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace fabricost::calibrating {
+
+/// What a ratio is off by, in percent, from its log.
+[[nodiscard]] inline double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)); }
+
+/// The points, ready to be fitted.
+class Preparation {
+ public:
+  /// \throws SpecError when a spec is faulty, RequestError when the machine to be fitted does not exist
+  Preparation(const Points& points, const CalibrateOptions& options);
+
+  std::string own_name;  // of the machine fitted alone, as its description has it
+  std::vector<Block> blocks;
+  std::vector<CalibratedSet> sets;  // beside the blocks
+  std::vector<FittedMachine> machines;
+  std::vector<Series> series;
+  std::vector<std::size_t> set_of;  // of a series: whose residuals it shows
+  std::vector<bool> unproven;       // of a block: known from a datasheet alone so far
+  std::vector<Skipped> skipped;
+  std::vector<SetAside> set_aside;
+  std::vector<double> before;  // errors in percent, in the order of the points
+
+ private:
+  void collect(const Points& points);
+  /// Blocks that have a relative among the others scatter around it, as a machine around its measured siblings.
+  void relate();
+  /// Whether a point names the machine that is fitted: as the question did, by the name in its description, or by another of its names.
+  bool is_own(const Point& point);
+  void add(const Point& point, int crossing);
+  std::size_t machine_of(const System& system);
+  std::size_t block_of(ConstantSet set, const System& system, const Fabric& fabric);
+  Series& series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across);
+  /// Questions without a measured answer, on every fitted set: how sure the constants leave the fit there.
+  void ask_everywhere();
+  void ask(std::size_t machine, std::size_t block, Operation question, bool across);
+
+  using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool>;
+  CalibrateOptions options_;
+  bool own_ = false;
+  std::map<std::string, bool> other_names_;  // of machines in the points: is it the one that is fitted?
+  io::Machines machines_;
+  std::vector<const System*> systems_;
+  std::map<const System*, std::size_t> machine_index_;
+  std::map<std::string, std::size_t> block_index_;
+  std::map<Key, std::size_t> series_index_;
+};
+
+}  // namespace fabricost::calibrating
