@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes docs/performance.md, or checks that what it claims still holds.
 
-    performance_page.py build/bin/fabricost_ratios > docs/performance.md       [--calculon CHECKOUT]
+    performance_page.py build/bin/fabricost_ratios > docs/performance.md       [--calculon CHECKOUT] [--llm-analysis PYTHON]
     performance_page.py build/bin/fabricost_ratios --check docs/performance.md
 
 Times of C++ come from fabricost_ratios, those of Python from the package where it can be imported (build/python), both as ratios of
-times of one round. Calculon is timed by its own program where a checkout of it is named. A claim is an upper bound of a ratio; the
-page lists it beside the figure, and the check allows it half as much again, because test machines do other work too."""
+times of one round. Other programs are timed where they are named. A claim is an upper bound of a ratio; the page lists it beside the
+figure, and the check allows it half as much again, because test machines do other work too."""
 import argparse
 import csv
 import io
@@ -16,7 +16,6 @@ import platform
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -102,29 +101,38 @@ def python_rows():
     return [(name, ratio(name, "line"), ratio(name, "norm")) for name in list(runs)[2:]]
 
 
-def calculon_text(checkout, layouts):
-    known = """[Calculon](https://github.com/calculon-ai/calculon) is a Python program that is not on PyPI (the `calculon` there is
-another). Its README gives about 1 s for running one calculation and about 1 min for the best layout of Turing-530B on 5,128 GPUs, for
-which it takes all cores; it publishes no layouts per second."""
-    if not checkout:
-        return known + " It was not run for this page: `--calculon CHECKOUT` runs its search on\none processor and puts the ratio here."
-    question = ["models/gpt3-175B.json", "1024", "1024", "float16", "systems/h100_80g_nvl8.json"]
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([sys.executable, "bin/calculon", "llm-optimal-execution", *question, f"{folder}/best.json", "-c", "1", "-m"],
-                              cwd=checkout, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."})
-    rate = re.search(r"Calculation rate: ([0-9.]+)", done.stdout + done.stderr)
-    if rate is None:
-        raise SystemExit(f"calculon printed no rate: {(done.stdout + done.stderr)[-400:]}")
-    theirs, ours = float(rate[1]), 1e9 / layouts["nanoseconds"]
-    return known + f""" Its search for GPT-3 175B on 1,024
-GPUs, run beside ours on one processor: {theirs:.4g} layouts/s, 1/{ours / theirs:.0f} of ours."""
+def layouts_per_second(interpreter, script, *arguments):
+    """What a script beside this one prints, run with an interpreter that has the peer."""
+    path = pathlib.Path(__file__).with_name(script)
+    done = subprocess.run([interpreter, path, *arguments], capture_output=True, text=True, check=False)
+    try:
+        return float(done.stdout.split()[-1])
+    except (IndexError, ValueError):
+        raise SystemExit(f"{script} printed no rate: {(done.stdout + done.stderr)[-400:]}") from None
+
+
+def peers_text(calculon, llm_analysis, layouts):
+    """A table of the peers that were named, after ours; what is said of those that were not."""
+    ours = 1e9 / layouts["nanoseconds"]
+    rows, absent = [], []
+    for name, link, theirs, option in [
+            ("Calculon", "https://github.com/calculon-ai/calculon",
+             calculon and layouts_per_second(sys.executable, "peer_calculon.py", calculon), "--calculon CHECKOUT"),
+            ("llm-analysis", "https://pypi.org/project/llm-analysis",
+             llm_analysis and layouts_per_second(llm_analysis, "peer_llm_analysis.py"), "--llm-analysis PYTHON")]:
+        if theirs:
+            rows.append(f"| [{name}]({link}) | {theirs:,.0f} | 1/{ours / theirs:,.0f} |")
+        else:
+            absent.append(f"[{name}]({link}) was not run for this page: `{option}` puts it here.")
+    table = ["| one thread | layouts/s | beside ours |", "|---|---|---|", f"| fabricost | {ours:,.0f} | 1 |", *rows] if rows else []
+    return "\n".join([*table, *([""] if rows and absent else []), *absent])
 
 
 def number(value):
     return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
-def page(program, rounds, checkout):
+def page(program, rounds, calculon, llm_analysis):
     got = measured(program, rounds)
     rows = "\n".join(
         f"| {what} | {got[name]['nanoseconds']:.3g} ns | {number(got[name]['over_' + limit])} x {LIMITS[limit]} | {most:g} |"
@@ -184,7 +192,10 @@ are priced in full (`prune = false`) in {priced['nanoseconds'] / 1e3:.2f} us eac
 of layouts, which loses none of the best, {layouts['layouts_decided']} layouts are decided in {decided['nanoseconds']:.0f} ns each.
 Curves of collectives are compiled once per (collective, ranks of a domain, domains) and shared by all layouts of a search.
 
-{calculon_text(checkout, priced)}
+Layouts per second of programs that answer a question of the same kind (a step of training: its time and memory), each with its own
+model of it, run in the same minutes on one processor (`peer_*.py` beside this page's program):
+
+{peers_text(calculon, llm_analysis, priced)}
 """
 
 
@@ -209,12 +220,13 @@ def main():
     arguments.add_argument("program", help="fabricost_ratios")
     arguments.add_argument("--check", metavar="PAGE", help="check the claims of a page instead of writing one")
     arguments.add_argument("--rounds", type=int, default=101)
-    arguments.add_argument("--calculon", metavar="CHECKOUT", help="a checkout of Calculon, timed by its own search")
+    arguments.add_argument("--calculon", metavar="CHECKOUT", help="a checkout of Calculon")
+    arguments.add_argument("--llm-analysis", metavar="PYTHON", help="interpreter of an environment with llm-analysis")
     given = arguments.parse_args()
     if given.check:
         check(given.program, given.check)
     else:
-        sys.stdout.write(page(given.program, given.rounds, given.calculon))
+        sys.stdout.write(page(given.program, given.rounds, given.calculon, given.llm_analysis))
 
 
 if __name__ == "__main__":
