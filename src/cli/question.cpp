@@ -101,6 +101,18 @@ void check_pair(Operation& op, bool path_given) {
   }
 }
 
+/// A heading and words after it, in lines of at most `width` characters.
+std::string in_lines(std::string heading, const std::vector<std::string>& words, std::size_t width) {
+  std::size_t used = heading.size();
+  for (const std::string& word : words) {
+    const bool fits = used + 1 + word.size() <= width;
+    heading += fits ? ' ' : '\n';
+    heading += word;
+    used = fits ? used + 1 + word.size() : word.size();
+  }
+  return heading;
+}
+
 }  // namespace
 
 std::vector<std::string> operation_names() {
@@ -138,12 +150,7 @@ void add_question(CLI::App& sub, Question& q) {
   sub.add_option("--nodes", q.nodes, "Nodes, as nccl-tests counts them")->option_text("N");
   sub.add_option("--ranks", q.ranks, "GPUs; default all of the nodes")->option_text("R");
   sub.add_option("--dtype", q.dtype, "int8 half bfloat16 fp8 float double; default half")->option_text("TYPE");
-  sub.add_option("--algorithm", q.algorithm,
-                 "Force one: ring tree nvls nvls_tree collnet_direct\n"
-                 "collnet_chain (= sharp) pat halving_doubling\n"
-                 "rabenseifner bruck pairwise direct torus_bucket\n"
-                 "one_shot two_shot hierarchical recursive_doubling")
-      ->option_text("A");
+  sub.add_option("--algorithm", q.algorithm, in_lines("Force one:", listed(algorithm_names), 54))->option_text("A");
   sub.add_option("--protocol", q.protocol, "Force one: ll ll128 simple")->option_text("P");
   sub.add_option("--choice", q.choice, "nccl (as its tuner picks, default) or fastest")->option_text("RULE");
   sub.add_option("--calibration", q.calibration, "none or a file; default the shipped one")->option_text("FILE");

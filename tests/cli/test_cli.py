@@ -24,7 +24,7 @@ import unittest
 COMMAND = None
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv"]
 ALGORITHMS = ("ring tree nvls nvls_tree collnet_direct collnet_chain pat halving_doubling rabenseifner bruck pairwise direct "
-              "torus_bucket one_shot two_shot hierarchical").split()
+              "torus_bucket one_shot two_shot hierarchical recursive_doubling").split()
 H100 = ["--system", "dgx-h100"]
 
 

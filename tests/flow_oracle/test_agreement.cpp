@@ -212,6 +212,10 @@ TEST_CASE("a full mesh gives rings and direct sends all its links, a partner at 
     one_link.costs.inner.rate *= link_share(Algorithm::pairwise, priced);
     one_partner_at_a_time(one_link, {everywhere, exactly});
     halving(one_link, {everywhere, exactly});
+    if (power_of_two(n)) {
+      one_link.costs.inner.rate = f.costs.inner.rate * link_share(Algorithm::recursive_doubling, priced);
+      everything_to_a_partner(one_link, {everywhere, exactly});
+    }
     if (n != 3 && n != 6) bruck(one_link, {everywhere, exactly});
     if (n == 4 || n == 6 || n > 9) continue;  // 4 and 6 ranks have no n-1 link-disjoint circles; more take long to find
     std::vector<int> left(static_cast<std::size_t>(n * n), 1);

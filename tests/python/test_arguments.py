@@ -128,3 +128,11 @@ def answers_or_names_the_fault(system, operation, bytes, ranks, nodes, dtype, al
     else:
         assert np.isfinite(answer.seconds).all() and (answer.seconds > 0).all()
         assert answer.shape == np.broadcast_shapes(np.shape(bytes), np.shape(ranks), np.shape(nodes))
+
+
+def test_the_names_of_an_enumeration_are_those_the_library_knows():
+    system = fc.load_system("dgx-h100")
+    for option, enumeration in [("algorithm", fc.Algorithm), ("protocol", fc.Protocol)]:
+        with pytest.raises(ValueError, match="one of: ") as refused:
+            fc.predict(system, fc.AllReduce(bytes=1e6), **{option: "nonsense"})
+        assert str(refused.value).split("one of: ")[1].split(", ") == [str(name) for name in enumeration]

@@ -6,15 +6,17 @@
 #include <fabricost/price/protocol.hpp>
 
 #include <array>
+#include <cassert>
 
 namespace fabricost {
 
 struct Candidates {
-  static constexpr int capacity = 32;
+  static constexpr int capacity = 32;  // of an operation on one fabric; 25 as of now
   int count = 0;
   std::array<Candidate, capacity> items{};
 
   constexpr void add(Algorithm algorithm, Protocol protocol) {
+    assert(count < capacity && "raise capacity");
     if (count < capacity) items[static_cast<std::size_t>(count++)] = {algorithm, protocol};
   }
   [[nodiscard]] constexpr const Candidate* begin() const { return items.data(); }

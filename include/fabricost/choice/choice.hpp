@@ -34,7 +34,7 @@ struct ChoiceInput {
 /// The prices of a few candidates, by which `fastest` decides.
 class PriceTable {
  public:
-  static constexpr int capacity = 32;
+  static constexpr int capacity = Candidates::capacity;
 
   PriceTable(const Candidates& candidates, ChoiceInput in, const Fabric& f, const Constants& c) {
     for (const Candidate candidate : candidates) {

@@ -16,6 +16,7 @@ inline constexpr std::array<std::string_view, 17> generation_names{
     "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin", "cdna2",
     "cdna3",  "cdna4", "cdna5",  "tpu",    "gaudi", "trainium", "ascend", "other"};
 [[nodiscard]] constexpr std::string_view name(Generation g) { return generation_names[static_cast<std::size_t>(g)]; }
+static_assert(name(Generation::other) == "other");  // as many names as enumerators, here and below
 
 enum class TierKind : unsigned char {
   memory, switched, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree, dragonfly
@@ -23,11 +24,13 @@ enum class TierKind : unsigned char {
 inline constexpr std::array<std::string_view, 11> tier_kind_names{
     "memory", "switch", "full_mesh", "mesh_graph", "ring", "torus", "host", "point_to_point", "rails", "fat_tree", "dragonfly"};
 [[nodiscard]] constexpr std::string_view name(TierKind k) { return tier_kind_names[static_cast<std::size_t>(k)]; }
+static_assert(name(TierKind::dragonfly) == "dragonfly");
 
 /// What a tier is for: `scale_up` joins the GPUs of a domain, `nic` is a node's way out, `network` tiers join nodes.
 enum class TierRole : unsigned char { memory, scale_up, host, c2c, nic, network };
 inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scale_up", "host", "c2c", "nic", "network"};
 [[nodiscard]] constexpr std::string_view name(TierRole r) { return tier_role_names[static_cast<std::size_t>(r)]; }
+static_assert(name(TierRole::network) == "network");
 
 /// How messages get from a GPU to the network; each has constants of its own (facts of public nccl-tests runs).
 enum class Transport : unsigned char {
@@ -36,6 +39,7 @@ enum class Transport : unsigned char {
 inline constexpr std::array<std::string_view, 14> transport_names{
     "infiniband", "roce", "efa-v1", "efa-v2", "efa-v3", "efa-v4", "slingshot", "tcpx", "tcpxo", "tcp", "rccl-roce", "omnipath", "efa-host", "unknown"};
 [[nodiscard]] constexpr std::string_view name(Transport t) { return transport_names[static_cast<std::size_t>(t)]; }
+static_assert(name(Transport::unknown) == "unknown");
 
 /// Nearest common point of a GPU and its NIC, in nvidia-smi's words: one PCIe switch, several, the CPU's host bridge,
 /// the same NUMA node, across sockets; `c2c` is a NIC on the CPU die beside the GPU (Grace).
@@ -47,6 +51,7 @@ inline constexpr std::array<std::string_view, 6> nic_path_names{"pix", "pxb", "p
 enum class Library : unsigned char { nccl, rccl, oneccl, other };
 inline constexpr std::array<std::string_view, 4> library_names{"nccl", "rccl", "oneccl", "other"};
 [[nodiscard]] constexpr std::string_view name(Library l) { return library_names[static_cast<std::size_t>(l)]; }
+static_assert(name(Library::other) == "other");
 
 /// Host processor maker: NCCL picks a bandwidth limit of its LL protocol by it.
 enum class Cpu : unsigned char { intel, amd, arm, power, any };

@@ -78,7 +78,7 @@ struct LevelCost {
 /// graph) and a step has one partner, that is one peer's of g - 1; rings, direct sends and switches use them all.
 [[nodiscard]] inline double link_share(Algorithm algorithm, const Fabric& fabric) {
   const bool one_partner = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::rabenseifner ||
-                           algorithm == Algorithm::bruck || algorithm == Algorithm::pairwise;
+                           algorithm == Algorithm::bruck || algorithm == Algorithm::pairwise || algorithm == Algorithm::recursive_doubling;
   const bool own_links = !fabric.switched && !fabric.over_pcie && !fabric.neighbours_only;
   return one_partner && own_links && fabric.local() > 2 ? 1 / (fabric.local() - 1) : 1;
 }
