@@ -29,7 +29,8 @@ Added added(const Schedule& schedule, const std::array<LevelCost, 2>& cost) {
   }
   std::array<double, 2> by_level{};
   for (const auto& [stage, phases] : stages) {
-    const auto [time, level] = *std::max_element(phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto [time, level] =
+        *std::max_element(phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     out.wire += time;
     by_level[static_cast<std::size_t>(level)] += time;
   }
@@ -64,7 +65,8 @@ constexpr std::array<std::pair<Algorithm, Collective>, 14> pairs{{{Algorithm::ri
 }  // namespace
 
 TEST_CASE("the general price is what the phases of a schedule take, stage by stage", "[price]") {
-  const std::array<LevelCost, 2> near_fast{{{1e-6, 100e9}, {4e-6, 10e9}}}, far_fast{{{3e-6, 5e9}, {2e-6, 400e9}}}, equal{{{1e-6, 10e9}, {1e-6, 10e9}}};
+  const std::array<LevelCost, 2> near_fast{{{1e-6, 100e9}, {4e-6, 10e9}}}, far_fast{{{3e-6, 5e9}, {2e-6, 400e9}}},
+      equal{{{1e-6, 10e9}, {1e-6, 10e9}}};
   for (const auto& [algorithm, collective] : pairs)
     for (const Levels levels : {Levels{8}, Levels{8, 4}, Levels{2, 16}})
       for (const auto& cost : {near_fast, far_fast, equal}) {
@@ -72,7 +74,8 @@ TEST_CASE("the general price is what the phases of a schedule take, stage by sta
         const Schedule schedule = schedule_of(algorithm, collective, fabric_of(levels));
         const Added sum = added(schedule, cost);
         const Line line = price_phases(schedule, cost, launch, floor_, 1);
-        for (const double bytes : {0.0, 1e4, 1e9}) CHECK(line(bytes) == Approx(launch + floor_ + sum.steps + sum.wire * bytes).epsilon(1e-12));
+        for (const double bytes : {0.0, 1e4, 1e9})
+          CHECK(line(bytes) == Approx(launch + floor_ + sum.steps + sum.wire * bytes).epsilon(1e-12));
         CHECK(line.wire_level == sum.level);
       }
 }
@@ -125,11 +128,14 @@ TEST_CASE("the rates of the general price are those of a ring by what an algorit
   };
   Fabric mesh = fabric_of(Levels{8});
   mesh.switched = false;
-  CHECK(slope(Algorithm::pairwise, Collective::all_to_all, mesh) == Approx(plain(Algorithm::pairwise, Collective::all_to_all, mesh, 1.0 / 7, 1)));
+  CHECK(slope(Algorithm::pairwise, Collective::all_to_all, mesh) ==
+        Approx(plain(Algorithm::pairwise, Collective::all_to_all, mesh, 1.0 / 7, 1)));
   Fabric tapered = fabric_of(Levels{8});
   tapered.inner_exchanges = 0.5;
-  CHECK(slope(Algorithm::direct, Collective::all_to_all, tapered) == Approx(plain(Algorithm::direct, Collective::all_to_all, tapered, 0.5, 1)));
-  CHECK(slope(Algorithm::pairwise, Collective::all_to_all, tapered) == Approx(plain(Algorithm::pairwise, Collective::all_to_all, tapered, 1, 1)));
+  CHECK(slope(Algorithm::direct, Collective::all_to_all, tapered) ==
+        Approx(plain(Algorithm::direct, Collective::all_to_all, tapered, 0.5, 1)));
+  CHECK(slope(Algorithm::pairwise, Collective::all_to_all, tapered) ==
+        Approx(plain(Algorithm::pairwise, Collective::all_to_all, tapered, 1, 1)));
   Fabric two = fabric_of(Levels{2, 16});
   two.streams = 0.5;
   two.exchanges = 0.125;
