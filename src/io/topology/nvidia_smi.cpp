@@ -7,6 +7,7 @@
 /// to.
 
 #include "io/topology/nvidia_words.hpp"
+#include "io/topology/shape.hpp"
 #include "io/topology/topology_text.hpp"
 
 #include "io/logs/log_text.hpp"

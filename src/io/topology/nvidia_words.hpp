@@ -43,7 +43,4 @@ struct Cell {
 /// At most 40 characters, control characters as question marks.
 [[nodiscard]] std::string printable(std::string_view word);
 
-/// "a, b and c"
-[[nodiscard]] std::string listed(const std::vector<std::string>& names);
-
 }  // namespace fabricost::io
