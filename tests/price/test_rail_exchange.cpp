@@ -1,0 +1,50 @@
+// An exchange in two levels, its form written out again: inside first, then along the rails, one message to every partner.
+#include <fabricost/price/price.hpp>
+
+#include "../catch.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+Fabric nodes(int count) {
+  Fabric f;
+  f.levels = Levels{8, count};
+  f.library = Library::nccl;
+  f.inner_rate = f.full_rate = 400e9;
+  f.outer_rate = 8 * 50e9;
+  f.nics = 8;
+  f.switched = true;
+  return f;
+}
+
+}  // namespace
+
+TEST_CASE("an exchange in two levels costs a step inside, a message to each partner and its bytes on both levels", "[price]") {
+  Constants c;
+  c.transport.exchange_tiny = 3;
+  const auto& t = c.transport;
+  for (const int count : {2, 16})
+    for (const double exchanges : {1.0, 0.5}) {
+      Fabric f = nodes(count);
+      f.exchanges = exchanges;
+      const Schedule s = schedule_of(Algorithm::hierarchical, Collective::all_to_all, f);
+      const Line line = price(s, f, c, Protocol::simple, false);
+      const double partners = count - 1;
+      const double start = c.scale_up.launch + t.exchange_base + c.scale_up.simple.hop;
+      const double per_byte = 7.0 / 8 / (c.scale_up.simple.rate_share * 400e9) +
+                              8 * partners / count / (t.exchange_share * exchanges * 8 * 50e9);  // all 8 of a node through its NICs
+      INFO(count << " nodes, " << exchanges);
+      const auto at = [&](double bytes, double each) { CHECK(line(bytes) == Approx(start + partners * each + per_byte * bytes)); };
+      at(0, t.exchange_peer * 3);                                 // tiny
+      at(200.0 * count, t.exchange_peer);                         // 128 B to 16 KiB a partner
+      at(1e6 * count, t.exchange_peer + t.exchange_peer_simple);  // beyond
+      CHECK(line.wire_level == 1);
+    }
+  Fabric fast = nodes(2);
+  fast.outer_rate = 1e15;
+  CHECK(price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, fast), fast, c, Protocol::simple, false).wire_level == 0);
+  fast.inner_exchanges = 0.5;
+  const double slope = price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, fast), fast, c, Protocol::simple, false).rate;
+  CHECK(slope == Approx(7.0 / 8 / (0.5 * c.scale_up.simple.rate_share * 400e9)).epsilon(1e-3));
+}
