@@ -178,3 +178,52 @@ TEST_CASE("protocols give the general price their hops, rates, floors and overla
   CHECK(level_costs(staged, c, Protocol::simple, Collective::all_reduce)[1].rate ==
         Approx(level_costs(f, c, Protocol::simple, Collective::all_reduce)[1].rate * c.transport.no_gdr_rate));
 }
+
+TEST_CASE("what nobody fitted a form to is priced from its phases", "[price]") {
+  const Constants c;
+  const auto same = [&](Algorithm algorithm, Collective op, const Fabric& f) {
+    const Schedule s = schedule_of(algorithm, op, f);
+    const Line one = price(s, f, c, Protocol::simple, false), general = price_generic(s, f, c, Protocol::simple);
+    return one(0) == general(0) && one(1e6) == general(1e6) && one(1e9) == general(1e9);
+  };
+  Fabric known = fabric_of(Levels{8}), nodes = fabric_of(Levels{8, 4});
+  known.library = nodes.library = Library::nccl;
+  CHECK(same(Algorithm::direct, Collective::all_gather, known));
+  CHECK(same(Algorithm::direct, Collective::all_gather, nodes));
+  CHECK(same(Algorithm::hierarchical, Collective::all_reduce, nodes));
+  CHECK(same(Algorithm::hierarchical, Collective::all_to_all, known));
+  CHECK(same(Algorithm::nvls, Collective::all_reduce, nodes));
+  CHECK(same(Algorithm::halving_doubling, Collective::all_reduce, known));
+  CHECK_FALSE(same(Algorithm::ring, Collective::all_reduce, known));
+  CHECK_FALSE(same(Algorithm::direct, Collective::all_to_all, known));
+  CHECK_FALSE(same(Algorithm::hierarchical, Collective::all_to_all, nodes));
+  Fabric unknown = known, unknown_nodes = nodes;
+  unknown.library = unknown_nodes.library = Library::other;
+  CHECK(same(Algorithm::ring, Collective::all_reduce, unknown));
+  CHECK(same(Algorithm::ring, Collective::all_reduce, unknown_nodes));
+  CHECK(same(Algorithm::direct, Collective::all_to_all, unknown));
+  CHECK(same(Algorithm::hierarchical, Collective::all_to_all, unknown_nodes));
+}
+
+TEST_CASE("a schedule without a step costs the launch, on any number of ranks", "[price]") {
+  const Constants c;
+  Fabric f = fabric_of(Levels{8});
+  const Line line = price(Schedule{Algorithm::ring, Collective::all_reduce, f.levels}, f, c, Protocol::simple, false);
+  CHECK(line(1e9) == c.scale_up.launch);
+  f.over_pcie = true;
+  CHECK(price(Schedule{Algorithm::ring, Collective::all_reduce, f.levels}, f, c, Protocol::simple, false)(1e9) == c.pcie.launch);
+}
+
+TEST_CASE("a torus exchanges along its axes and reduces bucket by bucket", "[price]") {
+  Fabric torus = fabric_of(Levels{64});
+  torus.torus_axes = 3;
+  torus.torus = {4, 4, 4};
+  const std::array<int, 3> dims{4, 4, 4};
+  const auto bytes = [](const Schedule& s) { return s.bytes(0); };
+  CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, torus)) ==
+        bytes(torus_exchange_schedule(torus.levels, dims, true)));
+  CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, torus)) ==
+        bytes(torus_schedule(Collective::all_reduce, torus.levels, dims, true)));
+  CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, torus)) !=
+        bytes(torus_schedule(Collective::all_to_all, torus.levels, dims, true)));
+}
