@@ -41,6 +41,13 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
       at(1e6 * count, t.exchange_peer + t.exchange_peer_simple);  // beyond
       CHECK(line.wire_level == 1);
     }
+  Fabric slow = nodes(16);
+  const auto start = [&] {
+    return price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, slow), slow, c, Protocol::simple, false)(0);
+  };
+  const double before = start();
+  slow.outer_latency = 16e-6;  // one round of it for all 16 nodes
+  CHECK(start() - before == Approx(15e-6));
   Fabric fast = nodes(2);
   fast.outer_rate = 1e15;
   CHECK(price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, fast), fast, c, Protocol::simple, false).wire_level == 0);

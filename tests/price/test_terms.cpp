@@ -58,3 +58,46 @@ TEST_CASE("norm_q lies between the larger and the sum and falls with q", "[price
       }
     }
 }
+
+TEST_CASE("a contribution is that of its kind on its level", "[price]") {
+  Contributions all;
+  all.add(TermKind::launch, 0, 1);
+  all.add(TermKind::launch, 1, 2);
+  all.add(TermKind::steps, 0, 4);
+  all.add(TermKind::steps, 1, 8);
+  all.add(TermKind::launch, 1, 16);
+  all.add(TermKind::wire, 0, 0);
+  REQUIRE(all.items.size() == 4);
+  CHECK(all.items[0].seconds == 1);
+  CHECK(all.items[1].seconds == 18);
+  CHECK(all.items[1].level == 1);
+  CHECK(all.items[2].seconds == 4);
+  CHECK(all.items[3].seconds == 8);
+}
+
+TEST_CASE("what hides the other counts for more, by Euler's rule", "[price]") {
+  const auto parts = [](double latency, double rate, double q) {
+    Line line;
+    line.latency_part(TermKind::steps, 0, 1, latency);
+    line.rate_part(TermKind::wire, 0, 1, rate);
+    line.overlap = q;
+    const Contributions c = take_apart(line, 1);
+    return std::pair{c.items[0].seconds, c.items.size() > 1 ? c.items[1].seconds : 0};
+  };
+  CHECK(parts(3, 4, 2).first == Approx(9.0 / 5));
+  CHECK(parts(3, 4, 2).second == Approx(16.0 / 5));
+  CHECK(parts(3, 4, 1).first == 3);
+  CHECK(parts(3, 4, 1).second == 4);
+  CHECK(parts(2, 1e-300, 12).first == Approx(2));  // the ratio's power is infinite
+  CHECK(parts(2, 1e-300, 12).second == 0);
+}
+
+TEST_CASE("where nothing can be hidden no contribution is a division by zero", "[price]") {
+  Line line;
+  line.rate_part(TermKind::wire, 0, 1, 1e-9);
+  line.ramp({.shape = Ramp::Shape::step, .inside = true, .amplitude = 1, .per_byte = 1e-9});
+  line.overlap = 2;
+  double sum = 0;
+  for (const Contribution& c : take_apart(line, 100)) sum += c.seconds;
+  CHECK(sum == Approx(100e-9));
+}
