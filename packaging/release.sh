@@ -3,6 +3,7 @@
 #   packaging/release.sh [--dry-run] [--from STEP]
 # --dry-run lists the steps with their commands; --from STEP goes on where an earlier run ended. What is made lies in dist/.
 # JOBS: compilers at once (default: all cores). PYTHONS: the interpreters wheels are made for (default: python3).
+# FUZZ_SECONDS: for each fuzz target (default: 600; two processors take three hours).
 set -euo pipefail
 umask 022  # the members of a .deb have the modes of whoever packs it
 cd "$(dirname "$0")/.."
@@ -19,7 +20,7 @@ jobs=${JOBS:-$(nproc)}
 version=$(sed -n 's/^project(fabricost VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 python=.venv/bin/python
 epoch=$(git log -1 --format=%ct)
-steps=(clean-tree version changelog tests check reproducible packages wheels docs sums)
+steps=(clean-tree version changelog tests check fuzz mutants reproducible packages wheels docs sums)
 if [ -n "$from" ] && [[ " ${steps[*]} " != *" $from "* ]]; then
   echo "release.sh: no step \"$from\"; the steps are: ${steps[*]}" >&2
   exit 2
@@ -38,6 +39,12 @@ step_version() { do_ python3 tests/packaging/versions.py .; }
 step_changelog() { do_ python3 packaging/changelog_section.py "$version"; }
 step_tests() { do_ ./quickstart test; }
 step_check() { do_ ./quickstart check; }
+step_fuzz() { do_ tests/fuzz/run.sh "${FUZZ_SECONDS:-600}"; }
+step_mutants() {
+  do_ python3 -m venv build-mutants/venv
+  do_ build-mutants/venv/bin/python -m pip install -q libclang
+  do_ build-mutants/venv/bin/python tests/mutation/run.py build-mutants
+}
 step_reproducible() {
   do_ "$python" -m pip install -q build
   do_ env PYTHON="$PWD/$python" JOBS="$jobs" tests/packaging/reproducible.sh build-reproducible --whole
