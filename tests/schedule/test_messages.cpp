@@ -3,9 +3,14 @@
 #include <fabricost/schedule/halving_doubling.hpp>
 #include <fabricost/schedule/hierarchical.hpp>
 #include <fabricost/schedule/in_network.hpp>
+#include <fabricost/schedule/pat.hpp>
+#include <fabricost/schedule/torus.hpp>
+#include <fabricost/schedule/tree.hpp>
 
 #include "../catch.hpp"
 
+#include <array>
+#include <cstdlib>
 #include <vector>
 
 using namespace fabricost;
@@ -65,4 +70,47 @@ TEST_CASE("switches that reduce get a rank's part at a time", "[schedule]") {
   compare(nvls_tree_schedule(Collective::all_reduce, two), {{0, 2, 1.0 / 8, 0, 1}, {1, 4, 1.0 / 8, 2, 2}});
   compare(collnet_schedule(Algorithm::collnet_direct, Collective::all_reduce, two), {{0, 2, 1.0 / 8, 0, 1}, {1, 2, 1.0 / 8, 0, 1}});
   compare(collnet_schedule(Algorithm::collnet_chain, Collective::all_reduce, two), {{0, 14, 1, 0, 1}, {1, 2, 1.0 / 8, 0, 1}});
+}
+
+TEST_CASE("trees pass everything on and PAT a block", "[schedule]") {
+  compare(tree_schedule(Collective::all_reduce, two), {{0, 14, 1, 7, 7}, {1, 4, 1, 2, 2}});
+  compare(tree_schedule(Collective::broadcast, two), {{0, 7, 1, 7, 0}, {1, 2, 1, 2, 0}});
+  compare(tree_schedule(Collective::reduce, two), {{0, 7, 1, 0, 7}, {1, 2, 1, 0, 2}});
+  compare(pat_schedule(Collective::all_gather, two), {{1, 5, 1.0 / 32, 5, 0}});
+  compare(pat_schedule(Collective::reduce_scatter, two), {{1, 5, 1.0 / 32, 0, 5}});
+}
+
+TEST_CASE("a torus passes a message on as often as chips lie apart on average", "[schedule]") {
+  for (const auto& dims : {std::array<int, 3>{4, 4, 4}, std::array<int, 3>{2, 3, 8}, std::array<int, 3>{5, 1, 7}})
+    for (const bool wrap : {true, false}) {
+      const int chips = dims[0] * dims[1] * dims[2];
+      double mean = 0;
+      for (const int a : dims)
+        for (int from = 0; from < a; ++from)
+          for (int to = 0; to < a; ++to)
+            mean += (wrap ? std::min(std::abs(from - to), a - std::abs(from - to)) : std::abs(from - to)) / double(a * a);
+      const Schedule exchange = torus_exchange_schedule(Levels{chips}, dims, wrap);
+      CHECK(exchange.begin()->forwards == Approx(mean));
+      CHECK(exchange.begin()->message == Approx(1.0 / chips));
+      const double steps = dims[0] + dims[1] + dims[2] - 3;
+      compare(torus_schedule(Collective::all_reduce, Levels{chips}, dims, wrap), {{0, 2 * steps, 1.0 / chips, steps, steps}});
+      compare(torus_schedule(Collective::all_gather, Levels{chips}, dims, wrap), {{0, steps, 1.0 / chips, steps, 0}});
+      compare(torus_schedule(Collective::reduce_scatter, Levels{chips}, dims, wrap), {{0, steps, 1.0 / chips, 0, steps}});
+    }
+}
+
+TEST_CASE("levels of one group are none, ranks are the product of all, a phase that moves nothing is no phase", "[schedule]") {
+  CHECK(Levels{8, 1}.count == 1);
+  CHECK(Levels{8, 2}.count == 2);
+  Levels deep{2, 3};
+  deep.count = 4;
+  deep.sizes[2] = 5;
+  deep.sizes[3] = 7;
+  CHECK(deep.ranks() == 210);
+  Schedule nothing{Algorithm::ring, Collective::all_reduce, flat};
+  nothing.add({.level = 0, .steps = 0, .bytes = 0, .message = 1});
+  CHECK(nothing.empty());
+  nothing.add({.level = 0, .steps = 0, .bytes = 1, .message = 1});
+  nothing.add({.level = 0, .steps = 1, .bytes = 0, .message = 1});
+  CHECK(nothing.phases.size() == 2);
 }
