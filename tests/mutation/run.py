@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Changes one operator of the model at a time and asks whether the tests notice.
 
-    run.py BUILD [--sample N] [--seed S] [--jobs J] [--only FOLDER] [--files price/ring.hpp ...]
+    run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--again]
 
 BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores). Every mutant of price/, schedule/ and choice/
 that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was noticed, and
@@ -111,6 +111,15 @@ def noticed_by(mutant, cases):
     return ""
 
 
+def noticed_before(result, mutants):
+    """{number: test case} of the last run, which was of the same mutants."""
+    with open(result, encoding="utf-8", newline="") as file:
+        last = {row["number"]: row for row in csv.DictReader(file)}
+    if any(key(last[m["number"]]) != key(m) for m in mutants if m["number"] in last):
+        raise SystemExit("the headers have changed since the last run: run without --again")
+    return {number: row["noticed_by"] for number, row in last.items()}
+
+
 def key(row):
     return row["file"], row["text"], row["from"], row["to"]
 
@@ -122,6 +131,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--files", nargs="*", default=[], help="only mutants of these headers")
+    parser.add_argument("--again", action="store_true", help="try only what survived the last run of the same mutants; the rest counts as noticed")
     parser.add_argument("--compiler", default="g++")
     asked = parser.parse_args()
     build = os.path.abspath(asked.build)
@@ -137,12 +147,13 @@ def main():
     with open(os.path.join(HERE, "survivors.csv"), encoding="utf-8", newline="") as file:
         known = {key(row): row["why"] for row in csv.DictReader(file)}
     reached = set().union(*(c[3] for c in cases))
+    before = noticed_before(os.path.join(build, "result.csv"), mutants) if asked.again else {}
     survivors = []
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool, \
             open(os.path.join(build, "result.csv"), "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([*mutants[0], "noticed_by"])
-        tried = pool.map(lambda m: noticed_by(int(m["number"]), cases) if int(m["number"]) in reached else "", mutants)
+        tried = pool.map(lambda m: before.get(m["number"]) or (noticed_by(int(m["number"]), cases) if int(m["number"]) in reached else ""), mutants)
         for done, (m, by) in enumerate(zip(mutants, tried), start=1):
             rows.writerow([*m.values(), by])
             file.flush()
