@@ -131,7 +131,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--files", nargs="*", default=[], help="only mutants of these headers")
-    parser.add_argument("--again", action="store_true", help="try only what survived the last run of the same mutants; the rest counts as noticed")
+    parser.add_argument("--again", action="store_true", help="try only what survived the last run of the same mutants and is not explained")
     parser.add_argument("--compiler", default="g++")
     asked = parser.parse_args()
     build = os.path.abspath(asked.build)
@@ -153,7 +153,14 @@ def main():
             open(os.path.join(build, "result.csv"), "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([*mutants[0], "noticed_by"])
-        tried = pool.map(lambda m: before.get(m["number"]) or (noticed_by(int(m["number"]), cases) if int(m["number"]) in reached else ""), mutants)
+
+        def try_out(m):
+            if before.get(m["number"]):
+                return before[m["number"]]
+            explained = asked.again and key(m) in known
+            return noticed_by(int(m["number"]), cases) if int(m["number"]) in reached and not explained else ""
+
+        tried = pool.map(try_out, mutants)
         for done, (m, by) in enumerate(zip(mutants, tried), start=1):
             rows.writerow([*m.values(), by])
             file.flush()

@@ -1,0 +1,127 @@
+// Rows of the tuner's table: what NCCL believes an algorithm to cost, written out again from the terms its sources name.
+#include <fabricost/choice/nccl.hpp>
+
+#include "../catch.hpp"
+
+#include <optional>
+
+using namespace fabricost;
+
+namespace {
+
+Fabric cluster(Generation generation, int g, int nodes) {
+  Fabric f;
+  f.levels = nodes > 1 ? Levels{g, nodes} : Levels{g};
+  f.library = Library::nccl;
+  f.generation = generation;
+  f.switched = f.in_switch = true;
+  f.usable_per_gpu = generation == Generation::blackwell ? 18 * 40.1e9 : 18 * 20.6e9;
+  f.channels = search_channels(f.usable_per_gpu, generation);
+  f.inner_rate = f.full_rate = f.usable_per_gpu;
+  f.nics = g;
+  f.outer_rate = nodes > 1 ? g * 50e9 : 0;
+  f.cpu = Cpu::intel;
+  return f;
+}
+std::optional<TunerRow> row(const Fabric& f, Collective op, Algorithm algorithm, Protocol protocol = Protocol::simple,
+                            bool byte_wide = false) {
+  const TunerTable table = tuner_table(op, f, byte_wide);
+  for (const TunerRow& r : table.rows)
+    if (r.candidate.algorithm == algorithm && r.candidate.protocol == protocol) return r;
+  return std::nullopt;
+}
+double rate(const TunerRow& r) { return 1 / r.per_byte; }
+
+}  // namespace
+
+TEST_CASE("in-switch reduction: 25 us and a head for each of eight channels at 0.85 of its speed, 0.74 on Blackwell", "[choice]") {
+  const auto hopper = row(cluster(Generation::hopper, 8, 1), Collective::all_reduce, Algorithm::nvls);
+  REQUIRE(hopper);
+  CHECK(hopper->latency == Approx(25e-6));
+  CHECK(rate(*hopper) == Approx(40e9 * 0.85 * 7 / 8 * 2 * 8 * (8.0 / 14)));
+  const auto blackwell = row(cluster(Generation::blackwell, 8, 1), Collective::all_reduce, Algorithm::nvls);
+  REQUIRE(blackwell);
+  CHECK(rate(*blackwell) == Approx(80e9 * 0.74 * 7 / 8 * 2 * 8 * (8.0 / 14)));
+  CHECK_FALSE(row(cluster(Generation::hopper, 4, 1), Collective::all_reduce, Algorithm::nvls));
+  CHECK_FALSE(row(cluster(Generation::hopper, 8, 1), Collective::all_reduce, Algorithm::nvls, Protocol::simple, true));
+  CHECK_FALSE(row(cluster(Generation::hopper, 8, 1), Collective::all_gather, Algorithm::nvls));
+}
+
+TEST_CASE("in-switch trees: the slowest of a head's channel, its NIC and the limit of a channel", "[choice]") {
+  for (const int nodes : {2, 4}) {
+    Fabric f = cluster(Generation::hopper, 8, nodes);
+    f.outer_rate = 8 * 5e9;  // NICs so slow that they bind
+    const auto slow = row(f, Collective::all_reduce, Algorithm::nvls_tree);
+    REQUIRE(slow);
+    INFO(nodes << " nodes");
+    const double doublings = nodes == 2 ? 1 : 2, n = 8.0 * nodes;
+    CHECK(slow->latency == Approx(25e-6 + 2 * doublings * 20.9e-6));
+    CHECK(rate(*slow) == Approx(0.96 * 5e9 * (nodes == 2 ? 2 : 1) * 8 * n / (2 * (n - 1))));
+  }
+  CHECK(row(cluster(Generation::hopper, 8, 2), Collective::all_reduce, Algorithm::nvls_tree)->correction == -1);
+  Fabric blackwell = cluster(Generation::blackwell, 8, 2);
+  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == 2);
+  blackwell.cpu = Cpu::amd;
+  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == 2);
+  blackwell.cpu = Cpu::arm;
+  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == -1);
+}
+
+TEST_CASE("rings: their serial steps at the latency of what they cross, as many as ranks for one root", "[choice]") {
+  const auto latency = [](Collective op, int g, int nodes, Protocol p = Protocol::ll) {
+    return row(cluster(Generation::hopper, g, nodes), op, Algorithm::ring, p)->latency;
+  };
+  // on one node a step more costs the same for every operation: differences are steps
+  const double step = (latency(Collective::all_gather, 8, 1) - latency(Collective::all_gather, 4, 1)) / 4;
+  CHECK(latency(Collective::all_reduce, 8, 1) - latency(Collective::all_gather, 8, 1) == Approx(7 * step));
+  CHECK(latency(Collective::broadcast, 8, 1) - latency(Collective::all_gather, 8, 1) == Approx(step));
+  CHECK(latency(Collective::reduce, 8, 1) - latency(Collective::all_gather, 8, 1) == Approx(step));
+  // between nodes N - 1 of them cross, twice as many for all_reduce
+  const double two = latency(Collective::all_gather, 8, 2), four = latency(Collective::all_gather, 8, 4);
+  const double sum_two = latency(Collective::all_reduce, 8, 2), sum_four = latency(Collective::all_reduce, 8, 4);
+  CHECK(sum_four - sum_two == Approx(2 * (four - two)));
+  // a host of AMD posts slower: three times its step for Simple
+  Fabric amd = cluster(Generation::hopper, 8, 2);
+  amd.cpu = Cpu::amd;
+  const double inner_steps = 15 - 1;
+  const double simple_intel = latency(Collective::all_gather, 8, 2, Protocol::simple);
+  const double simple_amd = row(amd, Collective::all_gather, Algorithm::ring, Protocol::simple)->latency;
+  CHECK(simple_amd - simple_intel == Approx(inner_steps * (6e-6 - std::max(3e-6, detail::ring_nvlink[2] * 1e-6))));
+}
+
+TEST_CASE("CollNet chains pass every rank, PAT every doubling, and both know what they reduce", "[choice]") {
+  Fabric f = cluster(Generation::hopper, 8, 4);
+  f.sharp = true;
+  const auto chain = row(f, Collective::all_reduce, Algorithm::collnet_chain);
+  REQUIRE(chain);
+  CHECK(chain->latency == Approx((2 * 7 * 2.8 + 30) * 1e-6));
+  CHECK(rate(*chain) == Approx(f.channels.total() / 2));
+  const auto direct = row(f, Collective::all_reduce, Algorithm::collnet_direct);
+  REQUIRE(direct);
+  const double fan = 8.0 / 16;  // two channels a NIC
+  CHECK(direct->latency == Approx((2 * (3.7 + 0.4 * 7) + 31) * 1e-6));
+  CHECK(rate(*direct) == Approx(f.channels.total() / (fan - (fan - 1) / 2) * 0.85 / 2));
+  CHECK_FALSE(row(f, Collective::all_gather, Algorithm::collnet_chain));
+  const Fabric single = cluster(Generation::hopper, 1, 4);
+  const auto pat = row(single, Collective::all_gather, Algorithm::pat);
+  REQUIRE(pat);
+  CHECK(pat->latency == Approx((8 + 2 * 14 / 3.5 + 2.8 * 4) * 1e-6));
+  CHECK(row(single, Collective::reduce_scatter, Algorithm::pat));
+  CHECK_FALSE(row(single, Collective::broadcast, Algorithm::pat));
+  CHECK_FALSE(row(f, Collective::all_gather, Algorithm::pat));
+}
+
+TEST_CASE("a row without a rate is not picked, and of equal ones the first is", "[choice]") {
+  detail::TunerPick pick{.bytes = 1e6};
+  pick.add({Algorithm::ring, Protocol::simple}, 1, 0);
+  CHECK_FALSE(pick.any);
+  pick.add({Algorithm::ring, Protocol::simple}, 1, -1e9);
+  CHECK_FALSE(pick.any);
+  pick.add({Algorithm::tree, Protocol::simple}, 10, 1e9);
+  pick.add({Algorithm::ring, Protocol::simple}, 10, 1e9);
+  CHECK(pick.best.algorithm == Algorithm::tree);
+  pick.add({Algorithm::ring, Protocol::simple}, 20, 1e9);
+  CHECK(pick.best.algorithm == Algorithm::tree);
+  pick.add({Algorithm::nvls, Protocol::simple}, 9, 1e9);
+  CHECK(pick.best.algorithm == Algorithm::nvls);
+}
