@@ -143,7 +143,7 @@ std::optional<Clue> setting_that_helps(const Context& c) {
   for (const Quoted& with : c.quoted) {
     if (with.settings.empty() || speed(with) <= 0 || with.perftest) continue;
     for (const auto& [name, value] : with.settings) {
-      const auto known = std::find_if(mended.begin(), mended.end(), [&](const Mended& one) { return one.name == name; });
+      const auto known = std::find_if(mended.begin(), mended.end(), [&, &name = name](const Mended& one) { return one.name == name; });
       if (known == mended.end()) continue;
       const Quoted* worst = nullptr;
       for (const Quoted& without : c.quoted) {

@@ -147,6 +147,7 @@ TEST_CASE("versions of engines are read as far as they are numbers", "[choice]")
   CHECK(version_number("0.999.999") == 999999);
   CHECK(version_number("0.1000.1") == 0);
   CHECK(version_number("2.-1") == 2000000);
+  CHECK(version_number("1+5") == 1000000);
   CHECK(version_number("0") == 0);
   CHECK(version_number("0.0.7") == 7);
   CHECK(version_number("") == 0);

@@ -1,4 +1,5 @@
 // Rows of the tuner's table: what NCCL believes an algorithm to cost, written out again from the terms its sources name.
+#include <fabricost/choice/choice.hpp>
 #include <fabricost/choice/nccl.hpp>
 
 #include "../catch.hpp"
@@ -102,10 +103,14 @@ TEST_CASE("CollNet chains pass every rank, PAT every doubling, and both know wha
   CHECK(direct->latency == Approx((2 * (3.7 + 0.4 * 7) + 31) * 1e-6));
   CHECK(rate(*direct) == Approx(f.channels.total() / (fan - (fan - 1) / 2) * 0.85 / 2));
   CHECK_FALSE(row(f, Collective::all_gather, Algorithm::collnet_chain));
+  Fabric alone = cluster(Generation::hopper, 1, 4);
+  alone.sharp = true;
+  CHECK(row(alone, Collective::all_reduce, Algorithm::collnet_direct)->latency == Approx(31e-6));
   const Fabric single = cluster(Generation::hopper, 1, 4);
   const auto pat = row(single, Collective::all_gather, Algorithm::pat);
   REQUIRE(pat);
   CHECK(pat->latency == Approx((8 + 2 * 14 / 3.5 + 2.8 * 4) * 1e-6));
+  CHECK(rate(*pat) == Approx(0.75 * 0.96 * 50e9));
   CHECK(row(single, Collective::reduce_scatter, Algorithm::pat));
   CHECK_FALSE(row(single, Collective::broadcast, Algorithm::pat));
   CHECK_FALSE(row(f, Collective::all_gather, Algorithm::pat));
@@ -124,4 +129,15 @@ TEST_CASE("a row without a rate is not picked, and of equal ones the first is", 
   CHECK(pick.best.algorithm == Algorithm::tree);
   pick.add({Algorithm::nvls, Protocol::simple}, 9, 1e9);
   CHECK(pick.best.algorithm == Algorithm::nvls);
+}
+
+TEST_CASE("an exchange is picked by its size, forced or not, though the table has no row for it", "[choice]") {
+  const Fabric f = cluster(Generation::hopper, 8, 1);
+  const ChoiceInput in{.op = Collective::all_to_all};
+  const auto small = picked_at(1000, {}, in, f), large = picked_at(1e9, {}, in, f);
+  REQUIRE((small && large));
+  CHECK(small->protocol == Protocol::ll);
+  CHECK(large->protocol == Protocol::simple);
+  CHECK(picked_at(1e9, {.algorithm = Algorithm::direct}, in, f)->algorithm == Algorithm::direct);
+  CHECK_FALSE(picked_at(1e9, {.algorithm = Algorithm::pairwise}, in, f));
 }

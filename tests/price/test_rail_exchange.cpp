@@ -36,7 +36,8 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
                               8 * partners / count / (t.exchange_share * exchanges * 8 * 50e9);  // all 8 of a node through its NICs
       INFO(count << " nodes, " << exchanges);
       const auto at = [&](double bytes, double each) { CHECK(line(bytes) == Approx(start + partners * each + per_byte * bytes)); };
-      at(0, t.exchange_peer * 3);                                 // tiny
+      at(0, t.exchange_peer * 3);  // tiny
+      at(127.0 * count, t.exchange_peer * 3);
       at(200.0 * count, t.exchange_peer);                         // 128 B to 16 KiB a partner
       at(1e6 * count, t.exchange_peer + t.exchange_peer_simple);  // beyond
       CHECK(line.wire_level == 1);
