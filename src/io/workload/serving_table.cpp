@@ -241,7 +241,7 @@ ServingStack ServingTable::stack(std::string_view name, Generation g) const {
     take(all->second);
   else  // never measured: as other versions of the same engine
     for (const auto& [other, generations] : fitted)
-      if (std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) {
+      if (std::find_if(stacks.begin(), stacks.end(), [&, &other = other](const ServingStack& s) {
             return s.name == other && s.kernels.reduce.library == described->kernels.reduce.library && s.overlaps == described->overlaps;
           }) != stacks.end())
         take(generations);
