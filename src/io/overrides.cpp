@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace fabricost::io {
@@ -53,6 +54,8 @@ std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const
       throw RequestError(fmt::format("--set {}: write PATH=VALUE, for example nic.gdr=false", clipped(text)));
     std::string path = text.substr(0, equals);
     std::erase_if(path, [](char c) { return c == ' ' || c == '\t'; });
+    if (std::any_of(path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
+      throw RequestError(fmt::format("--set {}: no key has such a character; write PATH=VALUE, for example nic.gdr=false", clipped(text)));
     out.emplace_back(std::move(path), text.substr(equals + 1));
   }
   return out;

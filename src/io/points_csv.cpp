@@ -146,7 +146,11 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
     const NumberCell rate = number_in(table, bus ? at.busbw : at.algbw, bus ? "busbw" : "algbw");
     const double factor = bus ? bus_factor(point.collective, point.ranks()) : 1;
     if (rate.kind == NumberCell::Kind::fault) return {0, "fault"};
-    if (rate.kind == NumberCell::Kind::number && rate.value > 0 && factor > 0) return {point.bytes * factor / (rate.value * 1e9), ""};
+    if (rate.kind == NumberCell::Kind::number && rate.value > 0 && factor > 0) {
+      const double seconds = point.bytes * factor / (rate.value * 1e9);
+      if (!(seconds >= 1e-9 && std::isfinite(seconds))) return {0, bus ? "busbw is no rate of that size" : "algbw is no rate of that size"};
+      return {seconds, ""};
+    }
   }
   return {0, "time_us is empty"};
 }
