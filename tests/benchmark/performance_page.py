@@ -193,7 +193,7 @@ of layouts, which loses none of the best, {layouts['layouts_decided']} layouts a
 Curves of collectives are compiled once per (collective, ranks of a domain, domains) and shared by all layouts of a search.
 
 Layouts per second of programs that answer a question of the same kind (a step of training: its time and memory), each with its own
-model of it, run in the same minutes on one processor (`peer_*.py` beside this page's program):
+model of it, run in the same minutes on one processor (`peer_*.py` beside this page's program; Calculon with its logger quiet):
 
 {peers_text(calculon, llm_analysis, priced)}
 """
