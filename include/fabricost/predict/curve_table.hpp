@@ -82,7 +82,10 @@ class CurveTable {
     for (int octave = first_octave; octave <= last_octave; ++octave) {
       const double start = std::ldexp(1.0, octave);
       detail::Group sizes, times;
-      for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = start * (1 + 0.25 * static_cast<double>(i / 8) + 0.125 * (zero(i % 8) + 1));
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::size_t quarter = i / 8;
+        sizes[i] = start * (1 + 0.25 * static_cast<double>(quarter) + 0.125 * (zero(i % 8) + 1));
+      }
       const Line* timed = nullptr;
       for (std::size_t quarter = 0; quarter < 4; ++quarter) {
         const double least = start * (1 + 0.25 * static_cast<double>(quarter)), most = least + 0.25 * start;
