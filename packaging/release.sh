@@ -20,7 +20,7 @@ jobs=${JOBS:-$(nproc)}
 version=$(sed -n 's/^project(fabricost VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 python=.venv/bin/python
 epoch=$(git log -1 --format=%ct)
-steps=(clean-tree version changelog tests check fuzz mutants reproducible packages wheels docs sums)
+steps=(clean-tree version changelog tests check long fuzz mutants reproducible packages wheels docs sums)
 if [ -n "$from" ] && [[ " ${steps[*]} " != *" $from "* ]]; then
   echo "release.sh: no step \"$from\"; the steps are: ${steps[*]}" >&2
   exit 2
@@ -39,6 +39,7 @@ step_version() { do_ python3 tests/packaging/versions.py .; }
 step_changelog() { do_ python3 packaging/changelog_section.py "$version"; }
 step_tests() { do_ ./quickstart test; }
 step_check() { do_ ./quickstart check; }
+step_long() { do_ ctest --test-dir build -C long -L long -E packaging.reproducible --output-on-failure --no-tests=error; }
 step_fuzz() { do_ tests/fuzz/run.sh "${FUZZ_SECONDS:-600}"; }
 step_mutants() {
   do_ python3 -m venv build-mutants/venv

@@ -55,6 +55,9 @@ std::string csv_row(const Prediction& p) {
                      p.low * 1e6, p.high * 1e6);
 }
 
-std::string printed(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
+std::string printed(const nlohmann::ordered_json& json) {
+  // names of files and words of logs may hold bytes that are no text
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace fabricost::cli

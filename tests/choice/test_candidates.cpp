@@ -3,6 +3,7 @@
 #include <fabricost/choice/inference.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 #include <map>
 #include <set>
@@ -17,11 +18,9 @@ using Ops = std::set<Collective>;
 const Ops none{}, gather{C::all_gather, C::reduce_scatter}, ring_like{C::all_reduce, C::all_gather, C::reduce_scatter}, sum{C::all_reduce};
 
 Fabric box(int local, int domains) {
-  Fabric f;
-  f.levels = domains > 1 ? Levels{local, domains} : Levels{local};
-  f.library = Library::nccl;
+  Fabric f = support::fabric(local, domains);
   f.generation = Generation::hopper;
-  f.switched = f.in_switch = f.sharp = true;
+  f.in_switch = f.sharp = true;
   return f;
 }
 

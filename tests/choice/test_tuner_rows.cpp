@@ -3,6 +3,7 @@
 #include <fabricost/choice/nccl.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 #include <optional>
 
@@ -11,16 +12,12 @@ using namespace fabricost;
 namespace {
 
 Fabric cluster(Generation generation, int g, int nodes) {
-  Fabric f;
-  f.levels = nodes > 1 ? Levels{g, nodes} : Levels{g};
-  f.library = Library::nccl;
+  Fabric f = support::fabric(g, nodes);
   f.generation = generation;
-  f.switched = f.in_switch = true;
+  f.in_switch = true;
   f.usable_per_gpu = generation == Generation::blackwell ? 18 * 40.1e9 : 18 * 20.6e9;
   f.channels = search_channels(f.usable_per_gpu, generation);
   f.inner_rate = f.full_rate = f.usable_per_gpu;
-  f.nics = g;
-  f.outer_rate = nodes > 1 ? g * 50e9 : 0;
   f.cpu = Cpu::intel;
   return f;
 }

@@ -1,5 +1,6 @@
 // The oracle itself: it must notice what a wrong algorithm does.
-#include "simulate.hpp"
+#include "collectives.hpp"
+#include "rings.hpp"
 
 #include "../catch.hpp"
 

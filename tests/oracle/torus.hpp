@@ -2,7 +2,7 @@
 /// \file torus.hpp
 /// The oracle for tori: chips that hand blocks only to neighbours, with what every single link carries.
 
-#include "simulate.hpp"
+#include "world.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -4,20 +4,13 @@
 #include <fabricost/schedule/point_to_point.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 using namespace fabricost;
 
 namespace {
 
 constexpr double KiB = 1024;
-
-Fabric domain(int ranks) {
-  Fabric f;
-  f.levels = Levels{ranks};
-  f.inner_rate = f.full_rate = 400e9;
-  f.switched = true;
-  return f;
-}
 
 }  // namespace
 
@@ -26,7 +19,7 @@ TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a 
   const auto& x = c.all_to_all;
   for (const int n : {2, 4, 8, 72}) {
     INFO(n << " ranks");
-    const Line line = price_exchange(pairwise_schedule(Collective::all_to_all, Levels{n}), domain(n), c, Protocol::ll);
+    const Line line = price_exchange(pairwise_schedule(Collective::all_to_all, Levels{n}), support::fabric(n), c, Protocol::ll);
     const double start = x.base + (std::log2(n) - 1) * x.hop;
     CHECK(line(0) == Approx(start));
     // at 16 KiB for every peer: the fitted ramp, or what the wires take at half the Simple rate where that is more
@@ -38,7 +31,7 @@ TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a 
 
 TEST_CASE("what a tapered second stage leaves slows an exchange of all and no single message", "[price]") {
   const ScaleUpConstants c;
-  Fabric f = domain(8);
+  Fabric f = support::fabric(8);
   const auto rate = [&](Collective op) {
     const Schedule s = op == Collective::send_recv ? send_recv_schedule(f.levels, 0) : pairwise_schedule(op, f.levels);
     return price_exchange(s, f, c, Protocol::simple).rate;

@@ -3,18 +3,17 @@
 #include <fabricost/schedule/in_network.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 using namespace fabricost;
 
 namespace {
 
-constexpr double full = 900e9;
+constexpr double full = support::inside_rate;
 
 Fabric rack(int ranks) {
-  Fabric f;
-  f.levels = Levels{ranks};
-  f.inner_rate = f.full_rate = full;
-  f.switched = f.in_switch = true;
+  Fabric f = support::fabric(ranks);
+  f.in_switch = true;
   return f;
 }
 

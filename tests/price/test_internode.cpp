@@ -2,6 +2,7 @@
 #include <fabricost/price/price.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 using namespace fabricost;
 
@@ -13,14 +14,10 @@ Constants constants() {
   c.transport.exchange_tiny = 3;
   return c;
 }
-Fabric cluster(int g, int nodes, double inner = 400e9, double nic = 50e9) {
-  Fabric f;
-  f.levels = Levels{g, nodes};
-  f.library = Library::nccl;
+Fabric cluster(int g, int nodes, double inner = support::inside_rate, double nic = support::nic_rate) {
+  Fabric f = support::fabric(g, nodes);
   f.inner_rate = f.full_rate = inner;
   f.outer_rate = g * nic;
-  f.nics = g;
-  f.switched = true;
   return f;
 }
 Line priced(Algorithm algorithm, Collective op, const Fabric& f, const Constants& c, Protocol protocol = Protocol::simple) {

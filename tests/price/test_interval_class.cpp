@@ -2,6 +2,7 @@
 #include <fabricost/price/price.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 using namespace fabricost;
 
@@ -10,9 +11,7 @@ namespace {
 using W = IntervalWidths;
 
 Fabric fabric(int local, int domains, bool over_pcie = false) {
-  Fabric f;
-  f.levels = domains > 1 ? Levels{local, domains} : Levels{local};
-  f.library = Library::nccl;
+  Fabric f = support::fabric(local, domains);
   f.over_pcie = over_pcie;
   f.switched = !over_pcie;
   return f;

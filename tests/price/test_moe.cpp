@@ -2,6 +2,7 @@
 #include <fabricost/price/moe.hpp>
 
 #include "../catch.hpp"
+#include "../support/fitted.hpp"
 
 #include <cmath>
 #include <vector>
@@ -9,8 +10,6 @@
 using namespace fabricost;
 
 namespace {
-
-double norm_of(double a, double b, double q) { return std::pow(std::pow(a, q) + std::pow(b, q), 1 / q); }
 
 std::vector<MoeWork> works() {
   std::vector<MoeWork> out;
@@ -37,10 +36,10 @@ TEST_CASE("kernels of channels: an SM's time for a token and its copies, filled 
   for (const MoeWork& w : works()) {
     INFO(w.tokens << " tokens, " << w.copies << " copies, " << w.sms << " SMs");
     const double kib = 7;
-    const double tau = norm_of(k.token + k.token_kib * kib, w.copies * (k.copy + k.copy_kib * kib), k.overlap);
+    const double tau = fitted::norm(k.overlap, k.token + k.token_kib * kib, w.copies * (k.copy + k.copy_kib * kib));
     const double sms = w.sms <= 4 ? w.sms : 4 * std::pow(w.sms / 4, k.spread);
     const double x = w.tokens / (w.sms * k.fill_tokens);
-    const double volume = norm_of(w.tokens * tau / sms, norm_of(inside(w, k.share), across(w), 12), 12);
+    const double volume = fitted::norm(12, w.tokens * tau / sms, fitted::norm(12, inside(w, k.share), across(w)));
     const MoeCost c = price_moe(w, k);
     CHECK(c.seconds() == Approx(k.start + k.start_copy * kib * std::sqrt(w.copies) + w.network_step + k.fill * tau * x / (1 + x) + volume));
     CHECK(c.start == Approx(k.start + k.start_copy * kib * std::sqrt(w.copies)));
@@ -55,7 +54,8 @@ TEST_CASE("kernels of messages: experts occupy SMs, work and wires hide part of 
   for (const MoeWork& w : works()) {
     const double kib = 7;
     const double sms = 128;  // 256 experts on 132 SMs: two each
-    const double volume = norm_of(w.tokens * (k.token + k.token_kib * kib) / sms, norm_of(inside(w, k.share), across(w), 12), k.overlap);
+    const double volume =
+        fitted::norm(k.overlap, w.tokens * (k.token + k.token_kib * kib) / sms, fitted::norm(12, inside(w, k.share), across(w)));
     const MoeCost c = price_moe(w, k);
     INFO(w.tokens << " tokens, " << w.copies << " copies");
     CHECK(c.seconds() == Approx(k.start + k.expert * 256 + k.start_copy * kib * std::sqrt(w.copies) + w.network_step + volume));
@@ -71,11 +71,11 @@ TEST_CASE("kernels of messages: experts occupy SMs, work and wires hide part of 
 TEST_CASE("kernels inside a domain: copies one after the other, a step for each doubling, a floor the volume can hide", "[price]") {
   const DomainKernelConstants k;
   for (const MoeWork& w : works()) {
-    const double volume = norm_of(w.tokens * k.token, inside(w, k.share), k.overlap);
+    const double volume = fitted::norm(k.overlap, w.tokens * k.token, inside(w, k.share));
     const MoeCost c = price_moe(w, k);
     INFO(w.tokens << " tokens, " << w.copies << " copies");
     CHECK(c.steps == Approx(k.copy * w.copies + k.step * 4));
-    CHECK(c.seconds() == Approx(k.start + k.copy * w.copies + k.step * 4 + norm_of(k.floor, volume, 2)));
+    CHECK(c.seconds() == Approx(k.start + k.copy * w.copies + k.step * 4 + fitted::norm(2, k.floor, volume)));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <fabricost/price/price.hpp>
 
 #include "../catch.hpp"
+#include "../support/fitted.hpp"
 
 #include <cmath>
 
@@ -19,8 +20,6 @@ Fabric box(int ranks, bool peer_to_peer = false) {
   f.peer_to_peer = peer_to_peer;
   return f;
 }
-double norm_of(double a, double b, double q) { return std::pow(std::pow(a, q) + std::pow(b, q), 1 / q); }
-
 /// What the rates above have to be told apart by.
 PcieConstants constants() {
   PcieConstants c;
@@ -80,10 +79,10 @@ TEST_CASE("rings over PCIe follow the fitted forms", "[price]") {
         const Line low = price(ring, f, all, Protocol::ll, false), high = price(ring, f, all, Protocol::simple, false);
         for (const double s : sizes) {
           INFO(name(op) << " " << n << (direct ? " directly " : " ") << s << " B");
-          CHECK(low(s) == Approx(norm_of(c.launch + c.ll_hop * k, per_byte * s / ll, c.ll_overlap)));
+          CHECK(low(s) == Approx(fitted::norm(c.ll_overlap, c.launch + c.ll_hop * k, per_byte * s / ll)));
           const double warm_bytes = warm ? std::min(s, c.warm_bytes) : 0;
           const double volume = per_byte * (s - warm_bytes + warm_bytes / c.warm_rate) / simple;
-          CHECK(high(s) == Approx(c.launch + norm_of(c.simple_floor + c.simple_hop * k, volume, c.simple_overlap)));
+          CHECK(high(s) == Approx(c.launch + fitted::norm(c.simple_overlap, c.simple_floor + c.simple_hop * k, volume)));
         }
       }
 }
@@ -101,9 +100,9 @@ TEST_CASE("exchanges over PCIe follow the fitted forms", "[price]") {
     for (const double s : sizes) {
       INFO(n << " ranks " << s << " B");
       const double ll = c.exchange_ll_share * pcie_share(f, c.ll_share) * 25e9;
-      CHECK(low(s) == Approx(norm_of(base, per_byte * s / ll, c.ll_overlap)));
+      CHECK(low(s) == Approx(fitted::norm(c.ll_overlap, base, per_byte * s / ll)));
       const double simple = (n == 2 ? 0.9 : 1) * pcie_share(f, c.simple_share) * 25e9;
-      CHECK(high(s) == Approx(base + norm_of(c.exchange_floor, per_byte * s / simple, c.simple_overlap)));
+      CHECK(high(s) == Approx(base + fitted::norm(c.simple_overlap, c.exchange_floor, per_byte * s / simple)));
     }
   }
 }

@@ -2,23 +2,9 @@
 #include <fabricost/price/price.hpp>
 
 #include "../catch.hpp"
+#include "../support/fabrics.hpp"
 
 using namespace fabricost;
-
-namespace {
-
-Fabric nodes(int count) {
-  Fabric f;
-  f.levels = Levels{8, count};
-  f.library = Library::nccl;
-  f.inner_rate = f.full_rate = 400e9;
-  f.outer_rate = 8 * 50e9;
-  f.nics = 8;
-  f.switched = true;
-  return f;
-}
-
-}  // namespace
 
 TEST_CASE("an exchange in two levels costs a step inside, a message to each partner and its bytes on both levels", "[price]") {
   Constants c;
@@ -26,7 +12,7 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
   const auto& t = c.transport;
   for (const int count : {2, 16})
     for (const double exchanges : {1.0, 0.5}) {
-      Fabric f = nodes(count);
+      Fabric f = support::fabric(8, count);
       f.exchanges = exchanges;
       const Schedule s = schedule_of(Algorithm::hierarchical, Collective::all_to_all, f);
       const Line line = price(s, f, c, Protocol::simple, false);
@@ -42,14 +28,14 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
       at(1e6 * count, t.exchange_peer + t.exchange_peer_simple);  // beyond
       CHECK(line.wire_level == 1);
     }
-  Fabric slow = nodes(16);
+  Fabric slow = support::fabric(8, 16);
   const auto start = [&] {
     return price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, slow), slow, c, Protocol::simple, false)(0);
   };
   const double before = start();
   slow.outer_latency = 16e-6;  // one round of it for all 16 nodes
   CHECK(start() - before == Approx(15e-6));
-  Fabric fast = nodes(2);
+  Fabric fast = support::fabric(8, 2);
   fast.outer_rate = 1e15;
   CHECK(price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, fast), fast, c, Protocol::simple, false).wire_level == 0);
   fast.inner_exchanges = 0.5;

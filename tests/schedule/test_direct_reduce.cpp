@@ -1,7 +1,8 @@
 #include <fabricost/schedule/direct_reduce.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/exchanges.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

@@ -1,7 +1,9 @@
 #include <fabricost/schedule/exchange.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/exchanges.hpp"
+#include "../oracle/partners.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

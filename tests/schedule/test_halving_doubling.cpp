@@ -1,7 +1,8 @@
 #include <fabricost/schedule/halving_doubling.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/partners.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

@@ -2,7 +2,9 @@
 #include <fabricost/schedule/ring.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/exchanges.hpp"
+#include "../oracle/rings.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

@@ -3,7 +3,9 @@
 #include <fabricost/schedule/point_to_point.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/partners.hpp"
+#include "../oracle/rings.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

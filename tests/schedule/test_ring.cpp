@@ -1,7 +1,8 @@
 #include <fabricost/schedule/ring.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/rings.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

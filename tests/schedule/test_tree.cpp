@@ -1,7 +1,8 @@
 #include <fabricost/schedule/tree.hpp>
 
 #include "../catch.hpp"
-#include "../oracle/simulate.hpp"
+#include "../oracle/collectives.hpp"
+#include "../oracle/trees.hpp"
 #include "../support/levels.hpp"
 
 using namespace fabricost;

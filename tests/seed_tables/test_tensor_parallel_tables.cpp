@@ -1,10 +1,8 @@
 /// \file test_tensor_parallel_tables.cpp
-/// Tables about tensor parallelism against figures worked out independently of this library ("reference", as in test_seed_tables.cpp), and
-/// the page's numbers against single questions to the library.
+/// Tables about tensor parallelism, and the page's numbers against single questions to the library.
 
-#include "../catch.hpp"
+#include "figures.hpp"
 #include "seed_tables/specs.hpp"
-#include "seed_tables/tables.hpp"
 
 #include <fabricost/fabricost.hpp>
 
@@ -16,9 +14,6 @@ using namespace fabricost;
 
 namespace {
 
-Approx within(double expected, double tolerance) { return Approx(expected).epsilon(tolerance); }
-double ours(const Table& table, const char* label) { return table.row(label).ours.value; }
-double beside(const Table& table, const char* label, std::size_t column) { return table.row(label).beside.at(column).value; }
 double microseconds_of(const char* system, double bytes, int ranks) {
   return 1e6 * predict(machine(system), AllReduce{.bytes = Bytes::from_value(bytes), .ranks = ranks}).seconds;
 }
@@ -150,4 +145,43 @@ TEST_CASE("gradients of 280 GB: never below the ring's one-way time where no swi
 TEST_CASE("72 ranks of a rack are said to lie outside what was measured") {
   const Prediction p = predict(machine("gb200-nvl72"), AllReduce{.bytes = Bytes::from_value(32768), .ranks = 72});
   CHECK(p.extrapolated.ranks);
+}
+
+TEST_CASE("tensor parallel share when decoding") {
+  const Table t = decode_overhead();
+  // reference: work 32.6, 119.9 us; 4 B200 at 7.7 TB/s 104.4 (100.4 at 8 TB/s)
+  CHECK(beside(t, "70B, 8 H100, NVLink 4", 0) == within(32.6, 0.003));
+  CHECK(beside(t, "405B, 8 H100, NVLink 4", 0) == within(119.9, 0.002));
+  CHECK(beside(t, "405B, 4 B200, NVLink 5", 0) == within(104.4, 0.002));
+  CHECK(beside(t, "405B, 4 B200, NVLink 5", 0) * 7.7 / 8 == within(100.4, 0.002));
+  // reference: 2t naive 4.1, 28.7 (PCIe before encoding), 8.2, 3.5 us
+  CHECK(beside(t, "70B, 8 H100, NVLink 4", 1) == within(4.1, 0.01));
+  CHECK(beside(t, "70B, 8 H100, PCIe 5", 1) == within(28.7, 0.02));
+  CHECK(beside(t, "405B, 8 H100, NVLink 4", 1) == within(8.2, 0.01));
+  CHECK(beside(t, "405B, 4 B200, NVLink 5", 1) == within(3.5, 0.01));
+  // reference: naive share 11.1, 46.8, 6.4 %
+  CHECK(beside(t, "70B, 8 H100, NVLink 4", 2) == within(11.1, 0.01));
+  CHECK(beside(t, "70B, 8 H100, PCIe 5", 2) == within(46.8, 0.01));
+  CHECK(beside(t, "405B, 8 H100, NVLink 4", 2) == within(6.4, 0.01));
+  // reference: additive share 52.3, 68.2, 25.0; 4 B200 24.9 % at 8 TB/s, a little less at 7.7
+  CHECK(beside(t, "70B, 8 H100, NVLink 4", 3) == within(52.3, 0.005));
+  CHECK(beside(t, "70B, 8 H100, PCIe 5", 3) == within(68.2, 0.005));
+  CHECK(beside(t, "405B, 8 H100, NVLink 4", 3) == within(25.0, 0.005));
+  CHECK(100 * 33.2 / (33.2 + beside(t, "405B, 4 B200, NVLink 5", 0) * 7.7 / 8) == within(24.9, 0.005));
+  // ours: latency included, so never below the naive share; fewer B200s do not fall to the text's 8 %
+  for (const Row& row : t.rows)
+    if (!std::isnan(row.beside.at(2).value)) CHECK(row.ours.value >= row.beside.at(2).value);
+  CHECK(ours(t, "405B, 4 B200, NVLink 5") > 20);
+  CHECK(ours(t, "70B, speed-up of 8 H100s") == within(3.8, 0.10));  // reference: 3.8x, not 6x
+}
+
+TEST_CASE("tensor parallel share when training rises with the faster gpu") {
+  const Table t = training_overhead();
+  // reference: 58, 16, 18 % naive; work 5.32 and 2.34 ms
+  CHECK(beside(t, "PCIe 5, H100", 2) == within(58, 0.01));
+  CHECK(beside(t, "NVLink 4, H100", 2) == within(16, 0.03));
+  CHECK(beside(t, "NVLink 5, B200", 2) == within(18, 0.03));
+  CHECK(beside(t, "NVLink 4, H100", 0) == within(5.32, 0.002));
+  CHECK(beside(t, "NVLink 5, B200", 0) == within(2.34, 0.002));
+  CHECK(ours(t, "NVLink 5, B200") >= ours(t, "NVLink 4, H100"));
 }

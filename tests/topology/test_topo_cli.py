@@ -45,6 +45,18 @@ def the_contract(folder):
     assert all(len(line) <= 110 for line in text.splitlines()), text
 
 
+def bytes_that_are_no_text(folder):
+    """A file's name and a NIC's: what is written still loads, JSON is still JSON."""
+    topo = os.fsdecode(os.path.join(os.fsencode(folder), b"to\xffpo.txt"))
+    with open(topo, "wb") as file:
+        file.write(b"\tGPU0\tNIC0\nGPU0\tX\tPIX\nNIC0\tPIX\tX\n\nNIC Legend:\n\n  NIC0: mlx5_\xff\xff\n")
+    made = os.path.join(folder, "box.yaml")
+    assert json.loads(works("topo", topo, "-o", made, "--json"))["gpus"] == 1
+    text = open(made, encoding="utf-8").read()
+    assert "to?po.txt" in text and "mlx5_??" in text, text
+    assert json.loads(works("show", made, "--json"))["gpus"] == 1
+
+
 def the_file(folder):
     topo = in_folder(folder, "topo.txt", hopper())
     made = os.path.join(folder, "my-box.yaml")
@@ -93,6 +105,7 @@ def pictures():
 
 with tempfile.TemporaryDirectory() as folder:
     the_contract(folder)
+    bytes_that_are_no_text(folder)
     the_file(folder)
     the_comparison(folder)
     refusals(folder)

@@ -384,7 +384,7 @@ class NvidiaSmi {
       const Tokens& words = words_[i];
       if (words.size() == 2 && words[0].ends_with(':'))
         for (TopologyDevice& nic : t.nics)
-          if (words[0].substr(0, words[0].size() - 1) == nic.name) nic.device = in_ascii(words[1]);
+          if (words[0].substr(0, words[0].size() - 1) == nic.name) nic.device = words[1];
       const std::string& line = text_[i];
       if (words.size() > 2 && words[0] == "GPU" && words[1].ends_with(':') && all_digits(words[1].substr(0, words[1].size() - 1))) {
         const std::size_t from = line.find(':') + 1;
@@ -403,7 +403,7 @@ class NvidiaSmi {
     std::size_t gpu = 0;
     std::from_chars(index.data(), index.data() + index.size(), gpu);
     const std::size_t from = name.find_first_not_of(' ');
-    if (gpu < t.gpus.size() && from != std::string::npos) t.gpus[gpu].model = in_ascii(name.substr(from, name.find_last_not_of(' ') - from + 1));
+    if (gpu < t.gpus.size() && from != std::string::npos) t.gpus[gpu].model = name.substr(from, name.find_last_not_of(' ') - from + 1);
   }
 
   const TopologyFile& file_;

@@ -69,12 +69,10 @@ bool read_numbers(std::string_view text, std::vector<int>& out) {
   return true;
 }
 
-std::string in_ascii(std::string_view text) {
-  std::string out{text};
-  for (char& c : out) c = static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F ? '?' : c;
+std::string printable(std::string_view word) {
+  std::string out;
+  for (const char c : word.substr(0, 40)) out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F ? '?' : c;
   return out;
 }
-
-std::string printable(std::string_view word) { return in_ascii(word.substr(0, 40)); }
 
 }  // namespace fabricost::io

@@ -40,10 +40,7 @@ struct Cell {
 /// 0-23,48-71 appended to `out`. \return false when the text is no such list
 [[nodiscard]] bool read_numbers(std::string_view text, std::vector<int>& out);
 
-/// What is no printable ASCII becomes question marks.
-[[nodiscard]] std::string in_ascii(std::string_view text);
-
-/// At most 40 characters of it.
+/// At most 40 characters, control characters as question marks.
 [[nodiscard]] std::string printable(std::string_view word);
 
 }  // namespace fabricost::io

@@ -1,0 +1,44 @@
+"""What the files of the command's contract (contract_SUBJECT.py) have in common: ways to run the command and what each expects.
+
+test_contract.py, which runs them all, says in COMMAND which command it is.
+"""
+import json
+import os
+import subprocess
+import unittest
+
+COMMAND = None
+H100 = ["--system", "dgx-h100"]
+
+
+def run(*arguments, env=None, stdout=subprocess.PIPE):
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "LC_ALL", "LANG")}
+    environment.update(env or {})
+    return subprocess.run([COMMAND, *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, timeout=60)
+
+
+class Contract(unittest.TestCase):
+    def fine(self, *arguments, **more):
+        done = run(*arguments, **more)
+        self.assertEqual(done.returncode, 0, f"{' '.join(map(str, arguments))}\n{done.stderr}")
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def loaded(self, *arguments, **more):
+        def refuse(text):
+            raise AssertionError(f"{text} in JSON")
+        return json.loads(self.fine(*arguments, **more), parse_constant=refuse)
+
+    def refused(self, *arguments, says=()):
+        done = run(*arguments)
+        shown = f"fabricost {' '.join(map(str, arguments))}\n{done.stderr}"
+        self.assertEqual(done.returncode, 2, shown)
+        self.assertEqual(done.stdout, "", shown)
+        self.assertTrue(done.stderr.endswith("\n"), shown)
+        self.assertNotIn("internal error", done.stderr)
+        for part in [says] if isinstance(says, str) else says:
+            self.assertIn(part, done.stderr, shown)
+        return done.stderr
+
+    def predict(self, operation, *arguments):
+        return self.loaded("predict", operation, *arguments, "--json")

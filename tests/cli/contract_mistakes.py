@@ -1,0 +1,68 @@
+"""Mistakes: exit status 2, nothing on stdout, and on stderr what is wrong and what would do."""
+import os
+import pathlib
+import tempfile
+
+from contract import H100, Contract, run
+
+
+class Mistakes(Contract):
+    def test_each_says_what_is_wrong_and_what_would_do(self):
+        size = ["--size", "1MiB"]
+        good = ["all_reduce", *H100, *size]
+        cases = [
+            ([], "which command"), (["predct"], "did you mean predict?"), (["--systm"], "a command comes first"),
+            (["predict"], ["which operation", "all_gather"]), (["predict", "all_reduce"], "Add --system"),
+            (["predict", "all_reduce", *H100], "--size 256MiB"),
+            (["predict", "all_reduc", *H100, *size], "did you mean all_reduce?"),
+            (["predict", "all_reduce", "--system", "dgx-h10", *size], "dgx-h100"),
+            (["predict", "all_reduce", "--sytem", "dgx-h100", *size], "did you mean --system?"),
+            (["predict", "--sytem", "dgx-h100", "all_reduce", *size], "did you mean --system?"),
+            (["predict", *good, "--algorithm", "rng"], "did you mean ring?"),
+            (["predict", *good, "--protocol", "ll127"], "did you mean ll"),
+            (["predict", *good, "--dtype", "flot"], "did you mean float?"),
+            (["predict", *good, "--choice", "fast"], "did you mean fastest?"),
+            (["predict", "send_recv", *H100, *size, "--path", "gpu-gp"], "did you mean gpu-gpu?"),
+            (["predict", *good, "--ranks", "9"], "9 ranks"), (["predict", *good, "--ranks", "-3"], "--ranks"),
+            (["predict", *good, "--ranks", "3.5"], "--ranks"),
+            (["predict", *good, "--ranks", "99999999999"], "too many"), (["predict", *good, "--nodes", "2147483647"], "too many"),
+            (["predict", *good, "--nodes", "0"], "--nodes"), (["predict", *good, "--nodes", "two"], "two"),
+            (["predict", "all_reduce", *H100, "--size", "64k"], '"64k" is not a size; write 64KiB or 64kB'),
+            (["predict", "all_reduce", *H100, "--size", "-5"], "negative"),
+            (["predict", "all_reduce", *H100, "--size", "nan"], "not a size"),
+            (["predict", "all_reduce", *H100, "--size", "1e19"], "10^18"), (["predict", "all_reduce", *H100, "--size", ""], "--size"),
+            (["predict", "all_reduce", *H100, "--size"], "value is missing"), (["predict", *good, "--size", "2MiB"], "more than once"),
+            (["predict", *good, "--json=5"], "takes no value"), (["predict", *good, "extra"], '"extra"'),
+            (["predict", *good, "--set", "tiers.nvlink.bandwith=1 GB/s per direction"], 'did you mean "bandwidth"?'),
+            (["predict", *good, "--set", "tiers.nvlink.bandwidth=900 GB/s"], ["which direction", "450 GB/s per direction"]),
+            (["predict", *good, "--set", "nic"], "PATH=VALUE"), (["predict", *good, "--calibration", "nothing-here"], "nothing-here"),
+            (["predict", *good, "--path", "nic"], "send_recv"), (["predict", "send_recv", *H100, *size, "--path", "gpu-gpu", "--nodes",
+                                                                  "4"], "--path nic"),
+            (["predict", "all_to_all", *H100, *size, "--algorithm", "nvls"], ["in-switch", "pairwise"]),
+            (["predict", "moe_dispatch", *H100, *size], "--size does not go with expert exchange"),
+            (["predict", "MoE-Combine", *H100, *size], "--size does not go with expert exchange"),
+            (["predict", "all_reduce", "--system", "/no/such/file.yaml", *size], "/no/such/file.yaml"),
+            (["predict", "all_reduce", "--system", "/dev/zero", *size], "/dev/zero"),
+            (["explain", "all_reduce", *size], "--system"), (["show"], "which machine"), (["show", "gb200-nvl7"], "gb200-nvl72"),
+            (["show", "dgx-h100", "--svg", "--json"], "--svg"), (["show", "dgx-h100", "--size", "1MiB"], "--svg"),
+            (["systems", "--jsn"], "did you mean --json?"), (["completion"], "bash, zsh, fish"),
+            (["completion", "tcsh"], "bash"),
+        ]
+        for arguments, says in cases:
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, says=says)
+
+    def test_a_broken_file_is_named_with_line_and_column(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "broken.yaml"
+            path.write_text("name: broken\nextends: dgx-h100\ntiers:\n  - name: nvlink\n    bandwidth: 900 GB/s\n")
+            text = self.refused("predict", "all_reduce", "--system", path, "--size", "1MiB", says="which direction")
+            self.assertRegex(text, r"^\S*broken\.yaml:5:\d+: ")
+
+    def test_a_full_disk_is_no_success(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full here")
+        with open("/dev/full", "w") as full:
+            done = run("systems", "--json", stdout=full)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot write", done.stderr)

@@ -1,0 +1,86 @@
+"""What surrounds the answers: help and version, locales, colour in a terminal only, completion in three shells."""
+import os
+import pty
+import re
+import shlex
+import subprocess
+
+import contract
+from contract import H100, Contract
+
+
+class Surroundings(Contract):
+    def test_help_and_version(self):
+        self.assertRegex(self.fine("--version"), r"^fabricost \d+\.\d+\.\d+\n$")
+        overview = self.fine("--help")
+        commands = re.findall(r"(?m)^  (\w+)  ", overview.split("Commands:")[1])
+        self.assertGreaterEqual(set(commands), {"systems", "show", "predict", "explain", "sweep", "completion"})
+        for text in [overview, *(self.fine(command, "--help") for command in commands)]:
+            self.assertIn("Example: ", text)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 100, line)
+
+    def test_examples_of_the_help_work(self):
+        for command in ("systems", "show", "predict", "explain", "sweep", "share", "transfer"):
+            example = re.search(r"Example: fabricost (.*)", self.fine(command, "--help"))[1]
+            self.assertNotEqual(self.fine(*shlex.split(example)), "")
+
+    def test_numbers_have_a_point_in_every_locale(self):
+        for arguments in (["predict", "all_reduce", *H100, "--size", "1.5GB", "--json"],
+                          ["sweep", "all_reduce", *H100, "--sizes", "1.5kB", "--csv"],
+                          ["explain", "all_reduce", *H100, "--size", "1.5MB"], ["show", "dgx-h100", "--json"]):
+            want = self.fine(*arguments, env={"LC_ALL": "C"})
+            for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"):  # where it is not installed, the C locale stays
+                self.assertEqual(want, self.fine(*arguments, env={"LC_ALL": name}))
+
+    def test_no_colour_when_piped(self):
+        for arguments in (["predict", "all_reduce", *H100, "--size", "1MiB"], ["explain", "all_reduce", *H100, "--size", "1MiB"],
+                          ["show", "dgx-h100"],
+                          ["systems"], ["sweep", "all_reduce", *H100, "--sizes", "1MiB"], ["--help"]):
+            self.assertNotIn("\033", self.fine(*arguments))
+
+    def test_colour_in_a_terminal_unless_refused(self):
+        shown = lambda **env: self.in_terminal("show", "dgx-h100", env=env)
+        self.assertIn(b"\033[1m", shown(TERM="xterm"))
+        self.assertNotIn(b"\033", shown(TERM="xterm", NO_COLOR="1"))
+        self.assertNotIn(b"\033", shown(TERM="dumb"))
+
+    def in_terminal(self, *arguments, env):
+        try:
+            leader, follower = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal to be had here: {error}")
+        process = subprocess.Popen([contract.COMMAND, *arguments], stdout=follower, stderr=subprocess.DEVNULL,
+                                   env={"PATH": os.environ.get("PATH", ""), **env})
+        os.close(follower)
+        out = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:  # how Linux says that nobody writes any more
+                break
+            if not piece:
+                break
+            out += piece
+        os.close(leader)
+        self.assertEqual(process.wait(timeout=60), 0)
+        return out
+
+    def test_completion_knows_commands_options_systems_and_operations(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.fine("completion", shell)
+            for word in ("predict", "sizes", "dgx-h100", "aws-p5", "all_reduce", "nvls_tree"):
+                self.assertIn(word, script, shell)
+
+    def test_bash_completes(self):
+        script = self.fine("completion", "bash")
+        asked = ('ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fabricost; echo "${COMPREPLY[@]}"; }\n'
+                 "ask fabricost pre\nask fabricost predict --syst\n"
+                 "ask fabricost predict --system dgx-h1\nask fabricost predict --system = dgx-h1\n"
+                 "ask fabricost predict all_r\nask fabricost show gb200-n\nask fabricost completion z\n")
+        try:
+            done = subprocess.run(["bash", "--norc", "-c", script + asked], capture_output=True, text=True, timeout=60)
+        except FileNotFoundError:
+            self.skipTest("there is no bash here")
+        want = ["predict", "--system", "dgx-h100", "dgx-h100", "all_reduce", "gb200-nvl72", "zsh"]
+        self.assertEqual(done.stdout.splitlines(), want, done.stderr)

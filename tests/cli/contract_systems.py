@@ -1,0 +1,60 @@
+"""systems and show: the fields of every machine and tier, rates one way, what nobody knows as a question mark or null."""
+import re
+
+from contract import Contract
+
+
+class Systems(Contract):
+    def test_systems_json(self):
+        systems = self.loaded("systems", "--json")
+        names = [s["name"] for s in systems]
+        self.assertEqual(len(names), len(set(names)))
+        for s in systems:
+            self.assertEqual({k: type(v) for k, v in s.items()}, {"name": str, "gpus": int, "domain": int, "kind": str})
+            self.assertTrue(s["gpus"] >= 1 and s["domain"] >= 1, s)
+        by_name = {s["name"]: s for s in systems}
+        self.assertEqual(by_name["gb200-nvl72"], {"name": "gb200-nvl72", "gpus": 72, "domain": 72, "kind": "switch"})
+        self.assertEqual(by_name["tpu-v5p-cube"]["kind"], "torus")
+        self.assertIn("aws-p5", names)
+
+    def test_show_json_has_the_fields_of_the_contract(self):
+        for name in ("dgx-h100", "gb200-nvl72", "meta-24k-roce", "tpu-v5p-cube"):
+            shown = self.loaded("show", name, "--json")
+            self.assertEqual(shown["name"], name)
+            self.assertIsInstance(shown["gpu"], str)
+            for i, tier in enumerate(shown["tiers"]):
+                last = i + 1 == len(shown["tiers"])
+                for field, kinds in {"name": str, "kind": str, "endpoints": int, "bandwidth_GBps": float, "latency_us": (float, type(None)),
+                                     "aggregate_GBps": float, "bisection_GBps": float, "ratio_to_next": type(None) if last else float,
+                                     "source": str, "confidence": str}.items():
+                    self.assertIsInstance(tier[field], kinds, f"{name}.{tier['name']}.{field}")
+                if not last:
+                    self.assertAlmostEqual(tier["ratio_to_next"], tier["bandwidth_GBps"] / shown["tiers"][i + 1]["bandwidth_GBps"],
+                                           delta=1e-9)
+
+    def test_rates_are_one_way(self):
+        tiers = {t["name"]: t for t in self.loaded("show", "dgx-h100", "--json")["tiers"]}
+        self.assertAlmostEqual(tiers["nvlink"]["bandwidth_GBps"], 450, delta=1e-6)
+        self.assertAlmostEqual(tiers["nvlink"]["aggregate_GBps"], 3600, delta=1e-6)
+        self.assertAlmostEqual(tiers["nvlink"]["bisection_GBps"], 1800, delta=1e-6)
+        self.assertIn("both directions", self.fine("show", "dgx-h100"))
+
+    def test_the_headline_is_named_as_one(self):
+        text = re.sub(r"\s+", " ", self.fine("show", "gb200-nvl72"))
+        self.assertIn("129.6 TB/s counts all 72 GPUs and both directions", text)
+
+    def test_unknown_latency_is_a_question_mark_and_null(self):
+        hbm = next(t for t in self.loaded("show", "tpu-v5p-cube", "--json")["tiers"] if t["name"] == "hbm")
+        self.assertIsNone(hbm["latency_us"])
+        line = next(x for x in self.fine("show", "tpu-v5p-cube").splitlines() if x.startswith("  hbm"))
+        self.assertIn("?", line.split())
+
+    def test_set_shows_in_show(self):
+        shown = self.loaded("show", "dgx-h100", "--set", "tiers.nvlink.bandwidth=900 GB/s both directions", "--json")
+        self.assertAlmostEqual(next(t for t in shown["tiers"] if t["name"] == "nvlink")["bandwidth_GBps"], 450, delta=1e-6)
+
+    def test_tables_fit_100_columns(self):
+        for text in [self.fine("show", name) for name in ("dgx-h100", "gb200-nvl72", "meta-24k-roce", "frontier")] + [self.fine("systems")]:
+            for line in text.splitlines():
+                if "://" not in line:  # an address is not broken
+                    self.assertLessEqual(len(line), 100, line)

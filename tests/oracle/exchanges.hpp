@@ -1,0 +1,89 @@
+#pragma once
+/// \file exchanges.hpp
+/// Everybody to everybody: all-to-all in two levels, one partner at a time or all at once; what else sends to all at once, one-shot and
+/// two-shot all-reduce among it.
+
+#include "world.hpp"
+
+namespace oracle {
+
+/// Two levels of {g, N}: first to the rank of the own group in the receiver's place, then across to the receiver.
+inline void two_level_all_to_all(World& w, int g) {
+  const int n = w.ranks(), N = n / g;
+  Step inside, across;
+  for (int r = 0; r < n; ++r)
+    for (int place = 0; place < g; ++place) {
+      if (place == r % g) continue;
+      Send send{r, r / g * g + place, {}, false};
+      for (int d = 0; d < N; ++d) send.slots.push_back(r * n + d * g + place);
+      inside.push_back(send);
+    }
+  for (int r = 0; r < n; ++r)
+    for (int d = 0; d < N; ++d) {
+      if (d == r / g) continue;
+      Send send{r, d * g + r % g, {}, false};
+      for (int from = r / g * g; from < r / g * g + g; ++from) send.slots.push_back(from * n + send.to);
+      across.push_back(send);
+    }
+  w.run(inside);
+  w.run(across);
+}
+
+/// One partner at a time, those of the own group first: a positions further in the group, b groups further.
+inline void pairwise_all_to_all(World& w, int group) {
+  const int n = w.ranks(), groups = n / group;
+  for (int b = 0; b < groups; ++b)
+    for (int a = 0; a < group; ++a) {
+      if (a == 0 && b == 0) continue;
+      Step step;
+      for (int r = 0; r < n; ++r) {
+        const int to = wrapped(r / group + b, groups) * group + wrapped(r % group + a, group);
+        step.push_back({r, to, {r * n + to}, false});
+      }
+      w.run(step);
+    }
+}
+/// All at once.
+inline void direct_all_to_all(World& w) {
+  const int n = w.ranks();
+  Step step;
+  for (int r = 0; r < n; ++r)
+    for (int to = 0; to < n; ++to)
+      if (to != r) step.push_back({r, to, {r * n + to}, false});
+  w.run(step);
+}
+inline void direct_all_gather(World& w) {
+  Step step;
+  for (int r = 0; r < w.ranks(); ++r)
+    for (int to = 0; to < w.ranks(); ++to)
+      if (to != r) step.push_back({r, to, {r}, false});
+  w.run(step);
+}
+inline void direct_reduce_scatter(World& w) {
+  Step step;
+  for (int r = 0; r < w.ranks(); ++r)
+    for (int to = 0; to < w.ranks(); ++to)
+      if (to != r) step.push_back({r, to, {to}, true});
+  w.run(step);
+}
+/// Everybody reads everything of everybody.
+inline void one_shot(World& w) {
+  std::vector<int> everything;
+  for (int s = 0; s < w.slots(); ++s) everything.push_back(s);
+  Step step;
+  for (int r = 0; r < w.ranks(); ++r)
+    for (int to = 0; to < w.ranks(); ++to)
+      if (to != r) step.push_back({r, to, everything, true});
+  w.run(step);
+}
+/// Everybody reduces its part, then everybody reads every part.
+inline void two_shot(World& w) {
+  direct_reduce_scatter(w);
+  Step step;
+  for (int r = 0; r < w.ranks(); ++r)
+    for (int to = 0; to < w.ranks(); ++to)
+      if (to != r) step.push_back({r, to, {r}, false});
+  w.run(step);
+}
+
+}  // namespace oracle

@@ -1,0 +1,89 @@
+"""The pictures that tests draw, what goes into them, and the pinned looks they are drawn with."""
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+import fabricost as fc  # noqa: E402
+from fabricost import plot  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def clean_style():
+    """Pinned looks: matplotlib's defaults and the font that comes with it."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.use("Agg")
+        matplotlib.rcParams["font.family"] = "DejaVu Sans"
+        yield
+    plt.close("all")
+
+
+def h100():
+    return fc.load_system("dgx-h100")
+
+
+def scattered():
+    """A table as validate makes one, of noise that is the same every time."""
+    noise = np.random.default_rng(7)
+    out = np.zeros(
+        90, dtype=[("operation", "U16"), ("system", "U16"), ("bytes", "f8"), ("measured_seconds", "f8"), ("predicted_seconds", "f8")]
+    )
+    out["operation"] = np.repeat(["all_gather", "all_reduce", "all_to_all"], 30)
+    out["system"] = "dgx-h100"
+    out["bytes"] = np.tile(2.0 ** np.arange(4, 34), 3)
+    out["measured_seconds"] = 1e-5 + out["bytes"] / 3e11
+    out["predicted_seconds"] = out["measured_seconds"] * 2 ** noise.normal(0, 0.12, 90)
+    out["predicted_seconds"][40] *= 9
+    return out
+
+
+def measured():
+    sizes = 2.0 ** np.arange(12, 33)
+    return sizes, fc.predict(h100(), fc.AllReduce(sizes)).seconds * np.random.default_rng(3).uniform(0.93, 1.08, sizes.size)
+
+
+def schedule(name, exchange=0.0):
+    return fc.pipeline(
+        schedule=name,
+        stages=4,
+        microbatches=8,
+        forward_seconds=18.5e-3,
+        backward_seconds=18e-3,
+        weight_seconds=9.3e-3,
+        exchange_seconds=exchange,
+    )
+
+
+PICTURES = {
+    "busbw": lambda: plot.busbw(h100(), fc.AllReduce(), measured=measured()),
+    "busbw-4-nodes": lambda: plot.busbw(h100(), fc.AllReduce(nodes=4)),
+    "terms-by-size": lambda: plot.terms(h100(), fc.AllReduce(nodes=4)),
+    "terms-by-nodes": lambda: plot.terms(h100(), fc.AllReduce(64 * fc.MiB), "nodes"),
+    "roofline": lambda: plot.roofline(h100()),
+    "roofline-all-reduce": lambda: plot.roofline(h100(), fc.AllReduce(nodes=4)),
+    "scaling": lambda: plot.scaling(h100(), fc.AllReduce(64 * fc.MiB)),
+    "scaling-relative": lambda: plot.scaling(h100(), fc.AllReduce(fc.GiB), "nodes", show="relative"),
+    "layouts": lambda: plot.layouts("dgx-h100", "llama3-70b", gpus=64, global_batch=256, recompute="none", zero=1, cp=1),
+    "pareto-training": lambda: plot.pareto(fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)),
+    "pareto-serving": lambda: plot.pareto(fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)),
+    "pipeline-1f1b": lambda: plot.pipeline(schedule("1f1b")),
+    "pipeline-zb-h1": lambda: plot.pipeline(schedule("zb_h1", 3e-3)),
+    "pipeline-dualpipe": lambda: plot.pipeline(schedule("dualpipe")),
+    "topology": lambda: plot.topology(fc.load_system("superpod-h100")),
+    "topology-nvl72": lambda: plot.topology(fc.load_system("gb200-nvl72")),
+    "residuals": lambda: plot.residuals(scattered()),
+    "goodput": lambda: plot.goodput(checkpoint_seconds=30, restart_seconds=600),
+}
+
+
+KEPT = {}
+
+
+def picture(name):
+    """The axes of a picture, drawn once for all tests that only look at it."""
+    if name not in KEPT:
+        KEPT[name] = PICTURES[name]()
+    return KEPT[name]

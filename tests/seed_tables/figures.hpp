@@ -1,0 +1,21 @@
+#pragma once
+/// \file figures.hpp
+/// Single numbers of the tables of examples/seed_tables. The tests beside this hold them to figures worked out independently of this
+/// library ("reference": recalculated by hand and in Python from the formulas shown, when the five texts were checked). Whether the page
+/// as a whole is fresh is for check_page.py.
+
+#include "../catch.hpp"
+#include "seed_tables/tables.hpp"
+
+#include <cstddef>
+
+namespace seed_tables {
+
+/// Relative tolerance, as a fraction.
+inline Approx within(double expected, double tolerance) { return Approx(expected).epsilon(tolerance); }
+
+inline double ours(const Table& table, const char* label) { return table.row(label).ours.value; }
+inline double beside(const Table& table, const char* label, std::size_t column) { return table.row(label).beside.at(column).value; }
+inline Verdict verdict(const Table& table, const char* label) { return table.row(label).verdict; }
+
+}  // namespace seed_tables

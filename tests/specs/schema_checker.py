@@ -1,0 +1,67 @@
+"""One way to ask both sides about a document, the schema of its kind and the loader behind the command, and to count what is wrong."""
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import jsonschema
+import yaml
+from schema_documents import GOOD, plain
+
+
+class Checker:
+    def __init__(self, command, data):
+        self.command = command
+        self.data = data
+        self.faults = 0
+        self.checked = 0
+        self.folder = tempfile.TemporaryDirectory(prefix="fabricost-schema-")
+        common = json.loads((data / "schema" / "common.schema.json").read_text())
+        self.schemas = {p.name.split(".")[0]: json.loads(p.read_text()) for p in (data / "schema").glob("*.schema.json")}
+        self.common = common["$defs"]
+        self.validators = {kind: self.validator(schema, common) for kind, schema in self.schemas.items()}
+
+    @staticmethod
+    def validator(schema, common):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        try:
+            import referencing
+
+            resource = referencing.Resource.from_contents(common)
+            registry = referencing.Registry().with_resource("common.schema.json", resource)
+            return jsonschema.Draft202012Validator(schema, registry=registry)
+        except ImportError:  # jsonschema before 4.18
+            resolver = jsonschema.RefResolver("", schema, store={"common.schema.json": common})
+            return jsonschema.Draft202012Validator(schema, resolver=resolver)
+
+    def expect(self, fine, what):
+        self.checked += 1
+        if not fine:
+            self.faults += 1
+            print("FAULT", what)
+
+    def loader_says(self, kind, document):
+        """What the command says of a document (empty: it loads). Parts are named by a system beside them."""
+        folder = pathlib.Path(self.folder.name)
+        file = folder / f"{kind}.yaml"
+        file.write_text(yaml.safe_dump(document, sort_keys=False))
+        if kind.startswith("calibration"):
+            command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB", "--calibration", str(file)]
+            return self.said(kind, command)
+        if kind == "model":
+            return self.said(kind, [self.command, "models", str(file)])
+        if kind != "system":
+            system = plain(GOOD["system"])
+            if kind == "gpu":
+                system["gpu"] = "./gpu.yaml"
+            else:
+                system["tiers"][0][kind] = f"./{kind}.yaml"
+            file = folder / "around.yaml"
+            file.write_text(yaml.safe_dump(system, sort_keys=False))
+        return self.said(kind, [self.command, "show", str(file)])
+
+    def said(self, kind, command):
+        run = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        if run.returncode not in (0, 2):
+            self.expect(False, f"{kind}: the command ends with {run.returncode}: {run.stderr}")
+        return run.stderr + run.stdout if run.returncode else ""

@@ -1,0 +1,23 @@
+#pragma once
+/// \file fabrics.hpp
+/// Fabrics written down by hand, for tests of prices and choices that need no system: switched, 400 GB/s inside, a NIC of 50 GB/s a GPU.
+
+#include <fabricost/price/fabric.hpp>
+
+namespace support {
+
+inline constexpr double inside_rate = 400e9, nic_rate = 50e9;
+
+/// `local` GPUs to a domain, `domains` of them.
+inline fabricost::Fabric fabric(int local, int domains = 1) {
+  fabricost::Fabric f;
+  f.levels = domains > 1 ? fabricost::Levels{local, domains} : fabricost::Levels{local};
+  f.library = fabricost::Library::nccl;
+  f.inner_rate = f.full_rate = inside_rate;
+  f.outer_rate = domains > 1 ? local * nic_rate : 0;
+  f.nics = local;
+  f.switched = true;
+  return f;
+}
+
+}  // namespace support
