@@ -18,5 +18,6 @@ int main() {
     std::printf("  from %12.0f B  %s %s\n", curve.threshold(i), name(ran.algorithm).data(), name(ran.protocol).data());
   }
   // the step at a change of protocol is real: NCCL's choice is not always the fastest
-  for (const Bytes& size : powers_of_two(KiB(256), MiB(8))) std::printf("  %9.0f KiB  %8.1f us\n", in(size, KiB).value(), in(curve(size), us).value());
+  for (const Bytes& size : powers_of_two(KiB(256), MiB(8)))
+    std::printf("  %9.0f KiB  %8.1f us\n", in(size, KiB).value(), in(curve(size), us).value());
 }

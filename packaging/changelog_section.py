@@ -17,7 +17,8 @@ def fault(text, version):
     if "unreleased" in found["note"]:
         return f"CHANGELOG.md: write the date for \"(unreleased)\" in \"## {version}{found['note']}\""
     if "Predictions changed" not in found["body"]:
-        return f"CHANGELOG.md: the section of {version} has no \"Predictions changed\"; write which, by how much, against which data, or None."
+        return (f"CHANGELOG.md: the section of {version} has no \"Predictions changed\"; "
+                "write which, by how much, against which data, or None.")
     return None
 
 

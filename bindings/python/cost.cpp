@@ -16,7 +16,7 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-constexpr double hour = 3600, day = 24 * hour, year = 8766 * hour;
+constexpr double hour = 3600, day = 24 * hour, year = hours_of_a_year * hour;
 using Known = std::optional<double>;
 
 [[nodiscard]] double usd(Dollars d) { return in(d, units::USD).value(); }

@@ -30,8 +30,9 @@ template <class Number>
   return out;
 }
 
-/// run(first, count, bytes, stride, operation) for stretches of elements that differ in their size only: `first` counts elements in C order,
-/// `bytes` points to the first size, `stride` leads to the next. \throws RequestError for ranks or nodes that are negative or too many
+/// run(first, count, bytes, stride, operation) for stretches of elements that differ in their size only: `first` counts elements in C
+/// order, `bytes` points to the first size, `stride` leads to the next.
+/// \throws RequestError for ranks or nodes that are negative or too many
 template <class Run>
 void for_each_run(const Grid& grid, const AskedOperation& op, const std::vector<pybind11::ssize_t>& shape, Run&& run) {
   std::int64_t all = 1;

@@ -145,14 +145,15 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
   py::class_<Asked<C>, AskedOperation>(module, title, doc.c_str())
       .def(py::init(&ask<C>), "bytes"_a = py::none(), py::kw_only(), "ranks"_a = 0, "nodes"_a = 0, "dtype"_a = "half",
            "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
-      .def(py::pickle([](const Asked<C>& op) { return state_of(op); },
-                      [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }));
+      .def(py::pickle([](const Asked<C>& op) { return state_of(op); }, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }));
 }
 
 void add_operation(py::module_& module) {
-  py::class_<AskedOperation>(module, "Operation", "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
+  py::class_<AskedOperation>(module, "Operation",
+                             "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
       .def_property_readonly(
-          "collective", [](const AskedOperation& op) { return name(op.scalar.collective); }, "What the command calls it, as in `all_reduce`.")
+          "collective", [](const AskedOperation& op) { return name(op.scalar.collective); },
+          "What the command calls it, as in `all_reduce`.")
       .def_property_readonly("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.")
       .def_property_readonly("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.")
       .def_property_readonly("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.")
@@ -174,7 +175,8 @@ void add_operation(py::module_& module) {
             return py::hash(py::make_tuple(py::str(std::string{name(op.scalar.collective)}), state_of(op)));
           },
           "Of every field. TypeError when one is an array.")
-      .def("__copy__", [](const py::object& self) { return self; }, "Itself: its fields cannot be changed.")
+      .def(
+          "__copy__", [](const py::object& self) { return self; }, "Itself: its fields cannot be changed.")
       .def("__repr__", [](const AskedOperation& op) { return shown(op); });
 }
 

@@ -12,8 +12,8 @@
 
 namespace fabricost::python {
 
-/// A field that is an array stands in `bytes` (float64), `ranks` or `nodes` (int64), which are null where it is one number; that number is in
-/// `scalar`. Bytes that were not given are not-a-number there, which nothing else is.
+/// A field that is an array stands in `bytes` (float64), `ranks` or `nodes` (int64), which are null where it is one number; that number is
+/// in `scalar`. Bytes that were not given are not-a-number there, which nothing else is.
 struct AskedOperation {
   Operation scalar;
   pybind11::object bytes, ranks, nodes;

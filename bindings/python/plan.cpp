@@ -19,8 +19,6 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-constexpr double gibi = 1073741824.0;
-
 /// The search's answer with what it was asked, so that more can be asked of it.
 struct Plans {
   TrainingQuestion question{};
@@ -146,7 +144,7 @@ void add_training_plan(py::module_& module) {
           "bottleneck", [](const P& p) { return largest(p.terms); }, "The largest StepTerm.")
       .def("__repr__", [](const P& p) {
         return fmt::format("tp {} pp {} cp {} ep {} dp {}, microbatch {}, {}: {:.4g} s a step, {:.1f} GiB, MFU {:.1f} %", p.tp, p.pp, p.cp,
-                           p.ep, p.dp, p.microbatch, p.schedule, p.step_seconds, p.memory_bytes / gibi, 100 * p.mfu);
+                           p.ep, p.dp, p.microbatch, p.schedule, p.step_seconds, p.memory_bytes / gibibyte, 100 * p.mfu);
       });
 }
 

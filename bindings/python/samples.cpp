@@ -53,7 +53,8 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 [[nodiscard]] Doubles numbers_in(const py::object& given, const char* name, py::ssize_t count) {
   const py::array array = py::array::ensure(given);
   const char kind = array ? array.dtype().kind() : 'O';
-  if (kind != 'i' && kind != 'u' && kind != 'f' && kind != 'b') throw py::type_error(fmt::format("{}: a column of numbers is wanted", name));
+  if (kind != 'i' && kind != 'u' && kind != 'f' && kind != 'b')
+    throw py::type_error(fmt::format("{}: a column of numbers is wanted", name));
   if (array.ndim() != 1 || (count >= 0 && array.size() != count))
     throw RequestError(fmt::format("{}: a column of {} numbers is wanted", name, count < 0 ? "" : std::to_string(count)));
   return Doubles(array);
@@ -123,7 +124,8 @@ py::array text_column(const std::vector<std::string_view>& texts) {
   at.reserve(texts.size());
   for (const std::string_view text : texts) {
     const auto [found, fresh] = codes.try_emplace(text, static_cast<std::int32_t>(codes.size()));
-    if (fresh) table.append(py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace")));
+    if (fresh)
+      table.append(py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace")));
     at.push_back(found->second);
   }
   if (texts.empty()) table.append("");
@@ -153,8 +155,9 @@ py::array samples_of(const std::vector<Point>& points) {
       {"ranks", number([](const Point& p) { return static_cast<std::int32_t>(p.ranks()); })},
       {"nodes", number([](const Point& p) { return static_cast<std::int32_t>(p.nodes); })},
       {"seconds", number([](const Point& p) { return p.seconds; })},
-      {"bus_bytes_per_second",
-       number([](const Point& p) { return p.ranks() > 1 ? p.bytes / p.seconds * bus_factor(p.collective, p.ranks()) : p.bytes / p.seconds; })},
+      {"bus_bytes_per_second", number([](const Point& p) {
+         return p.ranks() > 1 ? p.bytes / p.seconds * bus_factor(p.collective, p.ranks()) : p.bytes / p.seconds;
+       })},
       {"operation", text([](const Point& p) { return name(p.collective); })},
       {"dtype", text([](const Point& p) { return name(p.dtype); })},
       {"in_place", number([](const Point& p) { return flag(p.in_place); })},
@@ -196,7 +199,8 @@ std::vector<Point> points_of(py::handle given) {
   const auto texts = [&](const char* name) { return Texts(column(samples, name), name, count); };
   const Doubles ranks = optional("ranks"), nodes = optional("nodes"), in_place = optional("in_place"), gpu_direct = optional("gpu_direct"),
                 sharp = optional("sharp"), nics = optional("nics_per_node"), nic_rate = optional("nic_bits_per_second"),
-                both = optional("both_ways"), streamed = optional("streamed"), wrong = optional("contradicts_itself"), repeats = optional("repeats");
+                both = optional("both_ways"), streamed = optional("streamed"), wrong = optional("contradicts_itself"),
+                repeats = optional("repeats");
   Texts operation = texts("operation"), dtype = texts("dtype"), algorithm = texts("algorithm"), protocol = texts("protocol"),
         path = texts("path"), system = texts("system"), source = texts("source"), library = texts("library"),
         version = texts("library_version"), notes = texts("notes");
@@ -218,7 +222,8 @@ std::vector<Point> points_of(py::handle given) {
     p.bytes = bytes.data()[i];
     p.seconds = seconds.data()[i];
     if (!(p.bytes >= 0 && p.bytes < 1e18)) throw RequestError(fmt::format("sample {}: bytes {} is not between 0 and 10^18", i, p.bytes));
-    if (!(p.seconds > 0 && std::isfinite(p.seconds))) throw RequestError(fmt::format("sample {}: seconds {} is not above zero", i, p.seconds));
+    if (!(p.seconds > 0 && std::isfinite(p.seconds)))
+      throw RequestError(fmt::format("sample {}: seconds {} is not above zero", i, p.seconds));
     const int all = whole(ranks, "ranks", i, 0);
     p.nodes = std::max(1, whole(nodes, "nodes", i, 1));
     if (all % p.nodes != 0) throw RequestError(fmt::format("sample {}: {} ranks do not spread evenly over {} nodes", i, all, p.nodes));

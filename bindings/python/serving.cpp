@@ -25,8 +25,7 @@ namespace {
 
 constexpr double longest = 1e9;  ///< s
 constexpr double most_at_once = 1e9;
-constexpr double gibi = 1073741824.0;
-constexpr double most_on_host = 65536 * gibi;  ///< of one GPU's share, as the command has it
+constexpr double most_on_host = 65536 * gibibyte;  ///< of one GPU's share, as the command has it
 
 struct ServePlans {
   ServingQuestion question{};

@@ -47,7 +47,8 @@ struct ReadTopology {
 void add_topology(py::module_& module) {
   py::class_<ReadTopology>(module, "Topology", "A machine as its own tools describe it, and the system it was taken for.")
       .def_property_readonly(
-          "format", [](const ReadTopology& t) { return t.described.format; }, "nvidia-smi topo -m, rocm-smi --showtopo or NCCL topology XML.")
+          "format", [](const ReadTopology& t) { return t.described.format; },
+          "nvidia-smi topo -m, rocm-smi --showtopo or NCCL topology XML.")
       .def_property_readonly(
           "gpus", [](const ReadTopology& t) { return t.described.gpus.size(); }, "Number of GPUs.")
       .def_property_readonly(
@@ -68,13 +69,16 @@ void add_topology(py::module_& module) {
       .def_property_readonly(
           "inferred", [](const ReadTopology& t) { return t.described.doubts; }, "What was inferred rather than read.")
       .def_property_readonly(
-          "warnings", [](const ReadTopology& t) { return t.described.warnings; }, "What is damaged in the file, with its line, and how it was read.")
+          "warnings", [](const ReadTopology& t) { return t.described.warnings; },
+          "What is damaged in the file, with its line, and how it was read.")
       .def_readonly("differences", &ReadTopology::differences, "How it differs from the machine it was compared with, each a sentence.")
-      .def("to_yaml", [](const ReadTopology& t) { return t.guessed.yaml; },
-           "to_yaml(self)\n--\n\nA system file (docs/spec-format.md); every guess in it is `confidence: assumed` with its reason as source.")
       .def(
-          "save", [](const ReadTopology& t, const py::object& path) { cli::write_file(path_of(path, "path"), t.guessed.yaml, "path"); }, "path"_a,
-          "save(self, path)\n--\n\nWrites to_yaml() to a file, for load_system and --system of the command.")
+          "to_yaml", [](const ReadTopology& t) { return t.guessed.yaml; },
+          "to_yaml(self)\n--\n\n"
+          "A system file (docs/spec-format.md); every guess in it is `confidence: assumed` with its reason as source.")
+      .def(
+          "save", [](const ReadTopology& t, const py::object& path) { cli::write_file(path_of(path, "path"), t.guessed.yaml, "path"); },
+          "path"_a, "save(self, path)\n--\n\nWrites to_yaml() to a file, for load_system and --system of the command.")
       .def("__repr__", [](const ReadTopology& t) {
         return fmt::format("<Topology of {}: {} GPUs ({}), {} links each, {} NICs>", t.guessed.name, t.described.gpus.size(), t.guessed.gpu,
                            t.described.links_per_gpu(), t.described.nics.size());

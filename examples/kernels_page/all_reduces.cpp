@@ -63,8 +63,9 @@ std::string boards(const std::filesystem::path& folder) {
   for (const Point& p : all.points)
     if (in_graph(p) && p.bytes == large) busbw[p.source.str()][p.ranks()] = 2.0 * (p.ranks() - 1) / p.ranks() * p.bytes / p.seconds / 1e9;
   for (auto& [source, of] : busbw)
-    out += fmt::format("| {} | {:.1f} GB/s | {:.1f} | {:.1f} | {} |\n", source.substr(source.find("l40s/") + 5), of[2], of[4], of[8],
-                       pair(validate(only(all, [&](const Point& p) { return in_graph(p) && p.source.str() == source; })).total));
+    out += fmt::format(
+        "| {} | {:.1f} GB/s | {:.1f} | {:.1f} | {} |\n", source.substr(source.find("l40s/") + 5), of[2], of[4], of[8],
+        pair(validate(only(all, [&of_source = source](const Point& p) { return in_graph(p) && p.source.str() == of_source; })).total));
   return out + "\n";
 }
 
@@ -92,7 +93,8 @@ std::string left_out(const std::filesystem::path& folder) {
     for (const std::string& source : sources) {
       std::vector<KernelCalibration> fits = others;
       fits.push_back(calibrate_custom(only(all, [&](const Point& p) { return p.source.str() != source; })));
-      for (ComparedPoint& p : predicted(only(all, [&](const Point& p) { return in_graph(p) && p.source.str() == source; }), fits).points)
+      for (ComparedPoint& p :
+           predicted(only(all, [&of_source = source](const Point& p) { return in_graph(p) && p.source.str() == of_source; }), fits).points)
         compared.push_back(std::move(p));
     }
     ValidationReport by_version;

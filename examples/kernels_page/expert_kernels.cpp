@@ -47,9 +47,10 @@ std::string generations(const Rows& all) {
   std::string out = "| left out | from | deepep-normal | deepep-low-latency | all |\n|---|---|---|---|---|\n";
   Average average;
   for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
-    const std::vector<KernelCalibration> fit{calibrate_moe_kernels(only(all, [&](const MoeKernelRow& r) { return r.system == from; }))};
-    const auto of = [&](const char* kernel) {
-      return predicted(only(all, [&](const MoeKernelRow& r) { return r.system == left && r.implementation.starts_with(kernel); }), fit)
+    const std::vector<KernelCalibration> fit{
+        calibrate_moe_kernels(only(all, [system = from](const MoeKernelRow& r) { return r.system == system; }))};
+    const auto of = [&, system = left](const char* kernel) {
+      return predicted(only(all, [&](const MoeKernelRow& r) { return r.system == system && r.implementation.starts_with(kernel); }), fit)
           .total;
     };
     const ErrorSummary whole = of("deepep");

@@ -84,7 +84,7 @@ Table cost() {
                 .shown = fmt::format("servers {}, network {}, electricity {}, site {}: written off over {} years, every hour used",
                                      text(dollars(hour.servers) / cluster, 2), text(dollars(hour.network) / cluster, 2),
                                      text(dollars(hour.electricity) / cluster, 2), text(dollars(hour.site) / cluster, 2),
-                                     text(in(prices.lifetime.value, units::h).value() / 8766))}}};
+                                     text(in(prices.lifetime.value, units::h).value() / hours_of_a_year))}}};
 }
 
 Table energy() {

@@ -4,8 +4,7 @@
 /// arithmetic, and attention over the KV cache is left out as in the texts.
 ///
 ///   share = t / (t + work)     work when decoding: the larger of weights / (GPUs x HBM rate) and flops / (GPUs x peak); when training:
-///   flops / (50 %
-///                              of peak); t: all messages of the layer, one after the other, none hidden
+///                              flops / (50 % of peak); t: all messages of the layer, one after the other, none hidden
 
 #include "specs.hpp"
 

@@ -13,7 +13,7 @@
 namespace fabricost {
 
 enum class Collective : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
-inline constexpr std::array<std::string_view, 7> collective_names{"all_reduce", "all_gather",  "reduce_scatter", "broadcast",
+inline constexpr std::array<std::string_view, 7> collective_names{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                                                   "reduce",     "all_to_all", "send_recv"};
 [[nodiscard]] constexpr std::string_view name(Collective c) { return collective_names[static_cast<std::size_t>(c)]; }
 
@@ -31,8 +31,9 @@ inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host
 [[nodiscard]] constexpr std::string_view name(Path p) { return path_names[static_cast<std::size_t>(p)]; }
 
 /// busbw / algbw: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all; 1 for broadcast, reduce, send_recv.
+/// \param ranks n; fewer than 1 count as 1
 [[nodiscard]] constexpr double bus_factor(Collective c, int ranks) {
-  const double n = ranks;
+  const double n = ranks > 1 ? ranks : 1;
   switch (c) {
     case Collective::all_reduce: return 2 * (n - 1) / n;
     case Collective::all_gather:

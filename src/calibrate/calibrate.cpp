@@ -4,6 +4,8 @@
 #include "calibrate/preparation.hpp"
 #include "io/quantile.hpp"
 
+#include <fabricost/workload/interval.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +60,7 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     const Members& its = found->second;
     const bool enough = its.sizes.size() >= enough_for_quantile;
     const double scatter = enough ? quantile_of(its.sizes, 0.9) : into.constants.interval.*width.of;
-    const double unsure = 1.645 * std::sqrt(mean_of(its.squares));
+    const double unsure = nine_in_ten * std::sqrt(mean_of(its.squares));
     double& half = into.constants.interval.*width.of;
     half = std::max(0.01, std::hypot(scatter, unsure));
     if (!enough && data.unproven[block]) half = std::hypot(half, unproven_shape);

@@ -6,6 +6,7 @@
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
+#include <fabricost/workload/interval.hpp>
 #include <fabricost/workload/serving_parameters.hpp>
 
 #include <fmt/format.h>
@@ -212,9 +213,9 @@ ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::v
   for (std::size_t g = 0; g < jobs.generations.size(); ++g) table.gpus[jobs.generations[g]] = model.gpus[g];
   for (auto& [pair, stack] : model.stacks) {
     const auto& own = logs[pair];
-    // nine in ten rows are within 1.645 of a spread; few rows say little of it, so the prior counts for five of them
+    // nine in ten rows are within nine_in_ten spreads; few rows say little of it, so the prior counts for five of them
     const auto spread = [](const std::vector<double>& errors, double prior) {
-      const double seen = quantile_of(errors, 0.9) / 1.645;
+      const double seen = quantile_of(errors, 0.9) / nine_in_ten;
       const auto n = static_cast<double>(errors.size());
       return std::sqrt((n * seen * seen + 5 * prior * prior) / (n + 5));
     };

@@ -5,6 +5,7 @@
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/io/calibrate_training.hpp>
+#include <fabricost/workload/interval.hpp>
 
 #include <fmt/format.h>
 
@@ -242,7 +243,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
                             .prior = x.parameter->value(Constants{}),
                             .deviation = x.spread * narrowed,
                             .prior_deviation = x.spread,
-                            .determined = narrowed < 0.7,
+                            .determined = narrowed < narrowed_to,
                             .shared = x.of < 0});
     }
     out.generations.push_back(std::move(set));
@@ -252,8 +253,8 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     FittedStack stack{.name = jobs.stacks[s], .scale = model.scales[s], .rows = static_cast<int>(by_stack[s].size()), .generations = {}};
     const auto at = count - static_cast<Eigen::Index>(jobs.stacks.size() - s);
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
-    // nine in ten rows are within 1.645 of this; a few rows say little of a spread, so an unseen stack's counts for five of them
-    const double own = io::quantile(by_stack[s], 0.9) / 1.645;
+    // nine in ten rows are within nine_in_ten times this; a few rows say little of a spread, so an unseen stack's counts for five of them
+    const double own = io::quantile(by_stack[s], 0.9) / nine_in_ten;
     const double n = stack.rows;
     stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
     for (const int g : seen[s]) stack.generations.push_back(jobs.generations[static_cast<std::size_t>(g)]);

@@ -1,10 +1,11 @@
 /// \file calibrate.cpp
-/// fabricost calibrate: measurements in, constants out, with how well each is known.
+/// fabricost calibrate: points of collectives in, constants out, with how well each is known. Other measurements are handed on:
+/// calibrate_machine.hpp, calibrate_workloads.hpp.
 
 #include "../io/text_table.hpp"
 #include "calibrate_machine.hpp"
+#include "calibrate_workloads.hpp"
 #include "comparison_json.hpp"
-#include "moe.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
@@ -13,35 +14,19 @@
 #include "write_file.hpp"
 
 #include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/calibrate_training.hpp>
-#include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
 namespace fabricost::cli {
 namespace {
-
-/// As typed; empty where nothing was.
-struct CalibrateQuestion {
-  std::vector<std::string> files, leave_out;
-  std::string only, system, nodes, ranks, calibration, out, date;
-  bool json = false;
-};
-
-[[nodiscard]] std::string today() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
-}
 
 [[nodiscard]] std::string value_text(const CalibratedSet& set, const FittedConstant& c, double value) {
   switch (c.measure) {
@@ -157,163 +142,30 @@ void check(const CalibrateQuestion& asked, bool machine) {
                     asked.out));
 }
 
-/// "12 points of a.csv, b.log"
-[[nodiscard]] std::string origin_of(const CalibrateQuestion& asked, int points) {
-  std::string files;
-  for (const std::string& file : asked.files)
-    files += fmt::format("{}{}", files.empty() ? "" : ", ", std::filesystem::path(file).filename().string());
-  return fmt::format("fabricost calibrate, least squares on log(predicted/measured) of {} merged points of {}", points, files);
+/// The sets that points show; those of compute and moe have tables of their own.
+constexpr std::array<std::string_view, 4> sets_of_points{"scale_up", "pcie", "transport", "custom"};
+
+[[nodiscard]] std::optional<ConstantSet> only_of(const CalibrateQuestion& asked) {
+  if (asked.only.empty()) return std::nullopt;
+  const auto set = detail::parse_enum<ConstantSet>(asked.only, constant_set_names);
+  if (!set) throw_unknown(asked.only, "a set of constants", listed(sets_of_points), "--only");
+  const auto elsewhere = [&](std::string_view tables) {
+    return RequestError(fmt::format("--only {}: no point shows these constants, {} do; give such a table with --from and leave --only out",
+                                    name(*set), tables));
+  };
+  if (set == ConstantSet::compute) throw elsewhere("tables of training steps and kernels");
+  if (set == ConstantSet::moe) throw elsewhere("tables of MoE dispatch and combine");
+  return set;
 }
 
 void write(const CalibrateQuestion& asked, const Calibration& fit) {
-  const std::string origin = origin_of(asked, fit.points);
-  const std::string date = asked.date.empty() ? today() : asked.date;
+  const std::string origin = origin_of(asked, fit.points, "merged points"), date = date_of(asked);
   if (!asked.system.empty()) {
     write_file(asked.out, calibration_yaml(fit, calibration_name(asked.out), date, origin));
     return;
   }
   for (const CalibratedSet& set : fit.sets)
     write_file((std::filesystem::path(asked.out) / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
-}
-
-[[nodiscard]] nlohmann::ordered_json to_json(const TrainingFit& fit) {
-  nlohmann::ordered_json out;
-  out["rows"] = fit.rows;
-  out["constants"] = fit.constants;
-  out["median_ape"] = fit.median_ape;
-  out["mape"] = fit.mape;
-  out["generations"] = nlohmann::ordered_json::object();
-  for (const CalibratedSet& set : fit.generations) {
-    nlohmann::ordered_json one;
-    one["rows"] = set.points;
-    one["median_ape"] = set.median_ape;
-    one["mape"] = set.mape;
-    for (const FittedConstant& c : set.fitted)
-      one["constants"][c.key] = {{"value", c.value}, {"deviation", c.deviation}, {"determined", c.determined}};
-    out["generations"][name(set.generation)] = one;
-  }
-  for (const FittedStack& s : fit.stacks)
-    out["stacks"][s.name] = {{"scale", s.scale}, {"deviation", s.deviation}, {"spread", s.spread}, {"rows", s.rows}};
-  out["skipped"] = cli::to_json(fit.skipped);
-  return out;
-}
-
-[[nodiscard]] std::string text_of(const TrainingFit& fit, const Terminal& terminal) {
-  std::string out = terminal.strong(fmt::format("{} steps and kernels, {} constants", fit.rows, fit.constants)) + "\n";
-  out += fmt::format("  error: median {:.2f} %, mean {:.2f} %\n", fit.median_ape, fit.mape);
-  for (const CalibratedSet& set : fit.generations) {
-    out += "\n" +
-           terminal.strong(
-               fmt::format("{}, {} rows: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) +
-           "\n";
-    TextTable rows{{{"constant"}, {"value", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {""}}};
-    for (const FittedConstant& c : set.fitted)
-      rows.row({std::string{c.key},
-                fmt::format("{:.4g}{}", c.measure == Measure::time ? c.value * 1e6 : c.value, c.measure == Measure::time ? " us" : ""),
-                fmt::format("{:.2g}", 100 * c.deviation), c.determined ? c.shared ? "all generations" : "" : "not determined"});
-    out += rows.text(2);
-  }
-  out += "\n" + terminal.strong("Software stacks") + "\n";
-  TextTable rows{{{"stack"},
-                  {"rows", TextTable::Align::right},
-                  {"factor", TextTable::Align::right},
-                  {"+- %", TextTable::Align::right},
-                  {"left %", TextTable::Align::right}}};
-  for (const FittedStack& s : fit.stacks)
-    rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation),
-              fmt::format("{:.2g}", 100 * s.spread)});
-  out += rows.text(2);
-  if (!fit.skipped.empty()) {
-    out += "\n" + terminal.strong("Not fitted") + "\n";
-    TextTable reasons{{{"rows", TextTable::Align::right}, {"reason"}}};
-    for (const Skipped& s : fit.skipped) reasons.row({std::to_string(s.rows), s.reason});
-    out += reasons.text(2);
-  }
-  return out;
-}
-
-[[nodiscard]] bool is_fitted_table(const std::string& file) {
-  const WorkloadTable table = workload_table(file);
-  return table == WorkloadTable::training || table == WorkloadTable::ops;
-}
-
-/// Fits training steps and kernels; with -o FOLDER writes calibrations/compute-GENERATION.yaml and
-/// workloads/stacks.yaml there, as they lie in data/.
-[[nodiscard]] std::string fit_training(const CalibrateQuestion& asked, const Terminal& terminal) {
-  std::vector<TrainingRow> rows;
-  std::vector<OpsRow> kernels;
-  for (const std::string& file : asked.files) {
-    const WorkloadTable table = workload_table(file);
-    if (table == WorkloadTable::training) {
-      std::vector<TrainingRow> more = read_training_rows(file);
-      rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    } else if (table == WorkloadTable::ops) {
-      std::vector<OpsRow> more = read_ops_rows(file);
-      kernels.insert(kernels.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    } else {
-      throw RequestError(file + ": steps and kernels are fitted together, nothing else with them; give it in a call of its own");
-    }
-  }
-  const TrainingFit fit = calibrate_training(rows, kernels, {.leave_out = asked.leave_out});
-  std::string out = asked.json ? printed(to_json(fit)) : text_of(fit, terminal);
-  if (!asked.out.empty()) {
-    const std::string date = asked.date.empty() ? today() : asked.date;
-    const std::filesystem::path folder{asked.out};
-    std::string origin = origin_of(asked, fit.rows);
-    if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " rows");
-    for (const char* part : {"calibrations", "workloads"}) std::filesystem::create_directories(folder / part);
-    for (const CalibratedSet& set : fit.generations)
-      write_file((folder / "calibrations" / (set.name + ".yaml")).string(), calibration_yaml(set, date, origin));
-    write_file((folder / "workloads" / "stacks.yaml").string(), stacks_yaml(fit, date, origin));
-  }
-  return out;
-}
-
-/// Fits serving runs; with -o FOLDER writes workloads/serving.yaml there, as it lies in data/.
-[[nodiscard]] std::string fit_serving(const CalibrateQuestion& asked) {
-  const ServingTable table = load_serving_table();
-  std::vector<InferenceRow> rows;
-  for (const std::string& file : asked.files) {
-    std::vector<InferenceRow> more = read_inference_rows(file, table);
-    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  }
-  const ServingFit fit = calibrate_serving(rows, asked.leave_out);
-  const std::string date = asked.date.empty() ? today() : asked.date;
-  std::string origin = origin_of(asked, fit.rows);
-  if (const auto at = origin.find(" merged points"); at != std::string::npos) origin.replace(at, 14, " figures");
-  const std::string yaml = serving_yaml(fit.table, date, origin);
-  if (!asked.out.empty()) write_file((std::filesystem::path{asked.out} / "workloads" / "serving.yaml").string(), yaml);
-  if (asked.json) {
-    nlohmann::ordered_json out{{"rows", fit.rows},
-                               {"constants", fit.constants},
-                               {"steps", fit.steps},
-                               {"median_tpot_ape", fit.median_tpot},
-                               {"median_ttft_ape", fit.median_ttft}};
-    out["skipped"] = cli::to_json(fit.skipped);
-    return printed(out);
-  }
-  return fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n{}", fit.rows,
-                     fit.constants, fit.steps, fit.median_tpot, fit.median_ttft, asked.out.empty() ? yaml : std::string{});
-}
-
-/// Prints a fit of kernels; -o FOLDER gets one file a generation.
-[[nodiscard]] std::string told(const CalibrateQuestion& asked, const KernelCalibration& fit, const Terminal& terminal) {
-  std::string out = asked.json ? printed(cli::to_json(fit)) : cli::text_of(fit, terminal);
-  if (!asked.out.empty()) {
-    const std::string date = asked.date.empty() ? today() : asked.date;
-    for (const CalibratedSet& set : fit.sets)
-      write_file((std::filesystem::path{asked.out} / (set.name + ".yaml")).string(),
-                 calibration_yaml(set, date, origin_of(asked, fit.points)));
-  }
-  return out;
-}
-
-/// Fits kernels of expert exchange; -o FOLDER gets moe-GENERATION.yaml.
-[[nodiscard]] std::string fit_moe(const CalibrateQuestion& asked, const Terminal& terminal) {
-  std::vector<MoeKernelRow> rows;
-  for (const std::string& file : asked.files)
-    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
-  return told(asked, calibrate_moe_kernels(rows, asked.leave_out), terminal);
 }
 
 }  // namespace
@@ -352,20 +204,15 @@ void add_calibrate(CLI::App& app, Runner& runner) {
                                      .date = asked->date,
                                      .json = asked->json},
                                     terminal);
-    if (are_moe_tables(asked->files)) return fit_moe(*asked, terminal);
-    if (std::any_of(asked->files.begin(), asked->files.end(), is_fitted_table)) return fit_training(*asked, terminal);
-    if (workload_table(asked->files.front()) == WorkloadTable::inference) return fit_serving(*asked);
+    if (std::optional<std::string> answer = calibrate_tables(*asked, terminal)) return *std::move(answer);
     const PointSource otherwise{
         .system = asked->system, .nodes = count_of(asked->nodes, "--nodes"), .ranks = count_of(asked->ranks, "--ranks")};
-    CalibrateOptions how{.system = asked->system, .calibration = asked->calibration};
-    if (!asked->only.empty()) {
-      how.only = detail::parse_enum<ConstantSet>(asked->only, constant_set_names);
-      if (!how.only) throw_unknown(asked->only, "a set of constants", listed(constant_set_names), "--only");
-    }
+    CalibrateOptions how{.system = asked->system, .calibration = asked->calibration, .only = only_of(*asked)};
     if (how.only == ConstantSet::custom) {
+      if (!asked->calibration.empty()) throw RequestError("--only custom always starts from what is shipped; leave --calibration out");
       Points raw;
       for (const std::string& file : asked->files) raw.append(read_points(file, otherwise));
-      return told(*asked, calibrate_custom(raw, asked->leave_out), terminal);
+      return calibrate_engines(*asked, raw, terminal);
     }
     // merged points no longer say which source each repeat came from
     Points points;

@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr auto right = TextTable::Align::right;
-constexpr double hour = 3600, day = 24 * hour, year = 8766 * hour;
+constexpr double hour = 3600, day = 24 * hour, year = hours_of_a_year * hour;
 
 /// As typed; empty where nothing was.
 struct Options {

@@ -186,7 +186,8 @@ std::string answer_moe(const Question& question, const MoeOptions& options, bool
   if (nodes > 0) {
     if (q.ranks == 0) q.ranks = nodes * system.gpus_per_node;
     if (q.ranks > nodes * system.gpus_per_node)
-      throw RequestError(fmt::format("{} ranks do not fit on {} of {} GPUs; give a larger --nodes or fewer --ranks", q.ranks, counted(nodes, "node"), system.gpus_per_node));
+      throw RequestError(fmt::format("{} ranks do not fit on {} of {} GPUs; give a larger --nodes or fewer --ranks", q.ranks,
+                                     counted(nodes, "node"), system.gpus_per_node));
   }
   const MoePrediction p = predict(system, q);
   return json ? printed(to_json(system, p)) : text_of(system, p, terminal);

@@ -29,16 +29,12 @@ namespace {
 /// As typed; empty where nothing was.
 struct PlanOptions {
   std::string model, system, gpus, global_batch, sequence, precision, stack, calibration, headroom, top, threads;
-  std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, shard, microbatch, schedule, recompute, sequence_parallel, placing, stack_scale, routing, capacity;
+  std::string max_tp, tp, pp, vp, cp, ep, dp, expert_tp, zero, shard, microbatch, schedule, recompute, sequence_parallel, placing,
+      stack_scale, routing, capacity;
   std::vector<std::string> overrides;
   bool train = false, serve = false, json = false, sensitivity = false, pareto = false;
   ServeOptions serving;
 };
-
-[[nodiscard]] std::optional<int> given(const std::string& text, std::string_view option) {
-  if (text.empty()) return std::nullopt;
-  return count_of(text, option);
-}
 
 template <class Enum, std::size_t N>
 [[nodiscard]] std::optional<Enum> one_of(const std::string& text, const std::array<std::string_view, N>& names, std::string_view what) {
@@ -54,7 +50,8 @@ void choose_routing(const std::string& text, Stack& out) {
   constexpr std::array<std::string_view, 3> known{"balanced", "uniform", "zipf"};
   out.routing = *one_of<RoutingKind>(text.substr(0, point), known, "a way to choose experts");
   if (point != std::string::npos) {
-    if (out.routing != RoutingKind::zipf) throw RequestError(fmt::format("--routing {}: only zipf takes a number, its exponent", text.substr(0, 40)));
+    if (out.routing != RoutingKind::zipf)
+      throw RequestError(fmt::format("--routing {}: only zipf takes a number, its exponent", text.substr(0, 40)));
     out.zipf_exponent = number_from(text.substr(point + 1), "--routing zipf:", 0, 5);
   }
 }
@@ -70,14 +67,14 @@ void choose_routing(const std::string& text, Stack& out) {
   if (!o.sequence.empty()) q.sequence = count_of(o.sequence, "--sequence");
   q.precision = one_of<Precision>(o.precision, precision_names, "a precision").value_or(Precision::bf16);
   q.max_tp = count_of(o.max_tp, "--max-tp");
-  q.tp = given(o.tp, "--tp");
-  q.pp = given(o.pp, "--pp");
-  q.vp = given(o.vp, "--vp");
-  q.cp = given(o.cp, "--cp");
-  q.ep = given(o.ep, "--ep");
-  q.dp = given(o.dp, "--dp");
-  q.expert_tp = given(o.expert_tp, "--expert-tp");
-  q.microbatch = given(o.microbatch, "--microbatch");
+  q.tp = given_count(o.tp, "--tp");
+  q.pp = given_count(o.pp, "--pp");
+  q.vp = given_count(o.vp, "--vp");
+  q.cp = given_count(o.cp, "--cp");
+  q.ep = given_count(o.ep, "--ep");
+  q.dp = given_count(o.dp, "--dp");
+  q.expert_tp = given_count(o.expert_tp, "--expert-tp");
+  q.microbatch = given_count(o.microbatch, "--microbatch");
   if (!o.zero.empty()) q.zero = whole_number_from(o.zero, "--zero", 0, 3);
   q.shard = count_of(o.shard, "--shard");
   if (!o.schedule.empty()) {
@@ -105,11 +102,22 @@ void choose_routing(const std::string& text, Stack& out) {
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
   if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
   if (o.serve) {
-    for (const auto& [name, text] : {std::pair{"--global-batch", &o.global_batch}, {"--sequence", &o.sequence}, {"--max-tp", &o.max_tp},
-                                     {"--vp", &o.vp}, {"--cp", &o.cp}, {"--expert-tp", &o.expert_tp}, {"--zero", &o.zero}, {"--shard", &o.shard},
-                                     {"--microbatch", &o.microbatch}, {"--schedule", &o.schedule}, {"--recompute", &o.recompute},
-                                     {"--sequence-parallel", &o.sequence_parallel}, {"--placing", &o.placing}, {"--headroom", &o.headroom},
-                                     {"--stack-scale", &o.stack_scale}, {"--capacity", &o.capacity}})
+    for (const auto& [name, text] : {std::pair{"--global-batch", &o.global_batch},
+                                     {"--sequence", &o.sequence},
+                                     {"--max-tp", &o.max_tp},
+                                     {"--vp", &o.vp},
+                                     {"--cp", &o.cp},
+                                     {"--expert-tp", &o.expert_tp},
+                                     {"--zero", &o.zero},
+                                     {"--shard", &o.shard},
+                                     {"--microbatch", &o.microbatch},
+                                     {"--schedule", &o.schedule},
+                                     {"--recompute", &o.recompute},
+                                     {"--sequence-parallel", &o.sequence_parallel},
+                                     {"--placing", &o.placing},
+                                     {"--headroom", &o.headroom},
+                                     {"--stack-scale", &o.stack_scale},
+                                     {"--capacity", &o.capacity}})
       if (!text->empty()) throw RequestError(fmt::format("{} is of --train; leave it out of --serve", name));
     if (o.sensitivity) throw RequestError("--sensitivity is of --train; leave it out of --serve");
     ServeOptions s = o.serving;
@@ -177,8 +185,9 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--pareto", o->pareto, "Layouts none other beats in both time and memory");
   sub.add_flag("--json", o->json, "Print JSON");
   add_serve_options(sub, o->serving);
-  sub.footer("Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
-             "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
+  sub.footer(
+      "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
+      "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

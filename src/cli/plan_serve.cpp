@@ -29,7 +29,6 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double gibi = 1073741824.0;
 constexpr auto right = TextTable::Align::right;
 
 [[nodiscard]] double limit_of(const std::string& text, std::string_view option) {
@@ -38,10 +37,6 @@ constexpr auto right = TextTable::Align::right;
   if (!seconds || !(*seconds > 0))
     throw RequestError(fmt::format("{} {}: write a time above zero with its unit, as in 30ms or 1s", option, text.substr(0, 40)));
   return *seconds;
-}
-[[nodiscard]] std::optional<int> given(const std::string& text, std::string_view option) {
-  if (text.empty()) return std::nullopt;
-  return count_of(text, option);
 }
 [[nodiscard]] WeightFormat format_of(const std::string& text, std::string_view what) {
   const auto found = detail::parse_enum<WeightFormat>(text, weight_format_names);
@@ -63,10 +58,10 @@ constexpr auto right = TextTable::Align::right;
            {"tpot_s", p.time.tpot},
            {"tokens_per_s_per_gpu", p.tokens_per_s_per_gpu},
            {"tokens_per_s_per_user", p.tokens_per_s_per_user},
-           {"memory_GiB", p.memory / gibi},
-           {"kv_GiB", p.cache / gibi},
-           {"weights_GiB", (p.memory - p.cache) / gibi},
-           {"host_GiB", p.on_host / gibi},
+           {"memory_GiB", p.memory / gibibyte},
+           {"kv_GiB", p.cache / gibibyte},
+           {"weights_GiB", (p.memory - p.cache) / gibibyte},
+           {"host_GiB", p.on_host / gibibyte},
            {"concurrency", p.batch * p.replicas},
            {"interval_ttft_s", {ttft.first, ttft.second}},
            {"interval_tpot_s", {tpot.first, tpot.second}}};
@@ -113,8 +108,8 @@ constexpr auto right = TextTable::Align::right;
                   {"prefill"}}};
   for (const PricedServing& p : layouts)
     rows.row({fmt::format("{:.4g}", p.tokens_per_s_per_gpu), fmt::format("{:.3g}", p.tokens_per_s_per_user), io::duration_text(p.time.ttft),
-              io::duration_text(p.time.tpot), fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibi),
-              fmt::format("{:.1f}", p.cache / gibi), fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
+              io::duration_text(p.time.tpot), fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibibyte),
+              fmt::format("{:.1f}", p.cache / gibibyte), fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
               p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : ""});
   return rows.text(2);
 }
@@ -137,7 +132,7 @@ constexpr auto right = TextTable::Align::right;
   out += rows.text(2);
   if (best.on_host > 0)
     out += fmt::format("\n  {:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s\n",
-                       best.on_host / gibi, q.host.rate / 1e9);
+                       best.on_host / gibibyte, q.host.rate / 1e9);
   const ServingTime& t = best.time;
   out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
                      io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
@@ -211,15 +206,15 @@ ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
   if (!o.osl.empty()) q.osl = count_of(o.osl, "--osl");
   q.ttft = limit_of(o.ttft, "--ttft");
   q.tpot = limit_of(o.tpot, "--tpot");
-  q.batch = given(o.batch, "--batch");
+  q.batch = given_count(o.batch, "--batch");
   if (!o.concurrency.empty()) q.concurrency = count_of(o.concurrency, "--concurrency");
   if (q.batch && q.concurrency > 0) throw RequestError("--batch and --concurrency say the same twice; give one");
   q.disaggregated = o.disaggregated;
   if (!o.top.empty()) q.top = count_of(o.top, "--top");
-  q.tp = given(o.tp, "--tp");
-  q.pp = given(o.pp, "--pp");
-  q.ep = given(o.ep, "--ep");
-  q.attention_dp = given(o.dp, "--dp");
+  q.tp = given_count(o.tp, "--tp");
+  q.pp = given_count(o.pp, "--pp");
+  q.ep = given_count(o.ep, "--ep");
+  q.attention_dp = given_count(o.dp, "--dp");
   std::optional<WeightFormat> format, cache;
   if (!o.precision.empty()) format = format_of(o.precision, "a precision");
   if (!o.kv_precision.empty()) {

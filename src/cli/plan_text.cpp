@@ -19,7 +19,6 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double gibi = 1073741824.0;
 constexpr auto right = TextTable::Align::right;
 
 [[nodiscard]] Json layout_json(const PlanAnswer& a, const PricedLayout& p) {
@@ -39,7 +38,7 @@ constexpr auto right = TextTable::Align::right;
            {"tokens_per_s_per_gpu", f.tokens_per_gpu},
            {"tflops_per_gpu", 1e-12 * f.flops_per_gpu},
            {"mfu", f.mfu},
-           {"memory_GiB", p.memory.total() / gibi},
+           {"memory_GiB", p.memory.total() / gibibyte},
            {"exposed_comm_s", p.time.exposed()}};
   out["terms"] = Json::array();
   for (const TimeTerm& term : terms_of(p.time)) out["terms"].push_back({{"name", term.name}, {"time_s", term.seconds}});
@@ -66,7 +65,7 @@ constexpr auto right = TextTable::Align::right;
     const Layout& l = p.layout;
     const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
     std::vector<std::string> cells{fmt::format("{:.4g}", p.time.seconds), fmt::format("{:.4g}", f.tokens_per_gpu),
-                                   fmt::format("{:.1f}", 100 * f.mfu), fmt::format("{:.1f}", p.memory.total() / gibi),
+                                   fmt::format("{:.1f}", 100 * f.mfu), fmt::format("{:.1f}", p.memory.total() / gibibyte),
                                    fmt::format("{:.1f}", 100 * p.time.exposed() / p.time.seconds)};
     for (const int size : {l.tp, l.pp, l.vp, l.cp}) cells.push_back(std::to_string(size));
     if (mixture) cells.push_back(std::to_string(l.ep));

@@ -140,6 +140,10 @@ int count_of(const std::string& text, std::string_view option) {
     throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
   return value;
 }
+std::optional<int> given_count(const std::string& text, std::string_view option) {
+  if (text.empty()) return std::nullopt;
+  return count_of(text, option);
+}
 
 void add_question(CLI::App& sub, Question& q) {
   sub.add_option("OP", q.operation,

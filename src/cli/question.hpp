@@ -6,6 +6,7 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ void add_lost_rails(CLI::App& subcommand, Question& question);
 
 /// A whole number from 1 to 10 million; 0 when nothing was given. \throws RequestError naming the option
 [[nodiscard]] int count_of(const std::string& text, std::string_view option);
+/// The same; none when nothing was given. \throws as count_of
+[[nodiscard]] std::optional<int> given_count(const std::string& text, std::string_view option);
 
 /// \throws RequestError naming the near ones
 [[nodiscard]] DataType data_type_of(const std::string& text, std::string_view option = "--dtype");

@@ -1,4 +1,6 @@
-// What plan --serve is told in words of its own.
+/// \file serve_words.cpp
+/// What plan --serve is told in words of its own.
+
 #include "serve_words.hpp"
 
 #include "../io/csv.hpp"
@@ -58,7 +60,7 @@ double gibi_of(const std::string& text, std::string_view option) {
   const auto gibi = io::parse_number(text);
   if (!gibi || !(*gibi > 0) || *gibi > most_gibi)
     throw RequestError(fmt::format("{} {}: write GiB of each GPU, above 0 and at most {:.0f}", option, text.substr(0, 40), most_gibi));
-  return *gibi * 1073741824.0;
+  return *gibi * gibibyte;
 }
 
 }  // namespace fabricost::cli

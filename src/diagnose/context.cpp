@@ -42,6 +42,11 @@ std::optional<bool> Context::multicasts() const {
   return std::nullopt;
 }
 
+bool Context::wants_tcp() const {
+  const Tier* nic = system ? system->tier(TierRole::nic) : nullptr;
+  return nic != nullptr && (nic->transport == Transport::tcp || nic->transport == Transport::tcpx || nic->transport == Transport::tcpxo);
+}
+
 double Context::best_bus() const {
   double best = 0;
   for (const Shown& row : curve)

@@ -58,6 +58,8 @@ struct Context {
   [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
   /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing when the GPU is not known.
   [[nodiscard]] std::optional<bool> multicasts() const;
+  /// A machine whose own way out is TCP: sockets are no fault then.
+  [[nodiscard]] bool wants_tcp() const;
   /// Highest bus bandwidth shown in the table's upper sizes; 0: no table.
   [[nodiscard]] double best_bus() const;
   [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }

@@ -34,14 +34,8 @@ double any_rate(const Context& c) {
   return best;
 }
 
-/// A machine whose own way out is TCP: no fault then.
-bool meant_for_tcp(const Context& c) {
-  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
-  return nic != nullptr && (nic->transport == Transport::tcp || nic->transport == Transport::tcpx || nic->transport == Transport::tcpxo);
-}
-
 std::optional<Clue> tcp(const Context& c) {
-  if (meant_for_tcp(c)) return std::nullopt;
+  if (c.wants_tcp()) return std::nullopt;
   const auto& info = c.info;
   const bool uses = over_sockets(info);
   const bool named = info.network.starts_with("Socket") || (!info.interfaces.empty() && info.adapters.empty() && info.network.empty());

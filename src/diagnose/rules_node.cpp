@@ -69,7 +69,7 @@ std::optional<Clue> virtual_machine(const Context& c) {
 
 /// NVLink in the matrix, but not between all GPUs: a ring over more than the pair crosses PCIe.
 std::optional<Clue> nvlink_in_pairs(const Context& c) {
-  int gpus = 0, linked = 0, unlinked = 0;
+  int gpus = 0, linked = 0;
   const io::MatrixRow* mixed = nullptr;
   for (const io::MatrixRow& row : c.info.matrix) {
     ++gpus;
@@ -86,7 +86,6 @@ std::optional<Clue> nvlink_in_pairs(const Context& c) {
       (row.cells[i].starts_with("NV") ? with : without) += 1;
     }
     linked += with;
-    unlinked += without;
     if (with > 0 && without > 0 && mixed == nullptr) mixed = &row;
   }
   if (mixed == nullptr || gpus < 3) return std::nullopt;

@@ -25,11 +25,7 @@ bool is_on(const std::string& v, const Context&) { return v == "1"; }
 /// One rank a node has no neighbour to copy to.
 bool parts_neighbours(const std::string& v, const Context& c) { return v == "1" && (c.nodes() <= 1 || c.ranks_per_node() != 1); }
 bool leaves_no_way(const std::string& v, const Context& c) { return parts_neighbours(v, c) && c.info.peer == 0; }
-bool wants_tcp(const Context& c) {
-  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
-  return nic != nullptr && (nic->transport == Transport::tcp || nic->transport == Transport::tcpx || nic->transport == Transport::tcpxo);
-}
-bool misses_rdma(const Context& c) { return !wants_tcp(c) && c.info.node_count() != 1; }
+bool misses_rdma(const Context& c) { return !c.wants_tcp() && c.info.node_count() != 1; }
 bool loses_rdma(const std::string& v, const Context& c) { return v == "1" && misses_rdma(c); }
 bool is_socket(const std::string& v, const Context& c) { return upper(v) == "SOCKET" && misses_rdma(c); }
 bool is_nowhere(const std::string& v, const Context&) { return v == "0" || upper(v) == "LOC"; }

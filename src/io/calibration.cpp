@@ -1,3 +1,7 @@
+/// \file calibration.cpp
+/// Calibration files read onto constants that hold the prior, and which of them speak for a system: those of its GPU generation and its
+/// transport, then one given by hand, which replaces what it fits and leaves the rest.
+
 #include "io/calibration.hpp"
 
 #include <fabricost/calibrate/kin.hpp>

@@ -1,4 +1,6 @@
-// Times as people write them.
+/// \file duration_text.cpp
+/// Times as people write them.
+
 #include "io/duration_text.hpp"
 
 #include "io/spec_quantity.hpp"

@@ -67,7 +67,7 @@ struct Causes {
 [[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
   std::vector<const Tier*> out;
   if (is_host_copy(op)) {
-    if (const Tier* tier = system.tier(tier_of(system, f, op, TermKind::wire, 0).view())) out.push_back(tier);
+    if (const Tier* tier = system.tier(tier_of(system, f, op, Algorithm::direct, TermKind::wire, 0).view())) out.push_back(tier);
     return out;
   }
   if (f.local() > 1)
@@ -105,7 +105,7 @@ struct Causes {
 
 Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
   if (is_host_copy(op)) {
-    const Tier* tier = system.tier(tier_of(system, f, op, TermKind::wire, 0).view());
+    const Tier* tier = system.tier(tier_of(system, f, op, Algorithm::direct, TermKind::wire, 0).view());
     if (tier == nullptr) return {};
     return {1, tier->bandwidth.value.value(), fmt::format("{}, one way", tier->name.view())};
   }

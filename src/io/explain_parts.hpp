@@ -24,9 +24,8 @@ struct Story {
   [[nodiscard]] double bytes() const { return operation.bytes.value(); }
   [[nodiscard]] ChoiceInput input() const { return {operation.collective, is_byte_wide(operation.dtype)}; }
   /// The tier on which a part of that kind and level is spent.
-  [[nodiscard]] std::string tier(TermKind kind, int level) const { return tier_of(system, fabric, operation, kind, level).c_str(); }
-  [[nodiscard]] const Tier* tier_at(int level) const {
-    return system.tier(tier_of(system, fabric, operation, TermKind::steps, level).view());
+  [[nodiscard]] std::string tier(TermKind kind, int level) const {
+    return tier_of(system, fabric, operation, prediction.ran.algorithm, kind, level).c_str();
   }
 };
 

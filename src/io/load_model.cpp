@@ -1,4 +1,6 @@
-// Model files: the shape of a transformer, read strictly, and the names people have for it.
+/// \file load_model.cpp
+/// Model files: the shape of a transformer, read strictly, and the names people have for it.
+
 #include "io/spec_store.hpp"
 
 #include <fabricost/io/load_model.hpp>

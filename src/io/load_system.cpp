@@ -1,4 +1,6 @@
-// System and cluster files: a GPU, its memories and the tiers around it.
+/// \file load_system.cpp
+/// System and cluster files: a GPU, its memories and the tiers around it.
+
 #include "io/calibration.hpp"
 #include "io/overrides.hpp"
 #include "io/spec_store.hpp"

@@ -1,3 +1,7 @@
+/// \file overrides.cpp
+/// The path of an override through a spec's tree, with or without its leading `tiers`, a tier by name or by index; the value it ends at is
+/// replaced, and what stood there kept beside it.
+
 #include "io/overrides.hpp"
 
 #include <fabricost/io/load.hpp>

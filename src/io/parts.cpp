@@ -1,4 +1,6 @@
-// GPU, link and switch files: the parts systems are made of.
+/// \file parts.cpp
+/// GPU, link and switch files: the parts systems are made of.
+
 #include "io/spec_store.hpp"
 
 #include <fmt/format.h>

@@ -57,7 +57,4 @@ void read_osu(const std::filesystem::path& file, PointMaker& points);
 void read_imb(const std::filesystem::path& file, PointMaker& points);
 void read_perftest(const std::filesystem::path& file, PointMaker& points);
 
-/// What to say of a text in which no reader found anything.
-[[nodiscard]] SpecError nothing_recognised(const std::filesystem::path& file);
-
 }  // namespace fabricost::io

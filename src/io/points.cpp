@@ -5,6 +5,7 @@
 
 #include "io/csv.hpp"
 #include "io/logs/pair_points.hpp"
+#include "io/logs/unrecognised.hpp"
 #include "io/point_readers.hpp"
 
 #include <algorithm>

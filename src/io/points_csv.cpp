@@ -3,6 +3,7 @@
 /// fault with its place; a row that is well formed but says too little, or something that is not modelled, is counted as skipped.
 
 #include "io/csv.hpp"
+#include "io/near_or_all.hpp"
 #include "io/point_readers.hpp"
 #include "io/probe_words.hpp"
 
@@ -20,13 +21,6 @@ namespace fabricost::io {
 namespace {
 
 constexpr int most_counted = 1000000;  ///< nodes, or GPUs of one: keeps their product a number of ranks
-
-template <std::size_t N>
-std::string near_or_all(std::string_view wanted, const std::array<std::string_view, N>& names) {
-  const std::vector<std::string> all(names.begin(), names.end());
-  const auto near = near_names(wanted, all);
-  return near.empty() ? fmt::format("one of: {}", fmt::join(names, " ")) : fmt::format("did you mean {}?", fmt::join(near, " or "));
-}
 
 /// A cell as a number; what it is instead when it is none.
 struct NumberCell {

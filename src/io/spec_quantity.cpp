@@ -1,3 +1,7 @@
+/// \file spec_quantity.cpp
+/// Text to a number in coherent units. A rate of a link without its direction, bits that may be bytes, a fraction above 1 and values beyond
+/// what hardware has are refused with what to write.
+
 #include "io/spec_quantity.hpp"
 
 #include <fmt/format.h>

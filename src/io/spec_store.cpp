@@ -1,3 +1,7 @@
+/// \file spec_store.cpp
+/// Which file a name means (folders of data/, aliases, paths beside the file that names them), names near an unknown one, and a file laid
+/// over the one it `extends`.
+
 #include "io/spec_store.hpp"
 
 #include "io/ascii.hpp"

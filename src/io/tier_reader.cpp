@@ -1,3 +1,7 @@
+/// \file tier_reader.cpp
+/// The keys of one tier; what its links and switch say where it does not; and the checks that hold the two against each other: rate, shape,
+/// edges, ports.
+
 #include "io/tier_reader.hpp"
 
 #include <fmt/format.h>

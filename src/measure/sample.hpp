@@ -4,10 +4,9 @@
 /// agree.
 ///
 /// Warm-up lasts at least 20 ms, for clocks that fell while memory was allocated, and until two successive batches agree within 2 % or its
-/// limit is reached. A batch holds so many repetitions (a power of two)
-/// that it lasts long against the grain of a GPU's events (0.5 us; CUDA Runtime API, cudaEventElapsedTime). Batches follow until the
-/// median is known well enough, or the time of this point is spent. The value is the device's time per repetition; of kernel_sync, whose
-/// subject is the host's wait, the host's.
+/// limit is reached. A batch holds so many repetitions (a power of two) that it lasts long against the grain of a GPU's events (0.5 us;
+/// CUDA Runtime API, cudaEventElapsedTime). Batches follow until the median is known well enough, or the time of this point is spent. The
+/// value is the device's time per repetition; of kernel_sync, whose subject is the host's wait, the host's.
 ///
 /// The clocks are held against each other batch by batch: work between two events cannot last longer than the host waited for it, and the
 /// host waits no longer than the work, a launch for each repetition and one synchronisation take.

@@ -171,11 +171,13 @@ nothing else to do; a copy is what no answer can undercut.
 - `predict` starts from the machine each time: groups of ranks, NCCL's channels and choice, the price, its terms, the interval. It takes no
   memory from the heap (`tests/predict/test_no_allocation.cpp`) and remembers nothing.
 - A `Curve` is what does not depend on the size, worked out once ({compiled['nanoseconds'] / 1e3:.2g} us). Where terms overlap it carries a
-  table of polynomials over quarters of octaves from 256 B to 64 GiB (`curve_table.hpp`; {with_table['nanoseconds'] / 1e3:.2g} us with it): within
+  table of polynomials over quarters of octaves from 256 B to 64 GiB (`curve_table.hpp`; \
+{with_table['nanoseconds'] / 1e3:.2g} us with it): within
   1e-9 of the line at each size, which still answers where the curve turns or jumps.
 - `evaluate(curve, sizes, seconds)` reads that table, or takes sizes 32 at a time in loops that compilers vectorise, with `log2` and `exp2`
   in plain arithmetic (`elementary.hpp`): within 2e-14 of the line. With g++ on x86-64 Linux there is a copy each for AVX-512,
-  AVX2 and SSE2, of which the loader takes the widest the processor has; `curve_threads.hpp` shares millions of sizes among threads, as the Python
+  AVX2 and SSE2, of which the loader takes the widest the processor has; `curve_threads.hpp` shares \
+millions of sizes among threads, as the Python
   package does.
 
 ## Python

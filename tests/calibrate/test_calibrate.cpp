@@ -252,7 +252,7 @@ TEST_CASE("a calibration applied by hand makes siblings of like machines and lea
   const Constants own = applied("aws-p5");
   CHECK((own.basis == Basis::calibrated && own.transport_basis == Basis::calibrated && own.transport_known));
   CHECK((own.scale_up.launch == launch && own.transport.tree_step == step));
-  CHECK(own.most_nodes == 2);  // what others of its transport showed at more nodes is not this cluster's
+  CHECK(own.most_nodes == 2);                  // what others of its transport showed at more nodes is not this cluster's
   const Constants like = applied("dgx-h100");  // the GPUs are the same, the NICs are not
   CHECK((like.basis == Basis::sibling && like.scale_up.launch == launch));
   CHECK((like.transport_basis == Basis::datasheet && !like.transport_known && like.transport.tree_step != step));
@@ -324,7 +324,8 @@ TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[cal
   CHECK(fit.median_after < fit.median_before);
   CHECK(fit.sets[0].smallest == 512);  // what was measured of this generation before still counts
   CHECK(fit.sets[0].largest == 512.0 * 1024 * 1024);
-  const Calibration blind = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200", .calibration = "none"});
+  const Calibration blind =
+      calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200", .calibration = "none"});
   CHECK(blind.sets[0].smallest == 2048);
   CHECK(blind.sets[0].largest == 2048);
   CHECK(fit.sets[0].fewest_ranks == 2);

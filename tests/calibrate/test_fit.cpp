@@ -40,8 +40,9 @@ std::vector<Series> reference_points(const System& box, std::size_t machine, con
                                                              {Collective::all_gather, fitted::Op::all_gather},
                                                              {Collective::reduce_scatter, fitted::Op::reduce_scatter}};
   for (const int n : {2, 4, 8}) {
-    for (const auto& [op, form] : rings)
+    for (const auto& [op, of] : rings)
       for (const bool int8 : {false, true}) {
+        const fitted::Op form = of;  // clang before 16 captures no structured binding
         add(op, n, Algorithm::ring, Protocol::ll, int8, 512, 8 * mib, [&](double s) { return fitted::ring_ll(form, s, n, g, int8); });
         add(op, n, Algorithm::ring, Protocol::ll128, int8, 256 * 1024, 32 * mib,
             [&](double s) { return fitted::ring_ll128(form, s, n, g, int8); });

@@ -3,8 +3,9 @@
 
     coverage.py BUILD [--least PERCENT] [--report FOLDER]
 
-BUILD was compiled by clang with --coverage and its tests have run. Prints a table by folder and the files with most lines that nothing ran, writes an
-HTML report into FOLDER (default BUILD/coverage) and exits with 1 below PERCENT. Not counted: code for GPUs, which only a GPU runs.
+BUILD was compiled by clang with --coverage and its tests have run. Prints a table by folder and the files with most lines that nothing
+ran, writes an HTML report into FOLDER (default BUILD/coverage) and exits with 1 below PERCENT. Not counted: code for GPUs, which only a
+GPU runs.
 """
 
 import argparse
@@ -27,7 +28,8 @@ def main():
     os.makedirs(report, exist_ok=True)
     summary = os.path.join(report, "summary.json")
     subprocess.run(
-        [sys.executable, "-m", "gcovr", "--gcov-executable", "llvm-cov gcov", "--root", ROOT, "--object-directory", asked.build, "--filter", "include/fabricost/", "--filter", "src/",
+        [sys.executable, "-m", "gcovr", "--gcov-executable", "llvm-cov gcov", "--root", ROOT, "--object-directory", asked.build,
+         "--filter", "include/fabricost/", "--filter", "src/",
          "--exclude", "src/measure/gpu/", "--exclude-throw-branches", "--merge-mode-functions", "merge-use-line-min",
          "--gcov-ignore-parse-errors", "negative_hits.warn", "-j", str(os.cpu_count()), "--json-summary", summary,
          "--html-details", os.path.join(report, "index.html"), asked.build],

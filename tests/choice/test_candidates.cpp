@@ -195,6 +195,10 @@ TEST_CASE("engines have kernels of their own for 2 to 8 ranks of one domain, by 
   // SGLang's kernels were pulled before 0.5.13
   CHECK(pieces(L::sglang, 5012, box(8, 1)).begin()->kernel == ReduceKernel::pull_one_shot);
   CHECK(pieces(L::sglang, 5013, box(8, 1)).begin()->kernel == ReduceKernel::push_one_shot);
+  // those that pull were built for even numbers of ranks, those that push for every one
+  CHECK(pieces(L::sglang, 5012, box(3, 1)).count == 0);
+  CHECK(pieces(L::sglang, 5012, box(6, 1)).count > 0);
+  CHECK(pieces(L::sglang, 5013, box(7, 1)).begin()->kernel == ReduceKernel::push_one_shot);
   // vLLM's multicast ends below its limit at 0.19 and at it from 0.20
   const double limit = 64 * 1024.0 * 1024.0;
   CHECK(pieces(L::vllm, 19000, box(8, 1)).at(limit) == ReduceKernel::library);

@@ -35,13 +35,15 @@ std::string text(const std::vector<Change>& list) {
   std::string out;
   for (const Change& c : list) {
     out.append(name(c.to.algorithm)).append(" ").append(name(c.to.protocol)).append(" from ");
-    out.append(c.bytes < MiB ? std::to_string(static_cast<int>(c.bytes / KiB)) + " KiB; " : std::to_string(static_cast<int>(c.bytes / MiB)) + " MiB; ");
+    out.append(c.bytes < MiB ? std::to_string(static_cast<int>(c.bytes / KiB)) + " KiB; "
+                             : std::to_string(static_cast<int>(c.bytes / MiB)) + " MiB; ");
   }
   return out;
 }
 void expect(const System& system, const Operation& op, const std::vector<Change>& wanted) {
   INFO(system.name << " " << name(op.collective) << " " << name(op.dtype) << " on " << op.ranks);
-  CHECK(compile(system, op).ran(256) == Candidate{op.collective == Collective::all_to_all ? Algorithm::direct : Algorithm::ring, Protocol::ll});
+  CHECK(compile(system, op).ran(256) ==
+        Candidate{op.collective == Collective::all_to_all ? Algorithm::direct : Algorithm::ring, Protocol::ll});
   CHECK(text(changes(system, op)) == text(wanted));
 }
 
@@ -99,7 +101,8 @@ TEST_CASE("over PCIe there is no LL128 and Simple starts early", "[choice]") {
   const auto simple_from = [](double kib) { return Change{kib * KiB, {Algorithm::ring, Protocol::simple}}; };
   for (const Collective c : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce})
     for (const int n : {2, 4}) expect(s, {.collective = c, .ranks = n}, {simple_from(512)});
-  for (const Collective c : {Collective::all_gather, Collective::reduce_scatter}) expect(s, {.collective = c, .ranks = 8}, {simple_from(1024)});
+  for (const Collective c : {Collective::all_gather, Collective::reduce_scatter})
+    expect(s, {.collective = c, .ranks = 8}, {simple_from(1024)});
   const auto exchange_limit = [&](int n) {
     const Curve curve = compile(s, {.collective = Collective::all_to_all, .ranks = n});
     double last = 0;
@@ -113,11 +116,13 @@ TEST_CASE("over PCIe there is no LL128 and Simple starts early", "[choice]") {
 }
 
 TEST_CASE("trees never win inside one node", "[choice]") {
-  for (const System& s : {systems::ampere_box(), systems::hopper_box(), systems::blackwell_box(), systems::cube_mesh_box(), systems::full_mesh_box()})
+  for (const System& s :
+       {systems::ampere_box(), systems::hopper_box(), systems::blackwell_box(), systems::cube_mesh_box(), systems::full_mesh_box()})
     for (const int n : {2, 4, 8}) {
       const Curve curve = compile(s, {.ranks = n});
       for (double bytes = 8; bytes < 1e11; bytes *= 1.7)
-        if (curve.ran(bytes).algorithm == Algorithm::tree) FAIL_CHECK(s.name << " all_reduce ranks " << n << " size " << bytes << " runs a tree");
+        if (curve.ran(bytes).algorithm == Algorithm::tree)
+          FAIL_CHECK(s.name << " all_reduce ranks " << n << " size " << bytes << " runs a tree");
     }
 }
 

@@ -39,7 +39,8 @@ class Compare(unittest.TestCase):
         limits = ("--isl", "4096", "--osl", "512", "--tpot", "50ms")
         out = json.loads(compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits, "--json"))
         for s in out["systems"]:
-            alone = json.loads(plan.works("--serve", "--model", "llama3-70b", "--gpus", "8", "--system", s["system"], *limits, "--top", "1", "--json"))
+            alone = json.loads(plan.works("--serve", "--model", "llama3-70b", "--gpus", "8", "--system", s["system"], *limits, "--top", "1",
+                                          "--json"))
             self.assertEqual(s["tpot_s"], alone["layouts"][0]["tpot_s"])
         text = compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits)
         for word in ("ms a token", "$/M tokens", "J/token", "####"):
@@ -70,7 +71,8 @@ class Compare(unittest.TestCase):
             compare.refused("dgx-h100", "--serve", "--model", "llama3-70b", "--gpus", "8", "--plot", folder, saying=["--plot"])
 
     def test_a_machine_that_cannot_is_said_so_beside_those_that_can(self):
-        out = json.loads(compare.works("dgx-h100", "dgx-b200", "--train", "--model", "llama3-405b", "--gpus", "64", "--global-batch", "64", "--json"))
+        out = json.loads(compare.works("dgx-h100", "dgx-b200", "--train", "--model", "llama3-405b", "--gpus", "64", "--global-batch", "64",
+                                       "--json"))
         self.assertIn("does not fit", out["systems"][0]["trouble"])
         self.assertIn("step_s", out["systems"][1])
         compare.refused("dgx-h100", "--train", "--model", "llama3-405b", "--gpus", "8", "--global-batch", "8", saying=["does not fit"])

@@ -94,11 +94,13 @@ class Plan(unittest.TestCase):
         plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "pipeline schedule"])
         plan.refused(*JOB, "--recompute", "some", saying=["some", "none"])
         plan.refused(*JOB, "--zero", "4", saying=["--zero"])
-        for size in ("--zero", "--shard", "--tp", "--pp", "--vp", "--cp", "--ep", "--dp", "--expert-tp", "--microbatch", "--top", "--max-tp"):
+        for size in ("--zero", "--shard", "--tp", "--pp", "--vp", "--cp", "--ep", "--dp", "--expert-tp", "--microbatch", "--top",
+                     "--max-tp"):
             for wrong in ("1.5", "1e0", "-1", "0x1", "one"):
                 plan.refused(*JOB, size, wrong, saying=[size, "whole number"])
         plan.refused(*JOB, "--stack", "megatronn", saying=["megatronn"])
-        plan.refused("--model", "lama3-70b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["lama3-70b", "llama3-70b"])
+        plan.refused("--model", "lama3-70b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
+                     saying=["lama3-70b", "llama3-70b"])
         plan.refused("--model", "llama3-405", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
                      saying=["did you mean llama3-405b or llama3-70b"])  # not Llama3-405B as well
         plan.refused("--system", "dgx-h100", "--gpus", "8", "--global-batch", "8", saying=["--model"])

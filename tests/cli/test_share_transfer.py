@@ -96,7 +96,8 @@ def aggregations_take_turns_where_trees_are_few():
     assert shared(*eight)["sharp_turns"] == 1
     (row,) = shared(*eight)["collectives"]
     close(row["slow_down"], 1)
-    two = shared("--system", "superpod-h100", "--nodes", 8, "--set", "nic.sharp=true", *of("all_reduce 64MiB by sharp", "all_reduce 64MiB by sharp"))
+    two = shared("--system", "superpod-h100", "--nodes", 8, "--set", "nic.sharp=true",
+                 *of("all_reduce 64MiB by sharp", "all_reduce 64MiB by sharp"))
     assert two["sharp_turns"] == 2, two["sharp_turns"]
     assert shared("--system", "superpod-h100", "--nodes", 8, *of("all_reduce 64MiB"))["sharp_turns"] is None
 
@@ -107,13 +108,16 @@ def weights_take_what_the_slowest_part_says():
     got = {w["sharing"]: w for w in json.loads(TRANSFER.works(*asked, "--json"))["ways"]}
     close(got["every_node"]["direct"]["time_s"], 810e9 / (2 * 12.5e9 * payload))
     close(got["by_part"]["direct"]["time_s"], 810e9 / 16 / (2 * 12.5e9 * payload))
-    gather = json.loads(PREDICT.works("all_gather", "--system", "dgx-h100", "--nodes", 16, "--ranks", 16, "--size", 810000000000 // 8, "--json"))
+    gather = json.loads(PREDICT.works("all_gather", "--system", "dgx-h100", "--nodes", 16, "--ranks", 16, "--size", 810000000000 // 8,
+                                      "--json"))
     close(got["gathered"]["direct"]["time_s"], got["by_part"]["direct"]["time_s"] + gather["time_us"] * 1e-6)
-    (each,) = json.loads(TRANSFER.works("storage", "--system", "dgx-h100", "--nodes", 4, "--per-gpu", "10GB", "--read-rate", "20 GB/s", "--json"))["ways"]
+    (each,) = json.loads(TRANSFER.works("storage", "--system", "dgx-h100", "--nodes", 4, "--per-gpu", "10GB", "--read-rate", "20 GB/s",
+                                        "--json"))["ways"]
     assert each["sharing"] == "by_part"
     close(each["direct"]["time_s"], 80e9 / 20e9)
     for same in ("160 Gbit/s", "20 GB/s per direction", "40 GB/s both directions"):
-        (one,) = json.loads(TRANSFER.works("storage", "--system", "dgx-h100", "--nodes", 4, "--per-gpu", "10GB", "--read-rate", same, "--json"))["ways"]
+        (one,) = json.loads(TRANSFER.works("storage", "--system", "dgx-h100", "--nodes", 4, "--per-gpu", "10GB", "--read-rate", same,
+                                           "--json"))["ways"]
         close(one["direct"]["time_s"], each["direct"]["time_s"])
     # a DGX-2: four x16 ports for sixteen GPUs, so the way through the host takes four times as long when storage does not bind
     (dgx2,) = json.loads(TRANSFER.works("storage", "--system", "dgx-2", "--size", "512GB", "--read-rate", "900 GB/s", "--json"))["ways"]
@@ -181,10 +185,12 @@ def transfer_refuses_what_cannot_be():
 
 
 def tables_fit_100_columns():
-    texts = [SHARE.works("--system", "meta-24k-roce", "--nodes", 64, "--layout", "tp=8,dp", *of("all_reduce 1GiB over dp", "all_to_all 64MiB over 64")),
+    texts = [SHARE.works("--system", "meta-24k-roce", "--nodes", 64, "--layout", "tp=8,dp",
+                         *of("all_reduce 1GiB over dp", "all_to_all 64MiB over 64")),
              SHARE.works("--system", "frontier", "--nodes", 256, *of("all_reduce 1GiB over 128 every 16")),
              TRANSFER.works("storage", "--system", "superpod-h100", "--nodes", 100, "--size", "810GB", "--client", "ethernet-100"),
-             TRANSFER.works("access", "--system", "ualink-pod"), TRANSFER.works("incast", "--system", "aws-p5", "--senders", 8, "--size", "1MiB")]
+             TRANSFER.works("access", "--system", "ualink-pod"),
+             TRANSFER.works("incast", "--system", "aws-p5", "--senders", 8, "--size", "1MiB")]
     for text in texts:
         for line in text.splitlines():
             assert len(line) <= 100, (len(line), line)
@@ -192,9 +198,10 @@ def tables_fit_100_columns():
 
 if __name__ == "__main__":
     tests = [data_parallel_rings_of_all_tensor_ranks_meet_where_nics_are_shared, a_group_alone_takes_what_predict_says,
-             two_equal_exchanges_halve_each_other, layouts_name_groups, share_refuses_what_cannot_be, aggregations_take_turns_where_trees_are_few,
-             weights_take_what_the_slowest_part_says,
-             loads_and_stores_meet_rdma_where_their_lines_cross, senders_divide_a_port, transfer_refuses_what_cannot_be, tables_fit_100_columns]
+             two_equal_exchanges_halve_each_other, layouts_name_groups, share_refuses_what_cannot_be,
+             aggregations_take_turns_where_trees_are_few, weights_take_what_the_slowest_part_says,
+             loads_and_stores_meet_rdma_where_their_lines_cross, senders_divide_a_port, transfer_refuses_what_cannot_be,
+             tables_fit_100_columns]
     for test in tests:
         test()
         print("ok", test.__name__)

@@ -39,7 +39,8 @@ assert answer("all_reduce", *H100, "--size", "512MiB", "--library", "vllm", "--f
 assert "fused into the all-reduce" in PREDICT.works("all_reduce", *H100, "--size", "64KiB", "--library", "vllm", "--fused-norm")
 assert "norm" not in graph
 PREDICT.refused("all_gather", *H100, "--size", "1MiB", "--fused-norm", saying=["all_reduce"])
-PREDICT.refused("all_reduce", *H100, "--size", "1MiB", "--library", "vllm", "--launch", "eager", "--fused-norm", saying=["inside a CUDA graph"])
+PREDICT.refused("all_reduce", *H100, "--size", "1MiB", "--library", "vllm", "--launch", "eager", "--fused-norm",
+                saying=["inside a CUDA graph"])
 PREDICT.refused("moe_combine", *H100, "--fused-norm", saying=["--fused-norm"])
 
 # one rail of eight: what the NICs carry takes 8/7 as long, what stays inside a node as long as before

@@ -32,7 +32,8 @@ def alone(header):
 
 def poisoned(others, headers, tail=""):
     """Other people's headers first: Boost has a template parameter I."""
-    lines = [f"#include <{h}>" for h in others] + [f"#define {name} poisoned macro {name} @" for name in POISON] + [f"#include <{h}>" for h in headers]
+    lines = ([f"#include <{h}>" for h in others] + [f"#define {name} poisoned macro {name} @" for name in POISON] +
+             [f"#include <{h}>" for h in headers])
     return "\n".join(lines) + "\n" + tail + "int main() {}\n"
 
 
@@ -44,18 +45,20 @@ def main():
     headers = sorted(str(p.relative_to(base)) for p in base.rglob("*.hpp"))
     if not headers:
         sys.exit(f"{base}: no headers found")
-    others = sorted({h for name in headers for h in INCLUDE.findall((base / name).read_text(encoding="utf-8")) if not h.startswith("fabricost/")})
+    others = sorted({h for name in headers for h in INCLUDE.findall((base / name).read_text(encoding="utf-8"))
+                     if not h.startswith("fabricost/")})
 
     # the check itself must be able to pass and to fail
-    for source, wanted in [(poisoned([], [], "inline int f() { return 1; }\n"), True), (poisoned([], [], "inline int f(int I) { return I; }\n"), False),
-                           ("std::string s;\n", False)]:
+    for source, wanted in [(poisoned([], [], "inline int f() { return 1; }\n"), True),
+                           (poisoned([], [], "inline int f(int I) { return I; }\n"), False), ("std::string s;\n", False)]:
         if compiles(command, source)[0] != wanted:
             sys.exit(f"the check is broken: this should {'' if wanted else 'not '}compile with {' '.join(command)}\n{source}")
 
     faults = []
     sources = [alone(h) for h in headers] + [poisoned(others, headers)]
     with concurrent.futures.ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-        for name, (fine, words) in zip(headers + ["with " + ", ".join(POISON) + " poisoned: all"], pool.map(lambda source: compiles(command, source), sources)):
+        for name, (fine, words) in zip(headers + ["with " + ", ".join(POISON) + " poisoned: all"],
+                                       pool.map(lambda source: compiles(command, source), sources)):
             if not fine:
                 faults.append(f"{name}: does not compile\n" + "\n".join(words.splitlines()[:6]))
     print("\n".join(faults) if faults else f"all {len(headers)} headers stand alone")

@@ -112,7 +112,8 @@ def prove_that_it_can_fail():
                 (base / name).write_text(text)
             return check(folder)
 
-    sound = {"units.hpp": "#include <boost/units/unit.hpp>\n", "hardware/kinds.hpp": "#include <array>\n", "schedule/s.hpp": "#include <cmath>\n",
+    sound = {"units.hpp": "#include <boost/units/unit.hpp>\n", "hardware/kinds.hpp": "#include <array>\n",
+             "schedule/s.hpp": "#include <cmath>\n",
              "price/p.hpp": "#include <fabricost/schedule/s.hpp>\n#include <fabricost/hardware/kinds.hpp>\n",
              "predict/x.hpp": "#include <fabricost/price/p.hpp>\n#include <fabricost/units.hpp>\n"}
     assert tree(sound) == [], tree(sound)

@@ -20,7 +20,8 @@ def main():
     codes = sorted({int(name.removeprefix("sm_")) for name in known if name.startswith("sm_")})
     codes = [code for code in codes if code >= 70]  # the oldest that has the memory model the probes use
     assert codes and codes[0] in (70, 75), known
-    targets = [f"-gencode=arch=compute_{code},code=sm_{code}" for code in codes] + [f"-gencode=arch=compute_{codes[-1]},code=compute_{codes[-1]}"]
+    targets = ([f"-gencode=arch=compute_{code},code=sm_{code}" for code in codes] +
+               [f"-gencode=arch=compute_{codes[-1]},code=compute_{codes[-1]}"])
     strict = ["-std=c++17", "-O3", "--Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror,-fPIC", "-Wno-deprecated-gpu-targets",
               f"-I{source}/src", f"-I{source}/include", "--threads", "0"]
     kernels = sorted((source / "src" / "measure" / "gpu").glob("*.cu"))
@@ -32,7 +33,8 @@ def main():
         assert subprocess.run([nvcc, *targets[:1], *strict, "-c", broken, "-o", f"{folder}/broken.o"], capture_output=True).returncode != 0
         for kernel in kernels:
             ran = subprocess.run([nvcc, *targets, *strict, "-c", kernel, "-o", f"{folder}/{kernel.stem}.o"], capture_output=True, text=True)
-            print(f"{kernel.name}: {'compiles' if ran.returncode == 0 else 'FAILS'} for sm_{', sm_'.join(map(str, codes))} and PTX of the last")
+            print(f"{kernel.name}: {'compiles' if ran.returncode == 0 else 'FAILS'} for sm_{', sm_'.join(map(str, codes))} "
+                  "and PTX of the last")
             if ran.returncode != 0 or ran.stderr:
                 print(ran.stdout, ran.stderr, sep="")
                 faults += 1

@@ -226,6 +226,15 @@ TEST_CASE("questions that cannot be meant are refused with what to do") {
   CHECK(says(load_system("l40s-pcie"), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8)).find("NVLink") != std::string::npos);
   q = deepseek(MoeKernel::nccl, MoePhase::dispatch, -1, 8);
   CHECK(says(h100(), q).find("tokens") != std::string::npos);
+  CHECK(says(h100(), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, -8)).find("at least 1") != std::string::npos);
+}
+
+TEST_CASE("experts that are all at home exchange nothing, and nothing has no infinite rate") {
+  const MoePrediction p = predict(h100(), deepseek(MoeKernel::nccl, MoePhase::dispatch, 128, 1));
+  CHECK(p.seconds == 0);
+  CHECK(p.algorithm_bandwidth() == 0);
+  CHECK(p.bus_bandwidth() == 0);
+  CHECK(p.bottleneck().name.empty());
 }
 
 TEST_CASE("skewed routing takes longer than uniform") {

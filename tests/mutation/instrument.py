@@ -5,8 +5,8 @@
 
 A mutant is one operator changed: + and - swapped, * and /, a comparison turned round (and moved by one where the operands are whole
 numbers), && and || swapped, == and !=, std::min and std::max, a minus sign or a ! dropped, += and -=, *= and /=. Where clang's syntax tree
-has `a + b`, the copy reads `FABRICOST_ARITHMETIC(17, +, -)(a FABRICOST_COMMA b)` in effect: a call that does what it did unless mutant 17 is
-the one that lives. So one build holds all of them, and asking whether the tests notice one costs a run, not a build.
+has `a + b`, the copy reads `FABRICOST_ARITHMETIC(17, +, -)(a FABRICOST_COMMA b)` in effect: a call that does what it did unless mutant 17
+is the one that lives. So one build holds all of them, and asking whether the tests notice one costs a run, not a build.
 
 OUTPUT gets the headers, `mutants.hpp` that they include, and `mutants.csv`: number, file, line, column, from, to, the line's text.
 """
@@ -27,8 +27,8 @@ LAZY = {"&&", "||"}
 FLOATING = {TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.LONGDOUBLE}
 
 HEADER = """#pragma once
-// Which mutant lives: the environment's FABRICOST_MUTANT, read once; 0 none. FABRICOST_MUTANTS_REACHED names a file that gets the numbers of
-// those a run came past. What the compiler evaluates is never mutated.
+// Which mutant lives: the environment's FABRICOST_MUTANT, read once; 0 none. FABRICOST_MUTANTS_REACHED names a file that gets the numbers
+// of those a run came past. What the compiler evaluates is never mutated.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -74,13 +74,16 @@ struct scale { template <class A, class B> constexpr A& operator()(A& a, B&& b) 
 struct divide { template <class A, class B> constexpr A& operator()(A& a, B&& b) const { return a /= b; } };
 template <int First, class F, class G, class A, class B>
 constexpr decltype(auto) binary(A&& a, B&& b) {
-  if (living<First>() == 1) return static_cast<decltype(F{}(std::forward<A>(a), std::forward<B>(b)))>(G{}(std::forward<A>(a), std::forward<B>(b)));
+  if (living<First>() == 1)
+    return static_cast<decltype(F{}(std::forward<A>(a), std::forward<B>(b)))>(G{}(std::forward<A>(a), std::forward<B>(b)));
   return F{}(std::forward<A>(a), std::forward<B>(b));
 }
 template <int First, class F, class G, class H, class A, class B>
 constexpr decltype(auto) binary(A&& a, B&& b) {
   int k = living<First, 2>();  // not const: a const integer's initialiser counts as evaluated by the compiler
-  return k == 1 ? G{}(std::forward<A>(a), std::forward<B>(b)) : k == 2 ? H{}(std::forward<A>(a), std::forward<B>(b)) : F{}(std::forward<A>(a), std::forward<B>(b));
+  return k == 1   ? G{}(std::forward<A>(a), std::forward<B>(b))
+         : k == 2 ? H{}(std::forward<A>(a), std::forward<B>(b))
+                  : F{}(std::forward<A>(a), std::forward<B>(b));
 }
 template <int First, class A, class B>
 constexpr bool both(A&& a, B&& b) { return living<First>() == 1 ? a() || b() : a() && b(); }

@@ -3,10 +3,10 @@
 
     run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--again]
 
-BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores). Every mutant of price/, schedule/ and choice/
-that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was noticed, and
-each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need notice it.
-A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
+BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores). Every mutant of price/, schedule/ and
+choice/ that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
+noticed, and each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need
+notice it. A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
 """
 
 import argparse
@@ -175,7 +175,8 @@ def main():
         past = "" if int(m["number"]) in reached else " (no test comes past it)"
         say(f"{m['file']}:{m['line']}:{m['column']}: {m['from']} -> {m['to']} survives{past}: {why or 'NOT EXPLAINED'}\n    {m['text']}")
     share = 1 - len(survivors) / len(mutants)
-    say(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants noticed, {100 * share:.1f} %; {len(survivors)} survive, {new} of them unexplained")
+    say(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants noticed, {100 * share:.1f} %; {len(survivors)} survive, "
+        f"{new} of them unexplained")
     return 0 if share >= LEAST and new == 0 else 1
 
 

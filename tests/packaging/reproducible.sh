@@ -20,7 +20,8 @@ command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
 copy() { # a checkout without history and build trees
   mkdir -p "$1"
-  (cd "$checkout" && tar cf - --exclude=__pycache__ CMakeLists.txt LICENSE CHANGELOG.md README.md pyproject.toml cmake include src data bindings) |
+  (cd "$checkout" &&
+    tar cf - --exclude=__pycache__ CMakeLists.txt LICENSE CHANGELOG.md README.md pyproject.toml cmake include src data bindings) |
     (cd "$1" && tar xf -)
 }
 build() { # checkout: builds and packs it
@@ -32,7 +33,8 @@ pack() {
     [ $kind = TGZ ] || command -v dpkg-shlibdeps >/dev/null || { echo "no Debian packages compared: dpkg-shlibdeps is not here"; continue; }
     (cd "$1/build" && cpack -G $kind >>"$1.log") || { tail -30 "$1.log"; exit 1; }
   done
-  [ "$whole" != --whole ] || "${PYTHON:-python3}" -m build --outdir "$1/build/packages" "$1" >>"$1.log" 2>&1 || { tail -30 "$1.log"; exit 1; }
+  [ "$whole" != --whole ] || "${PYTHON:-python3}" -m build --outdir "$1/build/packages" "$1" >>"$1.log" 2>&1 ||
+    { tail -30 "$1.log"; exit 1; }
 }
 
 one=$place/one/fabricost another=$place/quite/another/place/fabricost

@@ -22,13 +22,15 @@ def stated(source, build):
     out[str(manifest.relative_to(source))] = json.loads(manifest.read_text(encoding="utf-8"))["version"]
     if build is None:
         return out
-    out["fabricost --version"] = subprocess.run([build / "fabricost", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    done = subprocess.run([build / "fabricost", "--version"], capture_output=True, text=True, check=True)
+    out["fabricost --version"] = done.stdout.split()[-1]
     for name, pattern in [("include/fabricost/version.hpp", r'FABRICOST_VERSION "([^"]+)"'), ("fabricost.pc", r"^Version: (\S+)"),
                           ("fabricost-config-version.cmake", r'set\(PACKAGE_VERSION "([^"]+)"\)')]:
         out[name] = re.search(pattern, (build / name).read_text(encoding="utf-8"), re.MULTILINE)[1]
     if list((build / "python/fabricost").glob("_core*.so")):
-        out["fabricost.__version__"] = subprocess.run([sys.executable, "-c", "import fabricost; print(fabricost.__version__)"], capture_output=True,
-                                                      text=True, check=True, cwd=build / "python").stdout.strip()
+        done = subprocess.run([sys.executable, "-c", "import fabricost; print(fabricost.__version__)"], capture_output=True, text=True,
+                              check=True, cwd=build / "python")
+        out["fabricost.__version__"] = done.stdout.strip()
     return out
 
 

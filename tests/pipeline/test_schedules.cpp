@@ -175,7 +175,7 @@ TEST_CASE("no order of a small pipeline is shorter in the same memory", "[pipeli
     for (const auto& [p, m] : {std::pair{2, 2}, {2, 3}, {2, 4}, {3, 3}}) {
       const StageTimes times{.forward = t.f, .backward = t.b, .weight = t.w, .held_for_weight = 1};
       INFO("p " << p << " m " << m << " W " << t.w);
-      const auto step = [&](S s) { return pipeline_cost(s, p, 1, m, times).step(); };
+      const auto step = [&, stages = p, batches = m](S s) { return pipeline_cost(s, stages, 1, batches, times).step(); };
       CHECK(step(S::one_f_one_b) == Approx(oracle::shortest(p, m, "FA", t, p)));
       CHECK(step(S::gpipe) == Approx(oracle::shortest(p, m, "FA", t, m)));
       CHECK(step(S::zb_h2) == Approx(oracle::shortest(p, m, "FBW", t, 2 * p - 1)));

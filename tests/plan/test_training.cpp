@@ -4,6 +4,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/io/workload.hpp>
+#include <fabricost/plan/sensitivity.hpp>
 #include <fabricost/plan/training.hpp>
 
 #include <chrono>
@@ -194,6 +195,9 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
   TrainingQuestion q = question("llama3-70b", 64, 128);
   q.tp = 7;
   refused(q, "does not divide 64 GPUs", "63 GPUs");
+  q = question("llama3-70b", 64, 128);
+  q.tp = q.pp = q.cp = q.dp = 2'000'000'000;  // their product fits no integer
+  refused(q, "at least 2000000000 does not divide 64 GPUs", "take");
   q = question("llama3-70b", 64, 16);
   q.dp = 32, q.microbatch = 1;
   refused(q, "less than 32 data replicas", "at least 32");
@@ -209,6 +213,31 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
   q = question("llama3-70b", 64, 128);
   q.headroom = 1.5;
   refused(q, "--headroom", "0 to below 1");
+}
+
+TEST_CASE("More of a tier is tried where it can be felt: of the network only where it is tapered") {
+  System system = load_system("superpod-h100");
+  std::string tapered;
+  for (Tier& tier : system.tiers)
+    if (tier.role == TierRole::network) {
+      tier.oversubscription = tapered.empty() ? 8 : 1;
+      if (tapered.empty()) tapered = std::string{tier.name.view()};
+    }
+  REQUIRE_FALSE(tapered.empty());
+  TrainingQuestion q = question("mixtral-8x7b", 1024, 1024);
+  q.tp = 1, q.pp = 1, q.ep = 8, q.cp = 1, q.zero = 3;  // parameters come over the network
+  const double now = plan_training(q, system).layouts.front().time.seconds;
+  bool found = false;
+  for (const StepSensitivity& s : sensitivity_of(q, system, now)) {
+    CHECK(s.gain > -1e-9);
+    for (const Tier& tier : system.tiers)
+      if (s.change == std::string{tier.name.view()} + " bandwidth + 10 %" && tier.role == TierRole::network) {
+        CHECK(tier.oversubscription > 1);
+        found = true;
+      }
+    if (s.change == tapered + " bandwidth + 10 %") CHECK(s.gain > 0);
+  }
+  CHECK(found);
 }
 
 TEST_CASE("More of a machine never makes the best layout slower") {

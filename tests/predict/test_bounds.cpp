@@ -63,8 +63,9 @@ TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rat
       const double most = most_bus_bandwidth(pair, c.operation.collective, w);
       for (const double bytes : support::random_sizes(i)) {
         const double busbw = bytes / curve(bytes) * bus_factor(c.operation.collective, static_cast<int>(w.n));
-        report.expect(busbw <= most * (1 + 1e-12), c, pair, bytes,
-                      [&] { return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(most / 1e9)).append(","); });
+        report.expect(busbw <= most * (1 + 1e-12), c, pair, bytes, [&] {
+          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(most / 1e9)).append(",");
+        });
       }
     }
   }
@@ -86,7 +87,8 @@ TEST_CASE("no time is shorter than the schedule's bytes over the wires it uses",
         const double inside = w.g > 1 ? s.bytes(0) * bytes / w.gpu : 0;
         const double across = w.N > 1 ? s.bytes(1) * bytes / w.domain : 0;
         report.expect(curve(bytes) >= std::max(inside, across) * (1 - 1e-12), c, pair, bytes, [&] {
-          return std::to_string(std::max(inside, across) / curve(bytes)).append(inside > across ? " of the time are needed inside," : " of the time are needed across,");
+          return std::to_string(std::max(inside, across) / curve(bytes))
+              .append(inside > across ? " of the time are needed inside," : " of the time are needed across,");
         });
       }
     }
@@ -103,4 +105,27 @@ TEST_CASE("in-switch all_reduce may pass the link's rate, as measured", "[predic
   CHECK(p.ran.algorithm == Algorithm::nvls);
   CHECK(p.bus_bandwidth() > units::GB_per_s(450));
   CHECK(p.bus_bandwidth() < units::GB_per_s(700));
+}
+
+TEST_CASE("what takes no time has no rate and no bottleneck, rather than an infinite one", "[predict]") {
+  Prediction p;
+  p.operation.bytes = units::MiB(1);
+  p.ranks = 8;
+  CHECK(p.algorithm_bandwidth().value() == 0);
+  CHECK(p.bus_bandwidth().value() == 0);
+  CHECK(p.bottleneck().name.empty());
+  p.terms.add({.name = "idle", .tier = "gpu", .time = Time::from_value(0)});
+  CHECK(p.bottleneck().name.empty());
+  p.terms.add({.name = "wire", .tier = "nvlink", .time = Time::from_value(2)});
+  p.terms.add({.name = "launch", .tier = "gpu", .time = Time::from_value(1)});
+  CHECK(p.bottleneck().name == "wire");
+}
+
+TEST_CASE("the bus factor of no ranks is that of one", "[predict]") {
+  for (std::size_t i = 0; i < collective_names.size(); ++i)
+    for (const int ranks : {0, -1, -2147483647}) {
+      INFO(collective_names[i] << " " << ranks);
+      CHECK(bus_factor(static_cast<Collective>(i), ranks) == bus_factor(static_cast<Collective>(i), 1));
+      CHECK(std::isfinite(bus_factor(static_cast<Collective>(i), ranks)));
+    }
 }

@@ -22,10 +22,18 @@ void compare(support::Report& report, const support::Case& c, const Choice& choi
     op.bytes = Bytes::from_value(bytes);
     const Prediction p = predict(c.system, op, choice);
     const double t = curve(bytes);
-    report.expect(std::fabs(t - p.seconds) <= 1e-9 * p.seconds && std::fabs(curve.line(bytes)(bytes) - p.seconds) <= 1e-12 * p.seconds && curve.ran(bytes) == p.ran, c, p.ran, bytes, [&] {
-      const Candidate other = curve.ran(bytes);
-      return std::string{"the curve runs "}.append(name(other.algorithm)).append(" ").append(name(other.protocol)).append(" in ").append(std::to_string(t / p.seconds)).append(" of the time of");
-    });
+    report.expect(std::fabs(t - p.seconds) <= 1e-9 * p.seconds && std::fabs(curve.line(bytes)(bytes) - p.seconds) <= 1e-12 * p.seconds &&
+                      curve.ran(bytes) == p.ran,
+                  c, p.ran, bytes, [&] {
+                    const Candidate other = curve.ran(bytes);
+                    return std::string{"the curve runs "}
+                        .append(name(other.algorithm))
+                        .append(" ")
+                        .append(name(other.protocol))
+                        .append(" in ")
+                        .append(std::to_string(t / p.seconds))
+                        .append(" of the time of");
+                  });
   }
 }
 
@@ -66,7 +74,8 @@ TEST_CASE("a curve of the fastest is the fastest but for three hundredths near i
       op.bytes = Bytes::from_value(bytes);
       const Prediction p = predict(c.system, op, fastest);
       const double t = curve(bytes);
-      report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.03, c, p.ran, bytes, [&] { return std::to_string(t / p.seconds).append(" of the time of"); });
+      report.expect(t >= p.seconds * (1 - 1e-8) && t <= p.seconds * 1.03, c, p.ran, bytes,
+                    [&] { return std::to_string(t / p.seconds).append(" of the time of"); });
     }
   }
   INFO(report.text());
@@ -79,7 +88,8 @@ TEST_CASE("a curve gives the prediction's time and pick when forced or restricte
     const support::Case c = support::random_case(i);
     const Candidates pairs = support::pairs_of(c);
     if (pairs.count == 0) continue;
-    for (const Candidate pair : pairs) compare(report, c, support::forced(pair), support::random_sizes(i), compile(c.system, c.operation, support::forced(pair)));
+    for (const Candidate pair : pairs)
+      compare(report, c, support::forced(pair), support::random_sizes(i), compile(c.system, c.operation, support::forced(pair)));
     for (const Protocol p : {Protocol::ll, Protocol::simple}) {
       const Choice only{.protocol = p};
       bool possible = false;
@@ -98,7 +108,10 @@ TEST_CASE("a sweep is its predictions", "[predict]") {
   const Operation op{.collective = Collective::all_reduce, .ranks = 16, .nodes = 2};
   const std::vector<Bytes> sizes = powers_of_two(units::B(8), units::GiB(8));
   CHECK(sizes.size() == 31);
-  for (const Choice& choice : {Choice{}, Choice{.rule = Choice::Rule::fastest}, Choice{.algorithm = Algorithm::hierarchical}, Choice{.algorithm = Algorithm::ring}}) {
+  Choice from_python;
+  from_python.inference.from_host = true;
+  for (const Choice& choice : {Choice{}, Choice{.rule = Choice::Rule::fastest}, Choice{.algorithm = Algorithm::hierarchical},
+                               Choice{.algorithm = Algorithm::ring}, from_python}) {
     const std::vector<Prediction> swept = sweep(s, op, sizes, choice);
     REQUIRE(swept.size() == sizes.size());
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -135,4 +148,6 @@ TEST_CASE("sizes that are no sizes are refused", "[predict]") {
   }
   CHECK_NOTHROW(predict(s, AllReduce{.bytes = Bytes::from_value(9.9e17)}));
   CHECK_THROWS_AS(powers_of_two(units::B(0), units::MiB(1)), RequestError);
+  CHECK_THROWS_AS(powers_of_two(units::B(1), Bytes::from_value(std::numeric_limits<double>::infinity())), RequestError);
+  CHECK_THROWS_AS(powers_of_two(units::B(1), Bytes::from_value(nan)), RequestError);
 }

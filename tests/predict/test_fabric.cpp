@@ -80,7 +80,8 @@ TEST_CASE("absurd counts are refused, not overflowed", "[predict]") {
   const int most = std::numeric_limits<int>::max();
   for (const System& s : {systems::hopper_box(), systems::rack(), systems::lone_gpus()}) {
     INFO(s.name);
-    for (const auto& [ranks, nodes] : std::vector<std::pair<int, int>>{{0, most}, {8, most}, {most, 0}, {most, 1}, {most, most}, {0, most / 2}, {2000000000, 1000000000}}) {
+    for (const auto& [ranks, nodes] : std::vector<std::pair<int, int>>{
+             {0, most}, {8, most}, {most, 0}, {most, 1}, {most, most}, {0, most / 2}, {2000000000, 1000000000}}) {
       INFO(ranks << " ranks on " << nodes << " nodes");
       try {
         const Levels levels = levels_of(s, ranks, nodes);
@@ -143,7 +144,8 @@ TEST_CASE("NICs follow the GPUs that use them", "[predict]") {
 }
 
 TEST_CASE("tapered uplinks slow what crosses them", "[predict]") {
-  const System tapered = systems::tapered_boxes();  // 4 nodes to a leaf, a third of their rate goes on to the spine; 128 below a spine switch
+  // 4 nodes to a leaf, a third of their rate goes on to the spine; 128 below a spine switch
+  const System tapered = systems::tapered_boxes();
   CHECK(fabric_of(tapered, {.nodes = 4}).streams == 1);
   CHECK(fabric_of(tapered, {.nodes = 4}).exchanges == 1);
   const Fabric crossing = fabric_of(tapered, {.nodes = 16});
@@ -156,6 +158,12 @@ TEST_CASE("tapered uplinks slow what crosses them", "[predict]") {
   CHECK(seconds(tapered, 4) == Approx(seconds(even, 4)));
   CHECK(seconds(tapered, 16) > 2 * seconds(even, 16));
   CHECK(predict(tapered, AllToAll{.bytes = units::GiB(1), .nodes = 16}).bottleneck().tier.view() == "spine");
+  // an all_gather that sends to everybody at once crosses the spine as an all_to_all does; a ring's stream is not held back there
+  const Operation gather{.collective = Collective::all_gather, .bytes = units::GiB(1), .nodes = 16};
+  const Prediction all_at_once = predict(tapered, gather, {.algorithm = Algorithm::direct});
+  CHECK(all_at_once.ran.algorithm == Algorithm::direct);
+  CHECK(all_at_once.bottleneck().tier.view() == "spine");
+  CHECK(predict(tapered, gather, {.algorithm = Algorithm::ring}).bottleneck().tier.view() != "spine");
 }
 
 TEST_CASE("names of results are whole", "[predict]") {

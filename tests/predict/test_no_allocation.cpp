@@ -71,9 +71,10 @@ TEST_CASE("the counter counts", "[predict]") {
 
 TEST_CASE("predicting allocates nothing", "[predict]") {
   // NVLink, NICs and a tapered network
-  for (const System& s : {systems::tapered_boxes(), systems::rack(), systems::pcie_box(), systems::torus_cube(), systems::grace_hopper_quad()})
-    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast, Collective::reduce,
-                               Collective::all_to_all})
+  for (const System& s :
+       {systems::tapered_boxes(), systems::rack(), systems::pcie_box(), systems::torus_cube(), systems::grace_hopper_quad()})
+    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
+                               Collective::reduce, Collective::all_to_all})
       for (const int domains : {1, 4})
         for (const Choice::Rule rule : {Choice::Rule::nccl, Choice::Rule::fastest})
           for (const double bytes : {0.0, 1e3, 1e6, 1e10}) {
@@ -83,7 +84,8 @@ TEST_CASE("predicting allocates nothing", "[predict]") {
               const Prediction p = predict(s, op, {.rule = rule});
               sink += p.seconds + p.bus_bandwidth().value() + p.bottleneck().time.value();
             });
-            if (made != 0) FAIL_CHECK(made << " allocations: " << s.name << " " << name(c) << " nodes " << op.nodes << " " << bytes << " B");
+            if (made != 0)
+              FAIL_CHECK(made << " allocations: " << s.name << " " << name(c) << " nodes " << op.nodes << " " << bytes << " B");
           }
 }
 

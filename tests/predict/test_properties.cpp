@@ -90,7 +90,10 @@ void more_bandwidth(Report& report, bool recount) {
       if (recount && pair.protocol == Protocol::ll) continue;
       for (const double bytes : support::random_sizes(c.number))
         report.expect(after(bytes) <= before(bytes) * (1 + 1e-12), c, pair, bytes, [&] {
-          return std::string{faster.tiers[tier].name.c_str()}.append(" x 1.1 takes ").append(std::to_string(after(bytes) / before(bytes))).append(" of the time,");
+          return std::string{faster.tiers[tier].name.c_str()}
+              .append(" x 1.1 takes ")
+              .append(std::to_string(after(bytes) / before(bytes)))
+              .append(" of the time,");
         });
     }
   });
@@ -134,7 +137,8 @@ TEST_CASE("more latency of any tier never saves time", "[predict][property]") {
       slower.tiers[tier].latency.value += units::us(0.7);
       const Curve after = compile(slower, c.operation, support::forced(pair));
       for (const double bytes : support::random_sizes(c.number))
-        report.expect(after(bytes) >= before(bytes) * (1 - 1e-12), c, pair, bytes, [&] { return std::string{slower.tiers[tier].name.c_str()}.append(" + 0.7 us,"); });
+        report.expect(after(bytes) >= before(bytes) * (1 - 1e-12), c, pair, bytes,
+                      [&] { return std::string{slower.tiers[tier].name.c_str()}.append(" + 0.7 us,"); });
     }
   });
   check(report);
@@ -149,14 +153,17 @@ TEST_CASE("the fastest pair is never slower than any forced one", "[predict][pro
     const Choice fastest{.rule = Choice::Rule::fastest};
     Operation op = c.operation;
     std::array<Curve, Candidates::capacity> curves = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::array<Curve, Candidates::capacity>{compile(c.system, op, support::forced(pairs.items[static_cast<int>(I) < pairs.count ? I : 0]))...};
-    }(std::make_index_sequence<Candidates::capacity>{});
+      return std::array<Curve, Candidates::capacity>{
+          compile(c.system, op, support::forced(pairs.items[static_cast<int>(I) < pairs.count ? I : 0]))...};
+    }
+    (std::make_index_sequence<Candidates::capacity>{});
     for (const double bytes : support::random_sizes(i)) {
       op.bytes = Bytes::from_value(bytes);
       const double least = predict(c.system, op, fastest).seconds;
       for (int pair = 0; pair < pairs.count; ++pair) {
         const double t = curves[static_cast<std::size_t>(pair)](bytes);
-        report.expect(least <= t * (1 + 1e-8), c, pairs.items[static_cast<std::size_t>(pair)], bytes, [&] { return std::to_string(least / t).append(" times slower than"); });
+        report.expect(least <= t * (1 + 1e-8), c, pairs.items[static_cast<std::size_t>(pair)], bytes,
+                      [&] { return std::to_string(least / t).append(" times slower than"); });
       }
     }
   }

@@ -14,7 +14,8 @@ struct Machine {
   const fitted::Generation& generation;
 };
 std::vector<Machine> machines() {
-  std::vector<Machine> out{{systems::ampere_box(), fitted::ampere}, {systems::hopper_box(), fitted::hopper}, {systems::blackwell_box(), fitted::blackwell}};
+  std::vector<Machine> out{
+      {systems::ampere_box(), fitted::ampere}, {systems::hopper_box(), fitted::hopper}, {systems::blackwell_box(), fitted::blackwell}};
   for (Machine& m : out) m.system.constants = fitted::constants_of(m.generation);
   return out;
 }
@@ -30,8 +31,9 @@ void compare(const System& system, Operation op, Candidate pair, double bytes, d
   op.bytes = Bytes::from_value(bytes);
   const Prediction p = predict(system, op, {.algorithm = pair.algorithm, .protocol = pair.protocol});
   if (!(std::fabs(p.seconds * 1e6 - microseconds) <= 1e-9 * microseconds))
-    FAIL_CHECK(system.name << " " << name(op.collective) << " " << name(op.dtype) << " ranks " << op.ranks << " " << name(pair.algorithm) << " "
-                           << name(pair.protocol) << " " << bytes << " B: " << p.seconds * 1e6 << " us, the form says " << microseconds);
+    FAIL_CHECK(system.name << " " << name(op.collective) << " " << name(op.dtype) << " ranks " << op.ranks << " " << name(pair.algorithm)
+                           << " " << name(pair.protocol) << " " << bytes << " B: " << p.seconds * 1e6 << " us, the form says "
+                           << microseconds);
 }
 
 }  // namespace
@@ -57,7 +59,8 @@ TEST_CASE("in-switch all_reduce inside a server follows the fitted form", "[pric
   for (const Machine& m : machines()) {
     if (m.generation.BN <= 0) continue;
     for (const double S : sizes())
-      compare(m.system, {.collective = Collective::all_reduce, .ranks = 8}, {Algorithm::nvls, Protocol::simple}, S, fitted::nvls(S, 8, m.generation));
+      compare(m.system, {.collective = Collective::all_reduce, .ranks = 8}, {Algorithm::nvls, Protocol::simple}, S,
+              fitted::nvls(S, 8, m.generation));
   }
 }
 
@@ -91,25 +94,30 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
         for (const int halves : {1, 2}) {
           const Operation question{.collective = halves == 2 ? Collective::all_reduce : Collective::all_gather, .ranks = n, .nodes = N};
           const double k = halves * (n - 1.0), a = halves * kI, b = halves * kN;
-          compare(system, question, {Algorithm::ring, Protocol::ll}, S,
-                  gen.c0 + gen.h * a + b * us * (t.ring_ll_step + 0.52 * t.tree_growth * u * u / (u * u + 1.7)) + k * V / (t.ll_share * Br));
+          compare(
+              system, question, {Algorithm::ring, Protocol::ll}, S,
+              gen.c0 + gen.h * a + b * us * (t.ring_ll_step + 0.52 * t.tree_growth * u * u / (u * u + 1.7)) + k * V / (t.ll_share * Br));
           compare(system, question, {Algorithm::ring, Protocol::ll128}, S,
                   gen.c0 + 5 * gen.h * a + fitted::norm(1.1, b * us * t.ll128_step, k * V / Br));
           compare(system, question, {Algorithm::ring, Protocol::simple}, S,
-                  gen.c0 + fitted::norm(t.ring_overlap, gen.f + gen.hs * a + b * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)), k * V / Br));
+                  gen.c0 + fitted::norm(t.ring_overlap, gen.f + gen.hs * a + b * us * t.ring_simple_step * (0.25 + 0.75 * u / (u + 52)),
+                                        k * V / Br));
         }
         const Operation question{.collective = Collective::all_reduce, .ranks = n, .nodes = N};
         const double slow = inner / (g > 1 ? 2 : 1), wide = 0.92 * E * w;
         const double At = std::pow(std::pow(slow, -6) + std::pow(wide, -6), -1.0 / 6);
         const double ht = us * system.constants.scale_up.tree_hop;
         compare(system, question, {Algorithm::tree, Protocol::ll}, S,
-                gen.c0 + (g > 1 ? ht * j * std::pow(j / 6, 1.1) : 0) + d * us * (t.tree_step + t.tree_growth * U * U / (U * U + 1.7)) + S / (t.ll_share * At));
-        compare(system, question, {Algorithm::tree, Protocol::ll128}, S, gen.c0 + 5 * gen.h * j + d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
+                gen.c0 + (g > 1 ? ht * j * std::pow(j / 6, 1.1) : 0) + d * us * (t.tree_step + t.tree_growth * U * U / (U * U + 1.7)) +
+                    S / (t.ll_share * At));
+        compare(system, question, {Algorithm::tree, Protocol::ll128}, S,
+                gen.c0 + 5 * gen.h * j + d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
         compare(system, question, {Algorithm::tree, Protocol::simple}, S,
                 gen.c0 + gen.f + 0.18 * gen.hs * j + d * us * t.tree_simple_step * (0.26 + U / (U + 879)) + S / At);
         if (g == 8)
           compare(system, question, {Algorithm::nvls_tree, Protocol::simple}, S,
-                  us * t.nvls_floor + d * us * t.nvls_step * (0.25 + 0.75 * U / (U + 879)) + S / std::min(gen.BN * 1e3 * g / (2.0 * (g - 1)), 0.92 * E * w));
+                  us * t.nvls_floor + d * us * t.nvls_step * (0.25 + 0.75 * U / (U + 879)) +
+                      S / std::min(gen.BN * 1e3 * g / (2.0 * (g - 1)), 0.92 * E * w));
         const double across = S * g * (1 - 1.0 / N) / (t.exchange_share * W);
         const double inside = S * g / n / inner;
         compare(system, {.collective = Collective::all_to_all, .ranks = n, .nodes = N}, {Algorithm::direct, Protocol::simple}, S,

@@ -17,7 +17,8 @@ std::vector<MoeWork> works() {
     for (const double copies : {1.0, 6.5})
       for (const double sms : {3.0, 4.0, 24.0})
         for (const double across : {0.0, 0.5}) {
-          MoeWork w{.tokens = tokens, .copies = copies, .bytes = 7168, .ranks = 16, .experts = 256, .sms = sms, .rate = 300e9};
+          MoeWork w{
+              .tokens = tokens, .copies = copies, .bytes = 7168, .ranks = 16, .experts = 256, .sms = sms, .all_sms = 132, .rate = 300e9};
           w.inside_bytes = tokens * copies * 7168 * (1 - across);
           w.across_bytes = tokens * copies * 7168 * across;
           w.across_rate = 40e9;

@@ -21,7 +21,8 @@ Line priced(const Schedule& s, const LevelCost& inner, const LevelCost& outer, d
 
 TEST_CASE("a ring over two equal tiers is a ring over one", "[price]") {
   for (const auto& sizes : support::splits())
-    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast, Collective::reduce})
+    for (const Collective c :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast, Collective::reduce})
       for (const double overlap : {1.0, 1.3, 4.0}) {
         INFO(name(c) << " " << support::text(sizes) << " q " << overlap);
         const Line split = priced(ring_schedule(c, Levels{sizes[0], sizes[1]}), {hop, rate}, {hop, rate}, overlap);
@@ -33,7 +34,8 @@ TEST_CASE("a ring over two equal tiers is a ring over one", "[price]") {
 TEST_CASE("hierarchical takes a ring's volume when a group is as fast as its ranks together", "[price]") {
   for (const auto& sizes : support::splits()) {
     INFO(support::text(sizes));
-    const Line two = priced(hierarchical_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate}, {hop, sizes[0] * rate}, 1);
+    const Line two =
+        priced(hierarchical_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate}, {hop, sizes[0] * rate}, 1);
     const Line ring = priced(ring_schedule(Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
     CHECK(two.volume(1e9) == Approx(ring.volume(1e9)).epsilon(1e-12));
     const double fewer = 2.0 * (sizes[0] * sizes[1] - 1) - 2.0 * (sizes[0] - 1) - 2.0 * (sizes[1] - 1);
@@ -44,7 +46,8 @@ TEST_CASE("hierarchical takes a ring's volume when a group is as fast as its ran
 TEST_CASE("near-first doubling takes a ring's volume when a group is as fast as its ranks together", "[price]") {
   for (const auto& sizes : support::powers_of_two_splits()) {
     INFO(support::text(sizes));
-    const Line two = priced(halving_doubling_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]}, true), {hop, rate}, {hop, sizes[0] * rate}, 1);
+    const Line two =
+        priced(halving_doubling_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]}, true), {hop, rate}, {hop, sizes[0] * rate}, 1);
     const Line ring = priced(ring_schedule(Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
     CHECK(two.volume(1e9) == Approx(ring.volume(1e9)).epsilon(1e-12));
   }

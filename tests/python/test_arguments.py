@@ -60,18 +60,21 @@ def test_errors_are_value_errors():
 
 
 PLACES = {
-    "system": lambda s, x: fc.predict(x, fc.AllReduce(1)), "operation": lambda s, x: fc.predict(s, x), "bytes": lambda s, x: fc.AllReduce(x),
-    "ranks": lambda s, x: fc.AllReduce(1, ranks=x), "nodes": lambda s, x: fc.AllReduce(1, nodes=x), "dtype": lambda s, x: fc.AllReduce(1, dtype=x),
-    "algorithm": lambda s, x: fc.predict(s, fc.AllReduce(1), algorithm=x), "protocol": lambda s, x: fc.predict(s, fc.AllReduce(1), protocol=x),
+    "system": lambda s, x: fc.predict(x, fc.AllReduce(1)), "operation": lambda s, x: fc.predict(s, x),
+    "bytes": lambda s, x: fc.AllReduce(x), "ranks": lambda s, x: fc.AllReduce(1, ranks=x), "nodes": lambda s, x: fc.AllReduce(1, nodes=x),
+    "dtype": lambda s, x: fc.AllReduce(1, dtype=x), "algorithm": lambda s, x: fc.predict(s, fc.AllReduce(1), algorithm=x),
+    "protocol": lambda s, x: fc.predict(s, fc.AllReduce(1), protocol=x),
     "choice": lambda s, x: fc.explain(s, fc.AllReduce(1), choice=x), "name_or_path": lambda s, x: fc.load_system(x),
     "overrides": lambda s, x: fc.load_system("dgx-h100", x), "calibration": lambda s, x: fc.load_system("dgx-h100", calibration=x),
     "path": lambda s, x: fc.SendRecv(1, path=x), "log": lambda s, x: fc.diagnose(x), "expected": lambda s, x: fc.diagnose("x", expected=x),
     "samples": lambda s, x: fc.validate(x, s), "fitted": lambda s, x: fc.calibrate(s, x), "tuned": lambda s, x: fc.tune(x),
-    "topology": lambda s, x: fc.topo(x), "tuned nodes": lambda s, x: fc.tune(s, nodes=x, operation="reduce"), "saved": lambda s, x: s.save(x),
-    "read": lambda s, x: fc.read_log(x), "picture": lambda s, x: s.svg(x),
+    "topology": lambda s, x: fc.topo(x), "tuned nodes": lambda s, x: fc.tune(s, nodes=x, operation="reduce"),
+    "saved": lambda s, x: s.save(x), "read": lambda s, x: fc.read_log(x), "picture": lambda s, x: s.svg(x),
 }
-FINE = {("bytes", "None"), ("bytes", "[]"), ("bytes", "(1,)"), ("ranks", "[]"), ("ranks", "(1,)"), ("nodes", "[]"), ("nodes", "(1,)"), ("algorithm", "None"), ("protocol", "None"),
-        ("overrides", "[]"), ("overrides", "{}"), ("samples", "[]"), ("tuned nodes", "[]"), ("tuned nodes", "{}"), ("tuned nodes", "(1,)"), ("tuned nodes", "True"), ("picture", "None")}
+FINE = {("bytes", "None"), ("bytes", "[]"), ("bytes", "(1,)"), ("ranks", "[]"), ("ranks", "(1,)"), ("nodes", "[]"), ("nodes", "(1,)"),
+        ("algorithm", "None"), ("protocol", "None"),
+        ("overrides", "[]"), ("overrides", "{}"), ("samples", "[]"), ("tuned nodes", "[]"), ("tuned nodes", "{}"), ("tuned nodes", "(1,)"),
+        ("tuned nodes", "True"), ("picture", "None")}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -94,13 +97,15 @@ def test_numbers_of_other_libraries_are_numbers(h100):
 
 
 SYSTEMS = {name: fc.load_system(name) for name in ("dgx-h100", "gb200-nvl72", "l40s-pcie", "tpu-v5p-cube", "aws-p5", "mi300x-8")}
-NUMBERS = st.one_of(st.integers(), st.floats(), st.integers(0, 2**40), st.floats(0, 1e12), st.sampled_from([8, 16, 64, 72, 1024, 2**63, 2**64, -1, 0]))
+NUMBERS = st.one_of(st.integers(), st.floats(), st.integers(0, 2**40), st.floats(0, 1e12),
+                    st.sampled_from([8, 16, 64, 72, 1024, 2**63, 2**64, -1, 0]))
 ARRAYS = st.one_of(st.lists(NUMBERS, max_size=4), st.lists(st.lists(st.integers(1, 64), min_size=2, max_size=2), max_size=3),
                    st.lists(st.integers(1, 2**20), max_size=5).map(lambda x: np.array(x, dtype=np.int32)),
                    st.lists(st.floats(0, 1e9, width=32), max_size=5).map(lambda x: np.array(x, dtype=np.float32)[::-1]))
 ANYTHING = st.one_of(st.none(), st.text(max_size=4), st.binary(max_size=4), st.booleans(), st.complex_numbers(), NUMBERS, ARRAYS)
 FIELD = st.one_of(NUMBERS, ARRAYS, ANYTHING)
-NAME = st.one_of(st.sampled_from(["ring", "tree", "nvls", "ll", "ll128", "simple", "nccl", "fastest", "half", "fp8", "float", "nic"]), st.none(), ANYTHING)
+NAME = st.one_of(st.sampled_from(["ring", "tree", "nvls", "ll", "ll128", "simple", "nccl", "fastest", "half", "fp8", "float", "nic"]),
+                 st.none(), ANYTHING)
 OPERATIONS = [fc.AllReduce, fc.AllGather, fc.ReduceScatter, fc.Broadcast, fc.Reduce, fc.AllToAll]
 
 
@@ -109,8 +114,10 @@ AT_ONCE = 50  # an example is all combinations of 5 sizes, 5 rank counts and 2 n
 
 @hypothesis.settings(max_examples=max(1, CALLS // AT_ONCE), deadline=None, database=None, derandomize=True,
                      suppress_health_check=list(hypothesis.HealthCheck))
-@hypothesis.given(st.sampled_from(sorted(SYSTEMS)), st.sampled_from(OPERATIONS), st.tuples(*[FIELD] * 5), st.tuples(st.just(0), *[FIELD] * 4),
-                  st.tuples(st.just(0), FIELD), st.one_of(st.just("half"), NAME), st.one_of(st.none(), NAME), st.one_of(st.just("nccl"), NAME))
+@hypothesis.given(st.sampled_from(sorted(SYSTEMS)), st.sampled_from(OPERATIONS), st.tuples(*[FIELD] * 5),
+                  st.tuples(st.just(0), *[FIELD] * 4),
+                  st.tuples(st.just(0), FIELD), st.one_of(st.just("half"), NAME), st.one_of(st.none(), NAME),
+                  st.one_of(st.just("nccl"), NAME))
 def test_random_calls_answer_or_name_the_fault(system, operation, bytes, ranks, nodes, dtype, algorithm, choice):
     for b, r, n in itertools.product(bytes, ranks, nodes):
         answers_or_names_the_fault(SYSTEMS[system], operation, b, r, n, dtype, algorithm, choice)

@@ -98,7 +98,8 @@ def test_as_a_table(h100):
     (r"bytes\[1\]: -2 is not between", dict(bytes=[1, -2])), (r"bytes\[0, 1\]: nan", dict(bytes=[[1.0, np.nan]])),
     (r"bytes\[0\]: inf", dict(bytes=[np.inf])), (r"do not broadcast: bytes \(3,\), ranks \(2,\)", dict(bytes=[1, 2, 3], ranks=[8, 16])),
     (r"ranks 13, nodes 0 at \[1\]", dict(bytes=1, ranks=[8, 13])), (r"ranks\[1\]: -8 is negative", dict(bytes=1, ranks=np.array([8, -8]))),
-    ("nodes: 1.5 is not a whole", dict(bytes=1, nodes=[1.5])), ("ranks: 9.22.*e.18 is not", dict(bytes=1, ranks=np.array([2**63], np.uint64))),
+    ("nodes: 1.5 is not a whole", dict(bytes=1, nodes=[1.5])),
+    ("ranks: 9.22.*e.18 is not", dict(bytes=1, ranks=np.array([2**63], np.uint64))),
     (r"nodes\[0\]: 4294967296 is too many", dict(bytes=1, nodes=np.array([2**32]))), ("how much", dict(ranks=[8, 16])),
 ])
 def test_what_cannot_be_asked_is_named(h100, says, ask):

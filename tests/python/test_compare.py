@@ -8,8 +8,10 @@ from by_command import asked, same, same_terms
 
 
 @pytest.mark.parametrize("serve, question, words", [
-    (False, dict(systems=["dgx-b200", "gb200-nvl72"], model="moe-1.8t", gpus=1152, global_batch=2304), ["-m", "moe-1.8t", "-g", 1152, "-b", 2304]),
-    (False, dict(systems=["dgx-h100", "dgx-a100", "dgx-b200"], model="llama3-70b", gpus=64, global_batch=128, sequence=8192, precision="fp8", max_tp=4),
+    (False, dict(systems=["dgx-b200", "gb200-nvl72"], model="moe-1.8t", gpus=1152, global_batch=2304),
+     ["-m", "moe-1.8t", "-g", 1152, "-b", 2304]),
+    (False, dict(systems=["dgx-h100", "dgx-a100", "dgx-b200"], model="llama3-70b", gpus=64, global_batch=128, sequence=8192,
+                 precision="fp8", max_tp=4),
      ["-m", "llama3-70b", "-g", 64, "-b", 128, "-l", 8192, "--precision", "fp8", "--max-tp", 4]),
     (True, dict(systems=["dgx-h100", "gb200-nvl72"], model="llama3-405b", gpus=8, tpot_seconds=0.03, ttft_seconds=1.0),
      ["-m", "llama3-405b", "-g", 8, "--tpot", "30ms", "--ttft", "1s"]),
@@ -45,9 +47,11 @@ def test_machines_compare_as_in_the_command(serve, question, words):
 
 
 @pytest.mark.parametrize("change, error, says", [
-    (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"), (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"),
+    (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"),
+    (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"),
     (dict(systems=[3]), TypeError, "systems"), (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"),
-    (dict(isl=1), fc.RequestError, "isl"), (dict(train=False, serve=True), fc.RequestError, "global_batch"), (dict(serve="yes"), TypeError, "serve"),
+    (dict(isl=1), fc.RequestError, "isl"), (dict(train=False, serve=True), fc.RequestError, "global_batch"),
+    (dict(serve="yes"), TypeError, "serve"),
     (dict(train=False), fc.RequestError, "train=True or serve=True"), (dict(serve=True), fc.RequestError, "train=True or serve=True"),
     (dict(train=1), TypeError, "train"),
     (dict(model="lama3-8b"), fc.RequestError, "did you mean"), (dict(model="llama3-405b"), fc.RequestError, "dgx-h100"),

@@ -55,7 +55,8 @@ def test_an_altered_system_prices_the_samples(samples):
 @pytest.mark.parametrize("says, broken", [
     ("no column \"seconds\"", {"bytes": [1.0]}), ("seconds: a column of 2", {"bytes": [1, 2], "seconds": [1]}),
     ("sample 0: bytes -1", {"bytes": [-1], "seconds": [1]}), ("sample 1: seconds 0", {"bytes": [1, 1], "seconds": [1, 0]}),
-    ("sample 0: seconds nan", {"bytes": [1], "seconds": [np.nan]}), ("sample 0: 5 ranks", {"bytes": [1], "seconds": [1], "ranks": [5], "nodes": [2]}),
+    ("sample 0: seconds nan", {"bytes": [1], "seconds": [np.nan]}),
+    ("sample 0: 5 ranks", {"bytes": [1], "seconds": [1], "ranks": [5], "nodes": [2]}),
     ("did you mean all_reduce", {"bytes": [1], "seconds": [1], "operation": ["all_reduc"]}), ("bytes", {"bytes": ["x"], "seconds": [1]}),
     ("ranks 1.5", {"bytes": [1], "seconds": [1], "ranks": [1.5]}), ("dtype", {"bytes": [1], "seconds": [1], "dtype": [7]}),
 ])
@@ -115,12 +116,14 @@ def test_calibrate_finds_a_slower_machine(h100):
 def test_diagnose_is_the_commands(log, command, tmp_path, h100):
     wanted = json.loads(command("diagnose", log, "--system", "dgx-h100", "--json"))
     found = fc.diagnose(log, h100)
-    assert (found.healthy, found.verdict, found.system, found.notes) == (wanted["healthy"], wanted["verdict"], wanted["system"], wanted["notes"])
+    assert ((found.healthy, found.verdict, found.system, found.notes) ==
+            (wanted["healthy"], wanted["verdict"], wanted["system"], wanted["notes"]))
     assert [c.cause for c in found.causes] == [c["cause"] for c in wanted["causes"]]
     assert np.allclose(found.sizes["measured_seconds"] * 1e6, [s["measured_us"] for s in wanted["sizes"]])
     slow = tmp_path / "slow.log"
     lines = [line.split() for line in log.read_text().splitlines()]
-    rows = ["  ".join([*row[:5], str(float(row[5]) * 10), *row[6:9], str(float(row[9]) * 10), *row[10:]]) if len(row) >= 13 and row[0].isdigit() else " ".join(row) for row in lines]
+    rows = ["  ".join([*row[:5], str(float(row[5]) * 10), *row[6:9], str(float(row[9]) * 10), *row[10:]])
+            if len(row) >= 13 and row[0].isdigit() else " ".join(row) for row in lines]
     slow.write_text("\n".join(rows))
     assert fc.diagnose(log, h100).healthy and not fc.diagnose(slow, h100).healthy
     altered = fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=440 GB/s per direction"])
@@ -142,11 +145,13 @@ def test_topo_is_the_commands(command, tmp_path):
     table = tmp_path / "topo.txt"
     gpus = range(8)
     table.write_text("\n".join(["\t" + "\t".join(f"GPU{i}" for i in gpus) + "\tCPU Affinity\tNUMA Affinity"] + [
-        f"GPU{i}\t" + "\t".join(" X " if i == j else "NV18" for j in gpus) + f"\t{'0-47' if i < 4 else '48-95'}\t{i // 4}" for i in gpus]) + "\n")
+        f"GPU{i}\t" + "\t".join(" X " if i == j else "NV18" for j in gpus) + f"\t{'0-47' if i < 4 else '48-95'}\t{i // 4}"
+        for i in gpus]) + "\n")
     wanted = json.loads(command("topo", table, "--compare", "dgx-h100", "--json"))
     for machine in ("dgx-h100", fc.load_system("dgx-h100")):
         found = fc.topo(table, compare=machine)
-        assert (found.gpus, found.links_per_gpu, found.nics, found.sockets, found.gpu) == (8, 18, wanted["nics"], wanted["sockets"], wanted["gpu"])
+        assert ((found.gpus, found.links_per_gpu, found.nics, found.sockets, found.gpu) ==
+                (8, 18, wanted["nics"], wanted["sockets"], wanted["gpu"]))
         assert found.differences == wanted["differences"] and found.unknown == wanted["unknown"]
     found.save(tmp_path / "mine.yaml")
     assert fc.load_system(tmp_path / "mine.yaml").gpus == 8
@@ -164,7 +169,8 @@ def test_tables_of_published_results_are_validated_as_the_command_does(table, co
     found = fc.validate_workloads(path)
     assert found.total.points == wanted["points"]
     assert found.median_error == pytest.approx(wanted["median_ape"] / 100, rel=1e-12)
-    assert {name: errors.points for name, errors in found.by_group.items()} == {name: group["points"] for name, group in wanted["by_group"].items()}
+    assert ({name: errors.points for name, errors in found.by_group.items()} ==
+            {name: group["points"] for name, group in wanted["by_group"].items()})
     rows = found.rows
     assert len(rows) == len(found) and np.isnan(rows["error"][rows["skipped"] != ""]).all()
 

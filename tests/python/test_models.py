@@ -18,7 +18,8 @@ def test_a_model_is_what_the_command_prints(name, sequence):
     model, wanted = fc.load_model(name), asked("models", name, "--sequence", sequence)
     for mine, theirs in SHAPE.items():
         same(getattr(model, mine), wanted["shape"][theirs], mine)
-    for part in ("total", "active", "multiplied", "attention", "mixer", "dense_ffn", "expert", "shared", "router", "norms", "embedding", "head"):
+    for part in ("total", "active", "multiplied", "attention", "mixer", "dense_ffn", "expert", "shared", "router", "norms", "embedding",
+                 "head"):
         same(getattr(model.parameters, part), wanted["parameters"][part], part)
     flops = wanted["flops_per_token"]
     same(model.forward_flops(sequence) / sequence, flops["forward"], "forward")
@@ -44,7 +45,8 @@ def test_names_are_the_commands_and_each_loads():
         assert fc.load_stack(stack).name == stack
 
 
-@pytest.mark.parametrize("thing", [fc.load_model("deepseek-v3"), fc.load_model("deepseek-v3").parameters, fc.load_stack(), fc.load_model("llama3-8b").mixer])
+@pytest.mark.parametrize("thing", [fc.load_model("deepseek-v3"), fc.load_model("deepseek-v3").parameters, fc.load_stack(),
+                                   fc.load_model("llama3-8b").mixer])
 def test_records_copy_compare_and_pickle(thing):
     for other in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
         assert other == thing and hash(other) == hash(thing) and type(other) is type(thing)

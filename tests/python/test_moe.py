@@ -12,7 +12,8 @@ from by_command import asked, same
 V3 = dict(hidden=7168, experts=256, top_k=8)
 SETTINGS = [
     ("dgx-h100", fc.MoeDispatch, dict(tokens=4096, **V3), []),
-    ("dgx-h100", fc.MoeCombine, dict(tokens=4096, implementation="deepep", ranks=16, sms=24, **V3), ["--implementation", "deepep", "--ranks", 16, "--sms", 24]),
+    ("dgx-h100", fc.MoeCombine, dict(tokens=4096, implementation="deepep", ranks=16, sms=24, **V3),
+     ["--implementation", "deepep", "--ranks", 16, "--sms", 24]),
     ("dgx-b200", fc.MoeDispatch, dict(tokens=128, implementation="deepep-low-latency", distribution="zipf:1.1", **V3),
      ["--implementation", "deepep-low-latency", "--distribution", "zipf:1.1"]),
     ("gb200-nvl72", fc.MoeDispatch, dict(tokens=512, implementation="trtllm", dtype="nvfp4", nodes=4, **V3),
@@ -21,7 +22,8 @@ SETTINGS = [
      ["--implementation", "trtllm-NVLinkTwoSided", "--ranks", 8]),
     ("dgx-h100", fc.MoeDispatch, dict(tokens=4096, nodes=4, groups=8, group_limit=4, distribution="balanced", **V3),
      ["--nodes", 4, "--groups", 8, "--group-limit", 4, "--distribution", "balanced"]),
-    ("dgx-h100", fc.MoeCombine, dict(tokens=1024, implementation="nccl", nodes=2, hidden=4096, experts=16, top_k=2), ["--implementation", "nccl", "--nodes", 2]),
+    ("dgx-h100", fc.MoeCombine, dict(tokens=1024, implementation="nccl", nodes=2, hidden=4096, experts=16, top_k=2),
+     ["--implementation", "nccl", "--nodes", 2]),
 ]
 NAMES = {fc.MoeDispatch: "moe_dispatch", fc.MoeCombine: "moe_combine", fc.MoePrepare: "moe_prepare"}
 
@@ -33,7 +35,8 @@ def test_experts_exchange_is_the_commands(system, kind, question, more):
     wanted = asked("predict", NAMES[kind], "--system", system, "--tokens", question["tokens"], "--hidden", question["hidden"], "--experts",
                    question["experts"], "--top-k", question["top_k"], *more)
     same(p.seconds, wanted["time_us"] / 1e6, "time")
-    for mine, theirs in dict(bytes="bytes", copies="copies", inside_bytes="inside_bytes", across_bytes="across_bytes", tokens="tokens_per_rank").items():
+    for mine, theirs in dict(bytes="bytes", copies="copies", inside_bytes="inside_bytes", across_bytes="across_bytes",
+                             tokens="tokens_per_rank").items():
         same(getattr(p, mine), wanted[theirs], mine)
     same(p.algorithm_bytes_per_second, wanted["algbw_GBps"] * 1e9)
     same(p.bus_bytes_per_second, wanted["busbw_GBps"] * 1e9)
@@ -59,8 +62,8 @@ def test_a_histogram_of_like_experts_is_uniform_and_a_skewed_one_slower():
 
 
 @pytest.mark.parametrize("library, version, from_python, words", [
-    ("vllm", None, False, "vllm"), ("sglang", None, False, "sglang"), ("trtllm", None, False, "trtllm"), ("vllm", "0.14.0", False, "vllm=0.14.0"),
-    ("sglang", "0.5.14", False, "sglang=0.5.14"), ("vllm", None, True, "vllm,python")])
+    ("vllm", None, False, "vllm"), ("sglang", None, False, "sglang"), ("trtllm", None, False, "trtllm"),
+    ("vllm", "0.14.0", False, "vllm=0.14.0"), ("sglang", "0.5.14", False, "sglang=0.5.14"), ("vllm", None, True, "vllm,python")])
 def test_all_reduces_of_engines_are_the_commands(library, version, from_python, words):
     for size in (16 * fc.KiB, fc.MiB, 64 * fc.MiB):
         p = fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), library=library, version=version, from_python=from_python)
@@ -73,7 +76,8 @@ def test_all_reduces_of_engines_are_the_commands(library, version, from_python, 
 def test_a_launch_is_the_commands(launch):
     for size in (16 * fc.KiB, 64 * fc.MiB):
         p = fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), launch=launch)
-        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", "vllm", "--launch", launch)
+        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", "vllm",
+                       "--launch", launch)
         same(p.seconds, wanted["time_us"] / 1e6, (launch, size))
         assert p == fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), from_python=launch == "eager")
 
@@ -82,7 +86,8 @@ def test_a_launch_is_the_commands(launch):
 def test_the_norm_after_an_all_reduce_is_the_commands(library):
     for size in (16 * fc.KiB, fc.MiB, 64 * fc.MiB):
         norm = fc.fused_norm("dgx-h100", fc.AllReduce(bytes=size, ranks=8), library=library)
-        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", library, "--fused-norm")
+        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", library,
+                       "--fused-norm")
         for mine in ("apart", "fused", "saved"):
             same(getattr(norm, f"{mine}_seconds"), wanted["norm"][f"{mine}_us"] / 1e6, (mine, size), 1e-9)
         same(norm.all_reduce_seconds, wanted["time_us"] / 1e6)
@@ -98,14 +103,19 @@ def test_the_norm_after_an_all_reduce_is_the_commands(library):
     (lambda: fc.fused_norm("dgx-h100", fc.AllReduce([1, 2])), fc.RequestError, "array"),
     (lambda: fc.MoeDispatch(), TypeError, None), (lambda: fc.MoeDispatch(1, experts=8, top_k=2), TypeError, "hidden"),
     (lambda: fc.MoeDispatch(-1, **V3), fc.RequestError, "tokens"), (lambda: fc.MoeDispatch("1", **V3), TypeError, "tokens"),
-    (lambda: fc.MoeDispatch(1, **{**V3, "hidden": 0}), fc.RequestError, "hidden"), (lambda: fc.MoeDispatch(1, **{**V3, "top_k": 300}), fc.RequestError, "top_k"),
+    (lambda: fc.MoeDispatch(1, **{**V3, "hidden": 0}), fc.RequestError, "hidden"),
+    (lambda: fc.MoeDispatch(1, **{**V3, "top_k": 300}), fc.RequestError, "top_k"),
     (lambda: fc.MoeDispatch(1, implementation="deepep-norml", **V3), fc.RequestError, "did you mean deepep-normal"),
-    (lambda: fc.MoeDispatch(1, dtype="double", **V3), fc.RequestError, "dtype"), (lambda: fc.MoeDispatch(1, distribution="zipf:", **V3), fc.RequestError, "exponent"),
-    (lambda: fc.MoeDispatch(1, distribution=3, **V3), TypeError, "distribution"), (lambda: fc.MoeDispatch(1, distribution=[-1], **V3), fc.RequestError, "distribution"),
-    (lambda: fc.MoeDispatch(1, distribution=[], **V3), fc.RequestError, "distribution"), (lambda: fc.MoeDispatch(1, groups=3, **V3), fc.RequestError, "groups"),
+    (lambda: fc.MoeDispatch(1, dtype="double", **V3), fc.RequestError, "dtype"),
+    (lambda: fc.MoeDispatch(1, distribution="zipf:", **V3), fc.RequestError, "exponent"),
+    (lambda: fc.MoeDispatch(1, distribution=3, **V3), TypeError, "distribution"),
+    (lambda: fc.MoeDispatch(1, distribution=[-1], **V3), fc.RequestError, "distribution"),
+    (lambda: fc.MoeDispatch(1, distribution=[], **V3), fc.RequestError, "distribution"),
+    (lambda: fc.MoeDispatch(1, groups=3, **V3), fc.RequestError, "groups"),
     (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, distribution=[1, 2], **V3)), fc.RequestError, None),
     (lambda: fc.predict_moe("dgx-h100", fc.MoeDispatch(1, ranks=17, nodes=2, **V3)), fc.RequestError, "ranks"),
-    (lambda: fc.predict_moe("dgx-h100", fc.AllReduce(1)), TypeError, None), (lambda: fc.predict_moe("dgx-h100", fc.MoePrepare(1, **V3)), fc.RequestError, "prepare"),
+    (lambda: fc.predict_moe("dgx-h100", fc.AllReduce(1)), TypeError, None),
+    (lambda: fc.predict_moe("dgx-h100", fc.MoePrepare(1, **V3)), fc.RequestError, "prepare"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce()), fc.RequestError, "bytes"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), library="vlm"), fc.RequestError, "did you mean vllm"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), version="new"), fc.RequestError, "version"),

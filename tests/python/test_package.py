@@ -39,13 +39,15 @@ def test_examples_of_the_docstrings(module):
 
 def test_there_are_examples():
     finder = doctest.DocTestFinder()
-    assert sum(len(test.examples) for name in fc.__all__ if callable(getattr(fc, name)) for test in finder.find(getattr(fc, name), name)) >= 15
+    assert sum(len(test.examples) for name in fc.__all__ if callable(getattr(fc, name))
+               for test in finder.find(getattr(fc, name), name)) >= 15
 
 
 def test_types_are_whole():
     """mypy --strict on the package (pyproject.toml)."""
     pytest.importorskip("mypy")
-    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull], capture_output=True, text=True, timeout=300, cwd=SOURCE)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull], capture_output=True, text=True, timeout=300,
+                          cwd=SOURCE)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -53,7 +55,8 @@ def test_stubs_are_true():
     """mypy.stubtest compares _core.pyi with what the compiled module really has."""
     pytest.importorskip("mypy")
     done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "fabricost._core", "--concise", "--mypy-config-file",
-                           str(SOURCE / "pyproject.toml"), "--allowlist", str(SOURCE / "tests" / "python" / "stubtest_allowlist.txt")], capture_output=True, text=True, timeout=300)
+                           str(SOURCE / "pyproject.toml"), "--allowlist", str(SOURCE / "tests" / "python" / "stubtest_allowlist.txt")],
+                          capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -18,16 +18,18 @@ def test_a_step_is_the_commands(schedule):
     run = fc.pipeline(schedule=schedule, stages=4, microbatches=12, **TIMES)
     wanted = asked("pipeline", "--schedule", schedule, "--stages", 4, "--microbatches", 12, *WORDS)
     for mine, theirs in dict(step_seconds="step_s", work_seconds="work_s", bubble_seconds="bubble_s", bubble_over_total="bubble_over_total",
-                             bubble_over_ideal="bubble_over_ideal", makespan_seconds="makespan_s", closed_form_bubble_seconds="closed_form_bubble_s",
-                             closed_form_exact="closed_form_exact", exposed_exchange_seconds="exposed_exchange_s", hops="hops", chunks="chunks",
-                             stages="stages", microbatches="microbatches", schedule="schedule").items():
+                             bubble_over_ideal="bubble_over_ideal", makespan_seconds="makespan_s",
+                             closed_form_bubble_seconds="closed_form_bubble_s",
+                             closed_form_exact="closed_form_exact", exposed_exchange_seconds="exposed_exchange_s", hops="hops",
+                             chunks="chunks", stages="stages", microbatches="microbatches", schedule="schedule").items():
         same(getattr(run, mine), wanted[theirs], mine, 1e-9)
     bars = run.bars
     for stage in wanted["by_stage"]:
         mine = bars[bars["stage"] == stage["stage"]]
         same(run.peak_activations[stage["stage"]], stage["peak_activations"], "activations")
         assert abs(run.waits_seconds[stage["stage"]] - stage["waits_s"]) < 1e-9
-        assert list(mine["kind"]) == [w["kind"] for w in stage["work"]] and list(mine["microbatch"]) == [w["microbatch"] for w in stage["work"]]
+        assert list(mine["kind"]) == [w["kind"] for w in stage["work"]]
+        assert list(mine["microbatch"]) == [w["microbatch"] for w in stage["work"]]
         assert list(mine["chunk"]) == [w["chunk"] for w in stage["work"]]
         np.testing.assert_allclose(mine["start_seconds"], [w["start_s"] for w in stage["work"]], rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(mine["end_seconds"], [w["end_s"] for w in stage["work"]], rtol=1e-12)
@@ -59,12 +61,14 @@ def test_published_bubbles_and_copies():
 
 
 @pytest.mark.parametrize("change, error, says", [
-    (dict(schedule=None), TypeError, "schedule"), (dict(schedule="zz"), fc.RequestError, "schedule"), (dict(schedule=""), fc.RequestError, "schedule"),
+    (dict(schedule=None), TypeError, "schedule"), (dict(schedule="zz"), fc.RequestError, "schedule"),
+    (dict(schedule=""), fc.RequestError, "schedule"),
     (dict(schedule=1), TypeError, "schedule"), (dict(stages=0), fc.RequestError, "stages"), (dict(stages=None), TypeError, "stages"),
     (dict(microbatches=2**64), fc.RequestError, "microbatches"), (dict(stages=10**6), fc.RequestError, "stages"),
     (dict(forward_seconds=None), TypeError, "forward_seconds"), (dict(forward_seconds=-1), fc.RequestError, "forward_seconds"),
     (dict(forward_seconds=float("nan")), fc.RequestError, "forward_seconds"), (dict(forward_seconds="18ms"), TypeError, "forward_seconds"),
-    (dict(overlapped_seconds=1), fc.RequestError, "overlapped_seconds"), (dict(held=2), fc.RequestError, "held"), (dict(chunks=3), fc.RequestError, "chunks"),
+    (dict(overlapped_seconds=1), fc.RequestError, "overlapped_seconds"), (dict(held=2), fc.RequestError, "held"),
+    (dict(chunks=3), fc.RequestError, "chunks"),
     (dict(forward_seconds=0), fc.RequestError, "no time"), (dict(schedule="dualpipe", stages=3), fc.RequestError, "even"),
 ])
 def test_nonsense_is_named(change, error, says):

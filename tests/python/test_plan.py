@@ -10,12 +10,14 @@ import fabricost as fc
 from by_command import asked, refused, same, same_terms
 
 GIB = 2**30
-LAYOUT = ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch", "schedule", "recompute", "expert_tp", "fits", "sequence_parallel", "placing")
+LAYOUT = ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch", "schedule", "recompute", "expert_tp", "fits", "sequence_parallel",
+          "placing")
 SETTINGS = [
     (dict(system="dgx-h100", model="llama3-70b", gpus=512, global_batch=1024, sequence=8192), []),
     (dict(system="dgx-b200", model="llama3-8b", gpus=16, global_batch=64, precision="fp8", top=3), ["--precision", "fp8", "--top", 3]),
     (dict(system="gb200-nvl72", model="moe-1.8t", gpus=288, global_batch=576, max_tp=8), ["--max-tp", 8]),
-    (dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=128, tp=8, pp=4, zero=1, microbatch=1, recompute="selective", schedule="1f1b",
+    (dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=128, tp=8, pp=4, zero=1, microbatch=1, recompute="selective",
+          schedule="1f1b",
           sequence_parallel=True), ["--tp", 8, "--pp", 4, "--zero", 1, "--microbatch", 1, "--recompute", "selective", "--schedule", "1f1b",
                                     "--sequence-parallel", "yes"]),
     (dict(system="dgx-h100", model="llama3-8b", gpus=64, global_batch=128, zero=3, shard=8), ["--zero", 3, "--shard", 8]),
@@ -56,7 +58,8 @@ def test_layouts_are_the_commands(question, more):
 
 
 def test_what_helps_and_what_trades_are_the_commands():
-    wanted = asked("plan", "--train", "--system", "dgx-h100", "--model", "llama3-8b", "--gpus", 16, "--global-batch", 64, "--sensitivity", "--pareto")
+    wanted = asked("plan", "--train", "--system", "dgx-h100", "--model", "llama3-8b", "--gpus", 16, "--global-batch", 64, "--sensitivity",
+                   "--pareto")
     plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
     sensitivity = plans.sensitivity()
     assert [s.change for s in sensitivity] == [s["change"] for s in wanted["sensitivity"]]
@@ -73,7 +76,8 @@ def test_what_helps_and_what_trades_are_the_commands():
 
 def test_things_loaded_and_names_are_the_same_question():
     by_name = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)
-    by_thing = fc.plan(fc.load_system("dgx-h100"), fc.load_model("llama3-8b"), gpus=16, global_batch=64, stack=fc.load_stack("megatron-core"))
+    by_thing = fc.plan(fc.load_system("dgx-h100"), fc.load_model("llama3-8b"), gpus=16, global_batch=64,
+                       stack=fc.load_stack("megatron-core"))
     assert list(by_name) == list(by_thing)
     slower = fc.plan(fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=100 GB/s per direction"]), "llama3-8b", gpus=16, global_batch=64)
     assert slower[0].step_seconds >= by_name[0].step_seconds
@@ -125,16 +129,20 @@ def test_other_threads_run_during_a_search():
 @pytest.mark.parametrize("change, error, says", [
     (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"), (dict(gpus=0), fc.RequestError, "gpus: 0"),
     (dict(gpus=-8), fc.RequestError, "gpus: -8"), (dict(gpus=10**30), fc.RequestError, "gpus"), (dict(gpus="8"), TypeError, "gpus"),
-    (dict(gpus=8.5), fc.RequestError, "gpus: 8.5"), (dict(gpus=True), TypeError, "gpus"), (dict(gpus=float("nan")), fc.RequestError, "gpus"),
-    (dict(sequence=[1]), TypeError, "sequence"), (dict(precision="fp7"), fc.RequestError, "precision"), (dict(precision=16), TypeError, "precision"),
+    (dict(gpus=8.5), fc.RequestError, "gpus: 8.5"), (dict(gpus=True), TypeError, "gpus"),
+    (dict(gpus=float("nan")), fc.RequestError, "gpus"),
+    (dict(sequence=[1]), TypeError, "sequence"), (dict(precision="fp7"), fc.RequestError, "precision"),
+    (dict(precision=16), TypeError, "precision"),
     (dict(stack="nemoo"), fc.RequestError, "nemo"), (dict(stack=7), TypeError, "stack"), (dict(zero=4), fc.RequestError, "zero"),
-    (dict(zero=1.5), fc.RequestError, "zero: 1.5"), (dict(schedule="zz"), fc.RequestError, "schedule"), (dict(recompute="some"), fc.RequestError, "recompute"),
+    (dict(zero=1.5), fc.RequestError, "zero: 1.5"), (dict(schedule="zz"), fc.RequestError, "schedule"),
+    (dict(recompute="some"), fc.RequestError, "recompute"),
     (dict(sequence_parallel=1), TypeError, "sequence_parallel"), (dict(placing="inside"), fc.RequestError, "placing"),
     (dict(headroom=0.95), fc.RequestError, "headroom"), (dict(stack_scale=0), fc.RequestError, "stack_scale"),
     (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(routing="uniform:2"), fc.RequestError, "only zipf"),
-    (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(shard=0), fc.RequestError, "shard"), (dict(shard="8"), TypeError, "shard"), (dict(model=3), TypeError, "model"),
-    (dict(system=None), TypeError, "system"), (dict(system="dgx-h10"), fc.RequestError, "did you mean dgx-h100"), (dict(tp=3), fc.RequestError, "tp"),
-    (dict(bogus=1), TypeError, None),
+    (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(shard=0), fc.RequestError, "shard"),
+    (dict(shard="8"), TypeError, "shard"), (dict(model=3), TypeError, "model"),
+    (dict(system=None), TypeError, "system"), (dict(system="dgx-h10"), fc.RequestError, "did you mean dgx-h100"),
+    (dict(tp=3), fc.RequestError, "tp"), (dict(bogus=1), TypeError, None),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):

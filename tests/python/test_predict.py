@@ -35,7 +35,8 @@ def same(command):
 @pytest.mark.parametrize("ranks", [8, 64])
 def test_predicts_what_the_command_predicts(h100, same, name, ranks):
     for size in (8, 256 * fc.MiB):
-        same(fc.predict(h100, COLLECTIVES[name](bytes=size, ranks=ranks)), name, "--system", "dgx-h100", "--ranks", ranks, "--size", f"{size}B")
+        same(fc.predict(h100, COLLECTIVES[name](bytes=size, ranks=ranks)), name, "--system", "dgx-h100", "--ranks", ranks,
+             "--size", f"{size}B")
 
 
 def test_send_recv_takes_the_path_named(h100, same):
@@ -47,8 +48,10 @@ def test_send_recv_takes_the_path_named(h100, same):
 
 def test_algorithm_protocol_choice_dtype_and_nodes_reach_the_model(h100, same):
     same(fc.predict(h100, fc.AllReduce(fc.MiB, nodes=2, dtype="fp8"), algorithm="ring", protocol="ll128"),
-         "all_reduce", "--system", "dgx-h100", "--nodes", 2, "--dtype", "fp8", "--size", "1MiB", "--algorithm", "ring", "--protocol", "ll128")
-    same(fc.predict(h100, fc.AllReduce(fc.MiB), choice="fastest"), "all_reduce", "--system", "dgx-h100", "--size", "1MiB", "--choice", "fastest")
+         "all_reduce", "--system", "dgx-h100", "--nodes", 2, "--dtype", "fp8", "--size", "1MiB", "--algorithm", "ring",
+         "--protocol", "ll128")
+    same(fc.predict(h100, fc.AllReduce(fc.MiB), choice="fastest"), "all_reduce", "--system", "dgx-h100", "--size", "1MiB",
+         "--choice", "fastest")
     enums = fc.predict(h100, fc.AllReduce(fc.MiB, dtype=fc.DataType.fp8), algorithm=fc.Algorithm.ring, protocol=fc.Protocol.ll)
     assert enums == fc.predict(h100, fc.AllReduce(fc.MiB, dtype="fp8"), algorithm="Ring", protocol="LL")
 

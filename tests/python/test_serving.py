@@ -15,14 +15,17 @@ SETTINGS = [
     (dict(system="dgx-b200", model="llama3-70b", gpus=8, isl=1024, osl=256, precision="fp4", stack="trtllm", top=4),
      ["--isl", 1024, "--osl", 256, "--precision", "fp4", "--stack", "trtllm", "--top", 4]),
     (dict(system="gb200-nvl72", model="deepseek-v3", gpus=72, disaggregated=True), ["--disaggregated"]),
-    (dict(system="dgx-h100", model="llama3-8b", gpus=8, concurrency=64, kv_precision="bf16", tp=2), ["--concurrency", 64, "--kv-precision", "bf16", "--tp", 2]),
+    (dict(system="dgx-h100", model="llama3-8b", gpus=8, concurrency=64, kv_precision="bf16", tp=2),
+     ["--concurrency", 64, "--kv-precision", "bf16", "--tp", 2]),
     (dict(system="gb200-nvl72", model="llama3-405b", gpus=2, precision="fp8", offload_weights_bytes=60 * 2**30, offload_kv_bytes=8 * 2**30),
      ["--precision", "fp8", "--offload-weights", 60, "--offload-kv", 8]),
     (dict(system="dgx-h200", model="deepseek-v3", gpus=8, routing="zipf:0.8", launch="eager"), ["--routing", "zipf:0.8", "--eager"]),
     (dict(system="dgx-h200", model="deepseek-v3", gpus=8, routing="uniform", launch="graph"), ["--routing", "uniform", "--graph"]),
-    (dict(system="dgx-h100", model="mixtral-8x7b", gpus=8, batch=16, stack="sglang", pp=1), ["--batch", 16, "--stack", "sglang", "--pp", 1]),
+    (dict(system="dgx-h100", model="mixtral-8x7b", gpus=8, batch=16, stack="sglang", pp=1),
+     ["--batch", 16, "--stack", "sglang", "--pp", 1]),
 ]
-FIELDS = dict(tp="tp", pp="pp", ep="ep", dp="dp", batch="batch", replicas="replicas", prefill_workers="prefill_workers", ttft_seconds="ttft_s",
+FIELDS = dict(tp="tp", pp="pp", ep="ep", dp="dp", batch="batch", replicas="replicas", prefill_workers="prefill_workers",
+              ttft_seconds="ttft_s",
               tpot_seconds="tpot_s", tokens_per_second_per_gpu="tokens_per_s_per_gpu", tokens_per_second_per_user="tokens_per_s_per_user",
               concurrency="concurrency")
 
@@ -38,7 +41,8 @@ def the_same(plan, wanted):
     same_terms(plan.ttft_terms, wanted["ttft_terms"])
     assert plan.disaggregated == ("prefill" in wanted)
     if plan.disaggregated:
-        assert [plan.prefill_tp, plan.prefill_pp, plan.prefill_ep, plan.prefill_dp] == [wanted["prefill"][k] for k in ("tp", "pp", "ep", "dp")]
+        assert ([plan.prefill_tp, plan.prefill_pp, plan.prefill_ep, plan.prefill_dp] ==
+                [wanted["prefill"][k] for k in ("tp", "pp", "ep", "dp")])
 
 
 @pytest.mark.parametrize("question, more", SETTINGS)
@@ -61,7 +65,8 @@ def test_the_front_is_the_commands():
     for mine, theirs in zip(front, wanted):
         the_same(mine, theirs)
     for one, next_ in zip(front, front[1:]):
-        assert one.tokens_per_second_per_user >= next_.tokens_per_second_per_user and one.tokens_per_second_per_gpu < next_.tokens_per_second_per_gpu
+        assert (one.tokens_per_second_per_user >= next_.tokens_per_second_per_user and
+                one.tokens_per_second_per_gpu < next_.tokens_per_second_per_gpu)
 
 
 def test_tables_copies_and_text():
@@ -71,7 +76,8 @@ def test_tables_copies_and_text():
     assert "TTFT" in repr(plans[0]) and "llama3-70b" in repr(plans)
     pytest.importorskip("pandas")
     table = plans.to_pandas()
-    assert len(table) == len(plans) and {"low_ttft_seconds", "high_tpot_seconds", "attention_seconds", "ttft_prompt_seconds"} <= set(table.columns)
+    assert (len(table) == len(plans) and
+            {"low_ttft_seconds", "high_tpot_seconds", "attention_seconds", "ttft_prompt_seconds"} <= set(table.columns))
 
 
 @pytest.mark.parametrize("change, error, says", [
@@ -80,15 +86,19 @@ def test_tables_copies_and_text():
     (dict(ttft_seconds=-1), fc.RequestError, "ttft_seconds"), (dict(tpot_seconds=float("nan")), fc.RequestError, "tpot_seconds"),
     (dict(tpot_seconds="30ms"), TypeError, "tpot_seconds"), (dict(concurrency=1, batch=1), fc.RequestError, "concurrency"),
     (dict(disaggregated="yes"), TypeError, "disaggregated"), (dict(precision="fp7"), fc.RequestError, "precision"),
-    (dict(kv_precision="fp4"), fc.RequestError, "kv_precision"), (dict(stack="vlm"), fc.RequestError, "vllm"), (dict(top=0), fc.RequestError, "top"),
+    (dict(kv_precision="fp4"), fc.RequestError, "kv_precision"), (dict(stack="vlm"), fc.RequestError, "vllm"),
+    (dict(top=0), fc.RequestError, "top"),
     (dict(tp=-1), fc.RequestError, "tp"), (dict(model=fc.load_stack()), TypeError, "model"), (dict(system=3), TypeError, "system"),
     (dict(gpus=1, disaggregated=True), fc.RequestError, "disaggregated"),
     (dict(launch="egaer"), fc.RequestError, "did you mean eager"), (dict(launch=True), TypeError, "launch"),
-    (dict(routing="uniform"), fc.RequestError, "no experts"), (dict(model="mixtral-8x7b", routing="zipf:"), fc.RequestError, "routing.*exponent"),
+    (dict(routing="uniform"), fc.RequestError, "no experts"),
+    (dict(model="mixtral-8x7b", routing="zipf:"), fc.RequestError, "routing.*exponent"),
     (dict(model="mixtral-8x7b", routing=[1, 2, 3]), fc.RequestError, "8"), (dict(model="mixtral-8x7b", routing=3), TypeError, "routing"),
     (dict(model="mixtral-8x7b", routing=[-1] * 8), fc.RequestError, "routing"),
-    (dict(offload_weights_bytes=0), fc.RequestError, "offload_weights_bytes"), (dict(offload_kv_bytes=-1), fc.RequestError, "offload_kv_bytes"),
-    (dict(offload_weights_bytes="60 GiB"), TypeError, "offload_weights_bytes"), (dict(offload_kv_bytes=1e18), fc.RequestError, "offload_kv_bytes"), (dict(ttft=1), TypeError, None),
+    (dict(offload_weights_bytes=0), fc.RequestError, "offload_weights_bytes"),
+    (dict(offload_kv_bytes=-1), fc.RequestError, "offload_kv_bytes"),
+    (dict(offload_weights_bytes="60 GiB"), TypeError, "offload_weights_bytes"),
+    (dict(offload_kv_bytes=1e18), fc.RequestError, "offload_kv_bytes"), (dict(ttft=1), TypeError, None),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):

@@ -17,16 +17,18 @@ LAYOUT = {"tp": 8, "dp": None}
      ["--nodes", 8, "--layout", "tp=8,dp", "--of", "all_reduce 1GiB over dp"]),
     ("dgx-h100", [fc.Grouped(fc.AllReduce(fc.GiB), over="dp", algorithm="ring"), fc.Grouped(fc.AllToAll(64 * fc.MiB), over=8, weight=2)],
      dict(nodes=4, layout=LAYOUT, pxn=False),
-     ["--nodes", 4, "--layout", "tp=8,dp", "--no-pxn", "--of", "all_reduce 1GiB over dp by ring", "--of", "all_to_all 64MiB over 8 weight 2"]),
-    ("dgx-h100", [fc.AllGather(256 * fc.MiB), fc.Grouped(fc.ReduceScatter(256 * fc.MiB, dtype="fp8"), over=4, every=8)], dict(nodes=4, choice="fastest"),
+     ["--nodes", 4, "--layout", "tp=8,dp", "--no-pxn", "--of", "all_reduce 1GiB over dp by ring",
+      "--of", "all_to_all 64MiB over 8 weight 2"]),
+    ("dgx-h100", [fc.AllGather(256 * fc.MiB), fc.Grouped(fc.ReduceScatter(256 * fc.MiB, dtype="fp8"), over=4, every=8)],
+     dict(nodes=4, choice="fastest"),
      ["--nodes", 4, "--choice", "fastest", "--of", "all_gather 256MiB", "--of", "reduce_scatter 256MiB over 4 every 8 in fp8"]),
     ("dgx-a100", [fc.AllReduce(fc.MiB)], {}, ["--of", "all_reduce 1MiB"]),
 ])
 def test_sharing_is_the_commands(system, collectives, options, words):
     run = fc.share(system, collectives, **options)
     wanted = asked("share", "--system", system, *words)
-    assert (run.nodes, run.gpus, run.balancing, run.sharp_turns, len(run)) == (wanted["nodes"], wanted["gpus"], wanted["balancing"], wanted["sharp_turns"],
-                                                                              len(wanted["collectives"]))
+    assert ((run.nodes, run.gpus, run.balancing, run.sharp_turns, len(run)) ==
+            (wanted["nodes"], wanted["gpus"], wanted["balancing"], wanted["sharp_turns"], len(wanted["collectives"])))
     for one, theirs in zip(run, wanted["collectives"]):
         same(one.seconds, theirs["time_us"] / 1e6)
         same(one.alone.seconds, theirs["alone"]["time_us"] / 1e6)
@@ -44,9 +46,12 @@ def test_sharing_is_the_commands(system, collectives, options, words):
 
 
 @pytest.mark.parametrize("call, error, says", [
-    (lambda: fc.share("dgx-h100", []), fc.RequestError, "collectives"), (lambda: fc.share("dgx-h100", "all_reduce 1GiB"), TypeError, "collectives"),
-    (lambda: fc.share("dgx-h100", [3]), TypeError, "collectives"), (lambda: fc.share("dgx-h100", [fc.AllReduce()]), fc.RequestError, "bytes"),
-    (lambda: fc.share("dgx-h100", [fc.AllReduce(1, ranks=8)]), fc.RequestError, "ranks"), (lambda: fc.share("dgx-h100", [fc.AllReduce([1, 2])]), fc.RequestError, None),
+    (lambda: fc.share("dgx-h100", []), fc.RequestError, "collectives"),
+    (lambda: fc.share("dgx-h100", "all_reduce 1GiB"), TypeError, "collectives"),
+    (lambda: fc.share("dgx-h100", [3]), TypeError, "collectives"),
+    (lambda: fc.share("dgx-h100", [fc.AllReduce()]), fc.RequestError, "bytes"),
+    (lambda: fc.share("dgx-h100", [fc.AllReduce(1, ranks=8)]), fc.RequestError, "ranks"),
+    (lambda: fc.share("dgx-h100", [fc.AllReduce([1, 2])]), fc.RequestError, None),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], layout="tp=8"), TypeError, "layout"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], layout={"tp": 3, "dp": None}), fc.RequestError, "layout"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], layout={"tp": None, "dp": None}), fc.RequestError, "no size"),
@@ -55,7 +60,8 @@ def test_sharing_is_the_commands(system, collectives, options, words):
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], balancing="odd"), fc.RequestError, "balancing"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], nodes=10**7), fc.RequestError, "nodes"),
     (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], pxn=1), TypeError, "pxn"), (lambda: fc.Grouped(3), TypeError, None),
-    (lambda: fc.Grouped(fc.AllReduce(1), weight=0), fc.RequestError, "weight"), (lambda: fc.Grouped(fc.AllReduce(1), every=0), fc.RequestError, "every"),
+    (lambda: fc.Grouped(fc.AllReduce(1), weight=0), fc.RequestError, "weight"),
+    (lambda: fc.Grouped(fc.AllReduce(1), every=0), fc.RequestError, "every"),
     (lambda: fc.Grouped(fc.AllReduce(1), algorithm="rign"), fc.RequestError, "did you mean ring"),
     (lambda: fc.transfer_storage("dgx-h100", client="ethernet-100"), fc.RequestError, "how much"),
     (lambda: fc.transfer_storage("dgx-h100", bytes=1), fc.RequestError, "read from where"),
@@ -64,9 +70,12 @@ def test_sharing_is_the_commands(system, collectives, options, words):
     (lambda: fc.transfer_storage("dgx-h100", bytes=float("nan"), read_bytes_per_second=1e9), fc.RequestError, "bytes"),
     (lambda: fc.transfer_storage("dgx-h100", bytes=1, read_bytes_per_second="50 GB/s"), TypeError, "read_bytes_per_second"),
     (lambda: fc.transfer_storage("dgx-h100", bytes=1, read_bytes_per_second=1e9, gpus=9), fc.RequestError, "GPUs"),
-    (lambda: fc.transfer_access("dgx-h100", warps=1, in_flight_bytes=1), fc.RequestError, "exclude"), (lambda: fc.transfer_access("dgx-h100", bytes=["a"]), TypeError, "bytes"),
-    (lambda: fc.transfer_access("dgx-h100", bytes=[]), fc.RequestError, "bytes"), (lambda: fc.transfer_access("dgx-h100", in_flight_bytes=0), fc.RequestError, "in_flight_bytes"),
-    (lambda: fc.transfer_incast("dgx-h100", bytes=1), TypeError, "senders"), (lambda: fc.transfer_incast("dgx-h100", senders=0, bytes=1), fc.RequestError, "senders"),
+    (lambda: fc.transfer_access("dgx-h100", warps=1, in_flight_bytes=1), fc.RequestError, "exclude"),
+    (lambda: fc.transfer_access("dgx-h100", bytes=["a"]), TypeError, "bytes"),
+    (lambda: fc.transfer_access("dgx-h100", bytes=[]), fc.RequestError, "bytes"),
+    (lambda: fc.transfer_access("dgx-h100", in_flight_bytes=0), fc.RequestError, "in_flight_bytes"),
+    (lambda: fc.transfer_incast("dgx-h100", bytes=1), TypeError, "senders"),
+    (lambda: fc.transfer_incast("dgx-h100", senders=0, bytes=1), fc.RequestError, "senders"),
 ])
 def test_nonsense_is_named(call, error, says):
     with pytest.raises(error, match=says):
@@ -94,19 +103,23 @@ def test_storage_is_the_commands(question, words):
 
 
 @pytest.mark.parametrize("system, question, words", [
-    ("dgx-h100", {}, []), ("dgx-h100", dict(bytes=[64, 4096], warps=16, start_seconds=2e-6), ["--sizes", "64B,4KiB", "--warps", 16, "--start", "2 us"]),
+    ("dgx-h100", {}, []),
+    ("dgx-h100", dict(bytes=[64, 4096], warps=16, start_seconds=2e-6), ["--sizes", "64B,4KiB", "--warps", 16, "--start", "2 us"]),
     ("dgx-h100", dict(bytes=np.array([64.0]), in_flight_bytes=math.inf), ["--sizes", "64B", "--in-flight", "unbounded"])])
 def test_loads_and_stores_are_the_commands(system, question, words):
     a = fc.transfer_access(system, **question)
     wanted = asked("transfer", "access", "--system", system, *words)
-    for mine, theirs in dict(store_until_bytes="store_until_bytes", load_until_bytes="load_until_bytes", in_flight_bytes="in_flight_bytes").items():
+    for mine, theirs in dict(store_until_bytes="store_until_bytes", load_until_bytes="load_until_bytes",
+                             in_flight_bytes="in_flight_bytes").items():
         same(getattr(a, mine), math.inf if wanted[theirs] is None else wanted[theirs], mine)
     assert a.tier == wanted["tier"] and a.bytes == [s["bytes"] for s in wanted["sizes"]]
     for i, theirs in enumerate(wanted["sizes"]):
-        same(a.store_seconds[i], theirs["store_us"] / 1e6), same(a.load_seconds[i], theirs["load_us"] / 1e6), same(a.rdma_seconds[i], theirs["rdma_us"] / 1e6)
+        same(a.store_seconds[i], theirs["store_us"] / 1e6), same(a.load_seconds[i], theirs["load_us"] / 1e6)
+        same(a.rdma_seconds[i], theirs["rdma_us"] / 1e6)
 
 
 def test_incast_is_the_commands():
     m = fc.transfer_incast("dgx-h100", senders=8, bytes=fc.MiB, start_seconds=2e-6)
     wanted = asked("transfer", "incast", "--system", "dgx-h100", "--senders", 8, "--size", "1MiB", "--start", "2 us")
-    same(m.seconds, wanted["time_us"] / 1e6), same(m.alone_seconds, wanted["alone_us"] / 1e6), same(m.bytes_per_second, wanted["rate_GBps"] * 1e9)
+    same(m.seconds, wanted["time_us"] / 1e6), same(m.alone_seconds, wanted["alone_us"] / 1e6)
+    same(m.bytes_per_second, wanted["rate_GBps"] * 1e9)

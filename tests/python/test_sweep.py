@@ -9,7 +9,8 @@ import fabricost as fc
 
 pytest.importorskip("pyarrow", reason="sweeps write Parquet: pip install 'fabricost[sweep]'")
 
-AXES = {"system": ["dgx-h100", "dgx-a100"], "operation": ["all_reduce", "all_gather"], "ranks": [4, 8, 64], "bytes": 2.0 ** np.arange(10, 31)}
+AXES = {"system": ["dgx-h100", "dgx-a100"], "operation": ["all_reduce", "all_gather"], "ranks": [4, 8, 64],
+        "bytes": 2.0 ** np.arange(10, 31)}
 
 
 def test_every_row_equals_its_own_prediction(tmp_path):

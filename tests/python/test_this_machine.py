@@ -22,7 +22,8 @@ def points(tmp_path):
     for shift in range(28, 33):
         rows += f"m,dgx-h200,1,1,memory_read,,{2**shift},{(2e-6 + 2**shift / READ) * 1e6},,cuda,,,,gpu 0,,,\n"
     for shift in range(12, 31, 2):
-        rows += f"m,dgx-h200,1,1,send_recv,int8,{2**shift},{(2e-6 + 2**shift / TO) * 1e6},,copy engine,,,,probe host_to_device,gpu-host,0,\n"
+        rows += (f"m,dgx-h200,1,1,send_recv,int8,{2**shift},{(2e-6 + 2**shift / TO) * 1e6},,copy engine,,,,"
+                 "probe host_to_device,gpu-host,0,\n")
     (tmp_path / "measured.csv").write_text(rows)
     (tmp_path / "measured.machine.yaml").write_text(MACHINE)
     return tmp_path / "measured.csv"

@@ -12,7 +12,8 @@ def values(h100):
     slower = fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=400 GB/s per direction"])
     p = fc.predict(h100, fc.AllReduce(1e6, ranks=16))
     return [h100, slower, h100.tiers, h100.tiers["nvlink"], h100.tiers["nic"], fc.AllReduce(), fc.AllReduce(1e6, ranks=16, dtype="fp8"),
-            fc.AllGather(1e6, ranks=16, dtype="fp8"), fc.SendRecv(8, path="nic"), p, fc.predict(h100, fc.AllReduce(2e6, ranks=16)), *p.terms]
+            fc.AllGather(1e6, ranks=16, dtype="fp8"), fc.SendRecv(8, path="nic"), p, fc.predict(h100, fc.AllReduce(2e6, ranks=16)),
+            *p.terms]
 
 
 def test_equal_values_are_equal_and_different_ones_are_not(h100):
@@ -56,7 +57,8 @@ def test_operations_and_predictions_with_arrays_are_values_too(h100):
 
 def test_damaged_pickles_are_refused_not_crashed_on(h100):
     whole = h100.__getstate__()
-    for broken in (b"", whole[:10], whole[:-1], whole + b"x", whole.replace(b"0.1.0", b"9.9.9", 1), whole[:200] + b"\xff" * 50 + whole[250:]):
+    for broken in (b"", whole[:10], whole[:-1], whole + b"x", whole.replace(b"0.1.0", b"9.9.9", 1),
+                   whole[:200] + b"\xff" * 50 + whole[250:]):
         with pytest.raises(ValueError):
             fc.System.__new__(fc.System).__setstate__(broken)
 

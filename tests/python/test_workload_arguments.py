@@ -28,8 +28,10 @@ CALLS = {
     fc.transfer_incast: dict(system=H100, senders=2, bytes=1024),
     fc.compare: dict(systems=[H100], model=LLAMA, gpus=8, train=True, global_batch=16),
 }
-STRANGE = [None, "", "x", "\ud800", "a\0b", b"x", 1j, object(), [], {}, (1,), [None], {"a": 1}, [object()], {1: "x"}, lambda: 1, int, -1, 0, -0.5, 2**31, 2**63,
-           10**400, -(10**400), float("nan"), float("inf"), -float("inf"), True, np.float64("nan"), np.array([1.5, 2]), np.array(["a"]), np.zeros((2, 0)),
+STRANGE = [None, "", "x", "\ud800", "a\0b", b"x", 1j, object(), [], {}, (1,), [None], {"a": 1}, [object()], {1: "x"}, lambda: 1, int, -1, 0,
+           -0.5, 2**31, 2**63,
+           10**400, -(10**400), float("nan"), float("inf"), -float("inf"), True, np.float64("nan"), np.array([1.5, 2]), np.array(["a"]),
+           np.zeros((2, 0)),
            np.datetime64(1, "s"), fc.AllReduce(1), fc.AllReduce([1, 2]), fc.AllReduce, fc.load_stack(), range(3), iter([1])]
 
 

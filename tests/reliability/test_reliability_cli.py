@@ -56,15 +56,19 @@ near(flaps["goodput"], plain["goodput"] * (1 - stalled), 1e-9)
 near(sum(flaps["shares"].values()), 1, 1e-9)
 near(flaps["flaps"]["per_day"], 16384 * 2 * 24 / 8766, 1e-9)
 near(flaps["by_scale"][0]["goodput"], plain["by_scale"][0]["goodput"] * math.exp(-1024 * 2 * 10 / (8766 * 3600)), 1e-9)
-fatal = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--flaps-per-link-year", 2, "--flap-stall", "10s", "--flap-fatal", "5%", "--json"))
+fatal = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--flaps-per-link-year", 2, "--flap-stall", "10s",
+                                 "--flap-fatal", "5%", "--json"))
 near(1 / fatal["failures"]["mttf_s"], 1 / plain["failures"]["mttf_s"] + 16384 * 2 * 0.05 / (8766 * 3600), 1e-9)
 near(sum(cause["per_day"] for cause in fatal["causes"]), 419 / 54, 1e-9)
 assert fatal["goodput"] < flaps["goodput"]
-near(json.loads(GOODPUT.works("--gpus", 8, "--system", "dgx-h100", "--flaps-per-link-year", 1, "--flap-stall", "5s", "--json"))["flaps"]["links"], 8, 0)
-near(json.loads(GOODPUT.works("--gpus", 8, "--links", 50, "--flaps-per-link-year", 1, "--flap-stall", "5s", "--json"))["flaps"]["links"], 50, 0)
+near(json.loads(GOODPUT.works("--gpus", 8, "--system", "dgx-h100", "--flaps-per-link-year", 1, "--flap-stall", "5s",
+                              "--json"))["flaps"]["links"], 8, 0)
+near(json.loads(GOODPUT.works("--gpus", 8, "--links", 50, "--flaps-per-link-year", 1, "--flap-stall", "5s", "--json"))["flaps"]["links"],
+     50, 0)
 assert "standing still for links" in GOODPUT.works("--gpus", 16384, "--flaps-per-link-year", 2, "--flap-stall", "10s")
 # one rail of eight: a fifth of the step takes 8/7 as long
-rail = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--system", "dgx-h100", "--lost-rails", 1, "--network-share", "20%", "--json"))
+rail = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--system", "dgx-h100", "--lost-rails", 1, "--network-share", "20%",
+                                "--json"))
 near(rail["goodput"], plain["goodput"] / (0.8 + 0.2 * 8 / 7), 1e-9)
 near(sum(rail["shares"].values()), 1, 1e-9)
 assert "fewer NICs" in GOODPUT.works("--gpus", 64, "--rails", 8, "--lost-rails", 2, "--network-share", "30%")
@@ -96,7 +100,8 @@ answer = json.loads(STRAGGLERS.works("--p50", "100us", "--p99", "150us", "--rank
 near(answer["rails"]["network_factor"], 8 / 7, 1e-12)
 assert answer["shape"] == "lognormal" and 140e-6 < answer["step_s"] < 200e-6
 with tempfile.TemporaryDirectory() as folder:
-    rows = ["iteration,rank,time_ms"] + [f"{i},{r},{100 + (i * 7 + r * 3) % 5 + (30 if r == 6 else 0)}" for i in range(40) for r in range(8)]
+    rows = ["iteration,rank,time_ms"] + [f"{i},{r},{100 + (i * 7 + r * 3) % 5 + (30 if r == 6 else 0)}" for i in range(40)
+                                         for r in range(8)]
     measured = written(folder, "times.csv", "\n".join(rows) + "\n")
     answer = json.loads(STRAGGLERS.works(measured, "--ranks", 8, "--json"))
     assert [slow["rank"] for slow in answer["measured"]["slow_ranks"]] == ["6"], answer["measured"]
@@ -119,8 +124,8 @@ near(answer["hour"]["rented_usd"], 49152, 1e-9)
 five = json.loads(COST.works("--system", "dgx-h100", "--gpus", 16384, "--price-gpu-hour", 3, "--share", "5%", "--upgrade", "10M", "--json"))
 near(five["share"]["usd_per_30_days"], 1769472, 1e-9)
 near(five["share"]["payback_days"] / 30, 5.65, 0.001)
-run = json.loads(COST.works("--system", "dgx-h100", "--gpus", 1024, "--tokens", "1T", "--step-time", "4s", "--global-batch", 512, "--sequence", 4096, "--goodput", 0.9,
-                            "--json"))
+run = json.loads(COST.works("--system", "dgx-h100", "--gpus", 1024, "--tokens", "1T", "--step-time", "4s", "--global-batch", 512,
+                            "--sequence", 4096, "--goodput", 0.9, "--json"))
 near(run["run"]["seconds"], 1e12 / (512 * 4096 / 4 * 0.9), 1e-9)
 near(run["run"]["rented_usd"], run["run"]["gpu_hours"] * 2.95, 1e-9)
 near(run["per_million_tokens"]["rented_usd"] * 1e6, run["run"]["rented_usd"], 1e-9)
@@ -136,7 +141,8 @@ assert json.loads(COST.works("--system", "tpu-v5p-cube", "--gpus", 64, "--json")
 assert "unknown" in COST.works("--system", "tpu-v5p-cube", "--gpus", 64)
 near(json.loads(COST.works("--system", "tpu-v5p-cube", "--gpus", 64, "--set", "power=20 kW", "--json"))["power"]["rated_kW"], 20, 1e-12)
 with tempfile.TemporaryDirectory() as folder:
-    plan = written(folder, "plan.json", json.dumps({"system": "dgx-h100", "model": "m", "gpus": 64, "layouts": [{"tokens_per_s_per_gpu": 1000.0}]}))
+    plan = written(folder, "plan.json",
+                   json.dumps({"system": "dgx-h100", "model": "m", "gpus": 64, "layouts": [{"tokens_per_s_per_gpu": 1000.0}]}))
     from_plan = json.loads(COST.works("--plan", plan, "--tokens", "1B", "--json"))
     near(from_plan["tokens_per_s"], 64000, 1e-12)
     near(from_plan["run"]["seconds"], 1e9 / 64000, 1e-12)

@@ -93,7 +93,8 @@ TEST_CASE("Bruck over several domains sends out what crosses their borders", "[s
     oracle::World gather = oracle::everyone_has_its_own(sizes);
     oracle::bruck_all_gather(gather);
     const Levels levels = support::levels_of_sizes(sizes);
-    for (const auto& [collective, w] : std::vector<std::pair<Collective, const oracle::World*>>{{Collective::all_to_all, &exchange}, {Collective::all_gather, &gather}}) {
+    for (const auto& [collective, w] :
+         std::vector<std::pair<Collective, const oracle::World*>>{{Collective::all_to_all, &exchange}, {Collective::all_gather, &gather}}) {
       INFO(name(collective));
       const Schedule schedule = bruck_schedule(collective, levels);
       CHECK(schedule.steps() == w->steps());

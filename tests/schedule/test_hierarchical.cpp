@@ -13,12 +13,14 @@ using support::close;
 TEST_CASE("rings level by level move what the hierarchical schedule says", "[schedule][oracle]") {
   std::vector<std::vector<int>> cases = support::splits();
   for (const int n : support::flat_counts()) cases.push_back({n});
-  for (const auto& deep : std::vector<std::vector<int>>{{2, 3, 4}, {4, 4, 4}, {8, 1, 4}, {1, 8, 2}, {2, 2, 2, 2}, {3, 2, 2, 5}}) cases.push_back(deep);
+  for (const auto& deep : std::vector<std::vector<int>>{{2, 3, 4}, {4, 4, 4}, {8, 1, 4}, {1, 8, 2}, {2, 2, 2, 2}, {3, 2, 2, 5}})
+    cases.push_back(deep);
   for (const auto& sizes : cases)
     for (const Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
       INFO(name(collective) << " " << support::text(sizes));
-      oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
-                                                             : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
+      oracle::World w = collective == Collective::all_gather
+                            ? oracle::everyone_has_its_own(sizes)
+                            : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
       if (collective != Collective::all_gather) oracle::hierarchical_reduce_scatter(w, sizes);
       if (collective != Collective::reduce_scatter) oracle::hierarchical_all_gather(w, sizes);
       CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)

@@ -96,7 +96,8 @@ TEST_CASE("a ring moves 2(n-1)/n of the message per rank", "[schedule]") {
     const Schedule s = ring_schedule(Collective::all_reduce, Levels{n});
     CHECK(close(s.bytes(0), 2.0 * (n - 1) / n));
     CHECK(s.steps() == 2.0 * (n - 1));
-    CHECK(close(ring_schedule(Collective::all_gather, Levels{n}).bytes(0) + ring_schedule(Collective::reduce_scatter, Levels{n}).bytes(0), s.bytes(0)));
+    CHECK(close(ring_schedule(Collective::all_gather, Levels{n}).bytes(0) + ring_schedule(Collective::reduce_scatter, Levels{n}).bytes(0),
+                s.bytes(0)));
   }
 }
 

@@ -9,7 +9,8 @@ using namespace fabricost;
 using support::close;
 
 TEST_CASE("a chain inside and two binary trees outside move what the tree schedule says", "[schedule][oracle]") {
-  for (const auto& sizes : std::vector<std::vector<int>>{{3, 1}, {4, 1}, {8, 1}, {1, 2}, {1, 4}, {1, 16}, {3, 2}, {4, 2}, {8, 2}, {4, 4}, {8, 4}, {8, 8}, {4, 16}}) {
+  for (const auto& sizes : std::vector<std::vector<int>>{
+           {3, 1}, {4, 1}, {8, 1}, {1, 2}, {1, 4}, {1, 16}, {3, 2}, {4, 2}, {8, 2}, {4, 4}, {8, 4}, {8, 8}, {4, 16}}) {
     INFO(support::text(sizes));
     oracle::World w = oracle::everyone_contributes(sizes, 2);
     oracle::tree_all_reduce(w, sizes[0]);

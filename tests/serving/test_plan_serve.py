@@ -39,8 +39,8 @@ crowd = json.loads(works(*SMALL, "--tp", 4, "--pp", 1, "--concurrency", 32, "--j
 assert crowd[0]["batch"] == 16 and abs(crowd[0]["tpot_s"] - fixed[0]["tpot_s"]) < 1e-12
 
 # apart, with experts, and the front
-apart = json.loads(works("--model", "deepseek-v3", "--system", "gb200-nvl72", "--gpus", 72, "--precision", "fp4", "--tpot", "25ms", "--disaggregated",
-                         "--top", 3, "--json"))["layouts"]
+apart = json.loads(works("--model", "deepseek-v3", "--system", "gb200-nvl72", "--gpus", 72, "--precision", "fp4", "--tpot", "25ms",
+                         "--disaggregated", "--top", 3, "--json"))["layouts"]
 assert len(apart) == 3
 for layout in apart:
     engine = layout["tp"] * layout["pp"] * layout["dp"]
@@ -62,7 +62,8 @@ refused(*SMALL, "--tpot", 30, saying=["--tpot 30", "30ms"])
 refused(*SMALL, "--ttft", "-1s", saying=["--ttft"])
 refused(*SMALL, "--tpot", "1us", saying=["keeps TPOT 1 us in no layout", "nearest", "--tpot"])
 refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 2, saying=["does not fit 2", "GPUs fit"])
-refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 8, "--precision", "bf16", saying=["does not fit", "--precision fp8 fits"])
+refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 8, "--precision", "bf16",
+        saying=["does not fit", "--precision fp8 fits"])
 refused(*SMALL, "--batch", 4, "--concurrency", 4, saying=["give one"])
 refused(*SMALL, "--precision", "fp7", saying=["fp7"])
 refused(*SMALL, "--stack", "nothing", saying=["nothing", "vllm"])

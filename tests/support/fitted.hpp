@@ -15,12 +15,15 @@ struct Generation {
   int channels;
   double c0, h, bL, mc, mag, f, hs, q, B, x, mrs2, fN, BN, ca, mS, BS, xS, qS;
 };
-inline constexpr Generation ampere{300, 24, 8.10, 0.997, 4.8, 2.64, 0.559, 16.2, 7.17, 1.07, 217, 0.333, 1.069, 0, 0, 11.15, 1.5, 217, 0.33, 1};
-inline constexpr Generation hopper{450, 24, 4.72, 0.820, 8.2, 0.49, 0.327, 7.97, 4.11, 1.02, 389, 0.544, 0.989, 20.5, 473, 6.32, 5.1, 343, 0.25, 2.2};
-inline constexpr Generation blackwell{900, 32, 6.89, 1.378, 9.6, 0.96, 0.169, 7.77, 12.13, 1.95, 702, 0.620, 0.966, 24.2, 768, 9.01, 3.9, 652, 0.97, 1.23};
+inline constexpr Generation ampere{300, 24,    8.10,  0.997, 4.8, 2.64,  0.559, 16.2, 7.17, 1.07,
+                                   217, 0.333, 1.069, 0,     0,   11.15, 1.5,   217,  0.33, 1};
+inline constexpr Generation hopper{450, 24,    4.72,  0.820, 8.2, 0.49, 0.327, 7.97, 4.11, 1.02,
+                                   389, 0.544, 0.989, 20.5,  473, 6.32, 5.1,   343,  0.25, 2.2};
+inline constexpr Generation blackwell{900, 32,    6.89,  1.378, 9.6, 0.96, 0.169, 7.77, 12.13, 1.95,
+                                      702, 0.620, 0.966, 24.2,  768, 9.01, 3.9,   652,  0.97,  1.23};
 // shared by the generations
-inline constexpr double m0 = 0.45, ce = 0.69, f1 = 14.7, y = 0.27, mar = 1.04, rl = 0.92, ha = 0.99, ma = 2.53, fS = 2.4, yS = 0.58, i8 = 0.062, gN = 3.2,
-                        sN = 22.7 * 1048576, mrs = 0.07, i8L = 0.09;
+inline constexpr double m0 = 0.45, ce = 0.69, f1 = 14.7, y = 0.27, mar = 1.04, rl = 0.92, ha = 0.99, ma = 2.53, fS = 2.4, yS = 0.58,
+                        i8 = 0.062, gN = 3.2, sN = 22.7 * 1048576, mrs = 0.07, i8L = 0.09;
 
 inline fabricost::Constants constants_of(const Generation& g) {
   const double us = 1e-6;
@@ -79,7 +82,9 @@ inline double ring_simple(Op op, double S, int n, const Generation& g, bool int8
 inline double nvls(double S, int n, const Generation& g) {
   return g.c0 + g.fN * (1 + gN * (1 - std::exp(-S / sN))) + 2.0 * (n - 1) / n * S / (g.BN * 1e3);
 }
-inline double exchange_ll(double S, int n, const Generation& g) { return g.ca + ha * (std::log2(n) - 1) + ma * std::min(1.0, S / n / 16384); }
+inline double exchange_ll(double S, int n, const Generation& g) {
+  return g.ca + ha * (std::log2(n) - 1) + ma * std::min(1.0, S / n / 16384);
+}
 inline double exchange_simple(double S, int n, const Generation& g) {
   const double V = S / n;
   const double volume = ((n - 1 + g.xS) * V + yS * (n - 1) * std::min(V, 512 * 1024 * 32.0 / n)) / (g.BS * 1e3);

@@ -27,9 +27,12 @@ inline std::vector<int> flat_counts() {
 }
 /// {ranks of a group, groups}, also odd ones and groups of one.
 inline std::vector<std::vector<int>> splits() {
-  return {{1, 2}, {1, 3}, {1, 8}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {4, 2}, {4, 3}, {4, 4}, {5, 3}, {6, 4}, {8, 2}, {8, 3}, {8, 4}, {8, 8}, {16, 4}};
+  return {{1, 2}, {1, 3}, {1, 8}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {4, 2}, {4, 3},
+          {4, 4}, {5, 3}, {6, 4}, {8, 2}, {8, 3}, {8, 4}, {8, 8}, {16, 4}};
 }
-inline std::vector<std::vector<int>> powers_of_two_splits() { return {{1, 2}, {1, 8}, {2, 2}, {2, 8}, {4, 2}, {4, 4}, {8, 2}, {8, 8}, {16, 4}, {32, 2}}; }
+inline std::vector<std::vector<int>> powers_of_two_splits() {
+  return {{1, 2}, {1, 8}, {2, 2}, {2, 8}, {4, 2}, {4, 4}, {8, 2}, {8, 8}, {16, 4}, {32, 2}};
+}
 
 inline std::string text(const std::vector<int>& sizes) {
   std::string out = "{";

@@ -46,10 +46,30 @@ inline fabricost::Constants random_constants(Random& random) {
   fabricost::Constants c;
   const auto vary = [&](double& x) { x *= random.scaled(0.6, 1.7); };
   auto& up = c.scale_up;
-  for (double* x : {&up.launch, &up.ll.hop, &up.ll.channels_cost, &up.ll.full_threads, &up.ll.forward, &up.ll.reduce, &up.ll.reduce_int8, &up.ll128.floor,
-                    &up.simple.floor, &up.simple.hop, &up.simple.drain, &up.simple.cold_copy, &up.nvls.floor, &up.nvls.growth, &up.nvls.growth_size,
-                    &up.all_to_all.base, &up.all_to_all.hop, &up.all_to_all.ll_ramp, &up.all_to_all.floor, &up.all_to_all.ramp, &up.all_to_all.self_copy,
-                    &up.all_to_all.cold_copy, &up.int8_volume, &up.tree_hop})
+  for (double* x : {&up.launch,
+                    &up.ll.hop,
+                    &up.ll.channels_cost,
+                    &up.ll.full_threads,
+                    &up.ll.forward,
+                    &up.ll.reduce,
+                    &up.ll.reduce_int8,
+                    &up.ll128.floor,
+                    &up.simple.floor,
+                    &up.simple.hop,
+                    &up.simple.drain,
+                    &up.simple.cold_copy,
+                    &up.nvls.floor,
+                    &up.nvls.growth,
+                    &up.nvls.growth_size,
+                    &up.all_to_all.base,
+                    &up.all_to_all.hop,
+                    &up.all_to_all.ll_ramp,
+                    &up.all_to_all.floor,
+                    &up.all_to_all.ramp,
+                    &up.all_to_all.self_copy,
+                    &up.all_to_all.cold_copy,
+                    &up.int8_volume,
+                    &up.tree_hop})
     vary(*x);
   up.ll.channel_share = random.uniform(0.25, 0.6);
   up.ll.chunk_share = random.uniform(0, 1);
@@ -77,12 +97,14 @@ inline fabricost::Constants random_constants(Random& random) {
 
 inline fabricost::System random_system(Random& random) {
   using namespace fabricost;
-  System s = random.of(std::vector<System>{systems::ampere_box(), systems::hopper_box(), systems::hopper_box(), systems::blackwell_box(), systems::rack(),
-                                           systems::grace_hopper_quad(), systems::pcie_box(), systems::full_mesh_box(), systems::cube_mesh_box(),
-                                           systems::torus_cube(), systems::lone_gpus(), systems::tapered_boxes()});
+  System s =
+      random.of(std::vector<System>{systems::ampere_box(), systems::hopper_box(), systems::hopper_box(), systems::blackwell_box(),
+                                    systems::rack(), systems::grace_hopper_quad(), systems::pcie_box(), systems::full_mesh_box(),
+                                    systems::cube_mesh_box(), systems::torus_cube(), systems::lone_gpus(), systems::tapered_boxes()});
   s.constants = random_constants(random);
   s.cpu = static_cast<Cpu>(random.below(5));
-  if (s.library != Library::other && random.one_in(4)) s.library = random.of(std::vector<Library>{Library::rccl, Library::oneccl, Library::other});
+  if (s.library != Library::other && random.one_in(4))
+    s.library = random.of(std::vector<Library>{Library::rccl, Library::oneccl, Library::other});
   for (Tier& t : s.tiers) {
     if (t.role == TierRole::scale_up) scale_bandwidth(t, random.scaled(0.6, 1.8));
     if (t.role == TierRole::nic) {
@@ -133,14 +155,15 @@ struct Case {
   /// `case 17 of seed 1: hopper-box all_reduce half ranks 16 nodes 2 gpu-gpu`
   [[nodiscard]] std::string text() const {
     char out[200];
-    std::snprintf(out, sizeof out, "case %d of seed %llu: %s %s %s ranks %d nodes %d %s", number, static_cast<unsigned long long>(seed), system.name.c_str(),
-                  std::string{name(operation.collective)}.c_str(), std::string{name(operation.dtype)}.c_str(), operation.ranks, operation.nodes,
-                  std::string{name(operation.path)}.c_str());
+    std::snprintf(out, sizeof out, "case %d of seed %llu: %s %s %s ranks %d nodes %d %s", number, static_cast<unsigned long long>(seed),
+                  system.name.c_str(), std::string{name(operation.collective)}.c_str(), std::string{name(operation.dtype)}.c_str(),
+                  operation.ranks, operation.nodes, std::string{name(operation.path)}.c_str());
     return out;
   }
   [[nodiscard]] std::string text(fabricost::Candidate pair, double bytes) const {
     char out[100];
-    std::snprintf(out, sizeof out, " %s %s %.17g B", std::string{name(pair.algorithm)}.c_str(), std::string{name(pair.protocol)}.c_str(), bytes);
+    std::snprintf(out, sizeof out, " %s %s %.17g B", std::string{name(pair.algorithm)}.c_str(), std::string{name(pair.protocol)}.c_str(),
+                  bytes);
     return text() + out;
   }
 };
@@ -171,7 +194,8 @@ class Report {
     ++checked_;
     if (holds) return;
     ++failed_;
-    const int key = (static_cast<int>(c.operation.collective) * 16 + static_cast<int>(pair.algorithm)) * 3 + static_cast<int>(pair.protocol);
+    const int key =
+        (static_cast<int>(c.operation.collective) * 16 + static_cast<int>(pair.algorithm)) * 3 + static_cast<int>(pair.protocol);
     for (const int seen : seen_)
       if (seen == key) return;
     seen_.push_back(key);

@@ -105,8 +105,9 @@ inline System rack() {
 }
 /// Four Hopper GPUs, six links for each pair, one Slingshot NIC each.
 inline System grace_hopper_quad() {
-  System s = machine("grace-hopper-quad", Generation::hopper, 4, 4,
-                     {scale_up(TierKind::full_mesh, 4, 18, 25, 20.6), nics(4, 25, Transport::slingshot, NicPath::c2c), network("leaf", 100000)});
+  System s =
+      machine("grace-hopper-quad", Generation::hopper, 4, 4,
+              {scale_up(TierKind::full_mesh, 4, 18, 25, 20.6), nics(4, 25, Transport::slingshot, NicPath::c2c), network("leaf", 100000)});
   s.cpu = Cpu::arm;
   return s;
 }

@@ -70,7 +70,7 @@ struct Unknown {
   int partner = -1;   ///< the unknown it is most strongly correlated with
   double correlation = 0;
   /// What the data did not narrow stays at the prior, moved only with the common factors.
-  [[nodiscard]] bool determined() const { return deviation < 0.7 * prior_deviation; }
+  [[nodiscard]] bool determined() const { return deviation < narrowed_to * prior_deviation; }
 };
 
 struct Fit {

@@ -126,7 +126,7 @@ class KernelProblem {
     KernelUnknown& x = out.unknowns[static_cast<std::size_t>(k)];
     const double narrowed = std::sqrt(found.covariance(k, k));
     x.deviation = x.parameter->spread * narrowed;
-    x.determined = narrowed < 0.7;
+    x.determined = narrowed < narrowed_to;
   }
   const Eigen::VectorXd r = problem.residuals(found.unknowns);
   for (Eigen::Index i = 0; i < r.size(); ++i) out.residuals.push_back(r[i] * detail::KernelProblem::scale);

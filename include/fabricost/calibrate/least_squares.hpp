@@ -16,6 +16,9 @@
 
 namespace fabricost {
 
+/// The data determined an unknown when they left less than this of its prior's standard deviation (assumed: half of its variance).
+inline constexpr double narrowed_to = 0.7;
+
 struct LeastSquares {
   Eigen::VectorXd unknowns;
   Eigen::MatrixXd covariance;  ///< of the unknowns, noise taken from the residuals' robust spread

@@ -24,12 +24,13 @@ struct Candidates {
 };
 
 /// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that stays off the host bridge.
-/// Slingshot, EFA v1 and Volta have been seen to go without it (public multi-node logs).
+/// Slingshot, EFA v1 and Volta have been seen to go without it (public multi-node logs); that efa-host does as EFA v1 and Pascal as Volta
+/// is assumed.
 [[nodiscard]] inline bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
   if (f.domains() <= 1) return true;
-  return !f.host_bridge && f.transport != Transport::slingshot && f.transport != Transport::efa_v1 && f.transport != Transport::efa_host && f.generation != Generation::volta &&
-         f.generation != Generation::pascal;
+  return !f.host_bridge && f.transport != Transport::slingshot && f.transport != Transport::efa_v1 && f.transport != Transport::efa_host &&
+         f.generation != Generation::volta && f.generation != Generation::pascal;
 }
 
 /// Why a pair cannot run here, or nullptr when it can.

@@ -66,8 +66,7 @@ class PriceTable {
   std::array<Line, capacity> lines_{};
 };
 
-/// The candidates a choice leaves. Under the nccl rule those its tuner knows, if the restriction names one of them; an
-/// algorithm NCCL does not have (bruck, one_shot, ...) is offered when it is forced. Empty: nothing can run.
+/// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule. Empty: nothing can run.
 [[nodiscard]] inline Candidates allowed_candidates(const Choice& choice, ChoiceInput in, const Fabric& f) {
   Candidates out;
   for (const Candidate c : possible_candidates(in.op, f, in.byte_wide))

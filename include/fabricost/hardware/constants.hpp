@@ -26,60 +26,61 @@ enum class Basis : unsigned char { calibrated, sibling, datasheet };
 inline constexpr double microsecond = 1e-6;
 inline constexpr double kibibyte = 1024;
 inline constexpr double mebibyte = 1024 * 1024;
+inline constexpr double gibibyte = 1024 * 1024 * 1024;
 
 /// The low-latency protocol inside a scale-up domain.
 struct LowLatencyConstants {
-  double hop = 1.0401 * microsecond;          ///< h: one serial step
-  double channel_share = 0.386;               ///< bL: rate of ONE channel over its part of the one-way rate
+  double hop = 1.0401 * microsecond;            ///< h: one serial step
+  double channel_share = 0.386;                 ///< bL: rate of ONE channel over its part of the one-way rate
   double channels_cost = 1.1432 * microsecond;  ///< mc: cost of running many channels
-  double full_threads = 0.41647 * microsecond;   ///< m0: cost once every thread of a channel has work
-  double forward = 0.32561 * microsecond;      ///< mag: extra per forwarding step with every thread at work
-  double reduce = 0.07 * microsecond;         ///< mrs: extra per reducing step
-  double reduce_int8 = 0.09 * microsecond;    ///< i8L: the same for 8-bit types, on top
-  double chunk_share = 0.68144;                  ///< ce: share of the volume that moves in whole 4 KiB chunks
-  double chunk = 4096;                        ///< bytes of one channel's buffer step
+  double full_threads = 0.41647 * microsecond;  ///< m0: cost once every thread of a channel has work
+  double forward = 0.32561 * microsecond;       ///< mag: extra per forwarding step with every thread at work
+  double reduce = 0.07 * microsecond;           ///< mrs: extra per reducing step
+  double reduce_int8 = 0.09 * microsecond;      ///< i8L: the same for 8-bit types, on top
+  double chunk_share = 0.68144;                 ///< ce: share of the volume that moves in whole 4 KiB chunks
+  double chunk = 4096;                          ///< bytes of one channel's buffer step
 };
 
 /// 128-byte stores with a flag.
 struct LowLatency128Constants {
   double floor = 14.813 * microsecond;  ///< f1
-  double rate_share = 0.83;           ///< of the Simple ring rate
-  double drain = 1.4;                 ///< steps' worth of volume beyond the schedule's
-  double overlap = 1.4;               ///< exponent of norm_q
+  double rate_share = 0.83;             ///< of the Simple ring rate
+  double drain = 1.4;                   ///< steps' worth of volume beyond the schedule's
+  double overlap = 1.4;                 ///< exponent of norm_q
 };
 
 /// Whole chunks.
 struct SimpleConstants {
   double floor = 10.162 * microsecond;  ///< f
-  double hop = 7.434 * microsecond;      ///< hs
-  double overlap = 1.3154;               ///< q: 1 nothing overlaps, large: the larger of latency and volume hides the other
-  double rate_share = 0.78618;           ///< B over the one-way rate
-  double drain = 0.48006;                 ///< x: the local copy at the end, in steps
-  double cold_copy = 0.28626;               ///< y: extra volume while buffers are first touched, up to 1 MiB per channel and rank
-  double reduce_scatter_rate = 1.0076;    ///< mrs2: reduce_scatter's rate over all_gather's
-  double all_reduce_rate = 1.0429;         ///< mar
-  double reduce_latency = 0.91762;          ///< rl: latency of a reducing step over a copying one
+  double hop = 7.434 * microsecond;     ///< hs
+  double overlap = 1.3154;              ///< q: 1 nothing overlaps, large: the larger of latency and volume hides the other
+  double rate_share = 0.78618;          ///< B over the one-way rate
+  double drain = 0.48006;               ///< x: the local copy at the end, in steps
+  double cold_copy = 0.28626;           ///< y: extra volume while buffers are first touched, up to 1 MiB per channel and rank
+  double reduce_scatter_rate = 1.0076;  ///< mrs2: reduce_scatter's rate over all_gather's
+  double all_reduce_rate = 1.0429;      ///< mar
+  double reduce_latency = 0.91762;      ///< rl: latency of a reducing step over a copying one
 };
 
 /// In-switch reduction of one domain.
 struct InSwitchConstants {
-  double floor = 22.302 * microsecond;  ///< fN
-  double growth = 3.2345;                   ///< gN: how far the floor grows with size
+  double floor = 22.302 * microsecond;     ///< fN
+  double growth = 3.2345;                  ///< gN: how far the floor grows with size
   double growth_size = 22.666 * mebibyte;  ///< sN
-  double rate_share = 0.94735;           ///< BN over the one-way rate, in terms of bus bandwidth
+  double rate_share = 0.94735;             ///< BN over the one-way rate, in terms of bus bandwidth
 };
 
 /// Point-to-point exchange inside a domain.
 struct ExchangeConstants {
-  double base = 8.6003 * microsecond;    ///< ca
-  double hop = 0.99802 * microsecond;       ///< ha, per doubling of ranks
-  double ll_ramp = 2.5231 * microsecond;   ///< ma, reached at 16 KiB per peer
-  double floor = 2.1827 * microsecond;      ///< fS
-  double ramp = 3.3817 * microsecond;    ///< mS, reached at 64 KiB per peer
-  double rate_share = 0.73178;           ///< BS over the one-way rate
+  double base = 8.6003 * microsecond;     ///< ca
+  double hop = 0.99802 * microsecond;     ///< ha, per doubling of ranks
+  double ll_ramp = 2.5231 * microsecond;  ///< ma, reached at 16 KiB per peer
+  double floor = 2.1827 * microsecond;    ///< fS
+  double ramp = 3.3817 * microsecond;     ///< mS, reached at 64 KiB per peer
+  double rate_share = 0.73178;            ///< BS over the one-way rate
   double self_copy = 0.43608;             ///< xS: the rank's own part, in peers
-  double cold_copy = 0.53668;               ///< yS
-  double overlap = 1.3222;               ///< qS
+  double cold_copy = 0.53668;             ///< yS
+  double overlap = 1.3222;                ///< qS
 };
 
 /// A scale-up domain joined by NVLink, or anything NCCL drives like it.
@@ -90,14 +91,14 @@ struct ScaleUpConstants {
   SimpleConstants simple;
   InSwitchConstants nvls;
   ExchangeConstants all_to_all;
-  double int8_volume = 0.061759;  ///< i8: volume added by reductions of 8-bit types
+  double int8_volume = 0.061759;            ///< i8: volume added by reductions of 8-bit types
   double tree_hop = 0.59643 * microsecond;  ///< one step of a tree's chain inside a domain of 4; longer chains pay more
 };
 
 /// A box whose GPUs meet over PCIe. The path changes with the number of ranks (one pair, one socket, two sockets), and with
 /// it the rate; shares are of the x16 one-way rate.
 struct PcieConstants {
-  std::array<double, 3> ll_share{8.8 / 31.508, 3.15 / 31.508, 0.74 / 31.508};      ///< pair, socket, two sockets
+  std::array<double, 3> ll_share{8.8 / 31.508, 3.15 / 31.508, 0.74 / 31.508};  ///< pair, socket, two sockets
   std::array<double, 3> simple_share{22.3 / 31.508, 5.04 / 31.508, 1.22 / 31.508};
   double launch = 5.2 * microsecond;
   double ll_hop = 1.17 * microsecond;
@@ -107,38 +108,38 @@ struct PcieConstants {
   double simple_floor = 10.2 * microsecond;
   double simple_hop = 5.9 * microsecond;
   double simple_overlap = 1.02;
-  double warm_rate = 1.28;             ///< how much faster the first `warm_bytes` run while staging buffers sit in cache
+  double warm_rate = 1.28;  ///< how much faster the first `warm_bytes` run while staging buffers sit in cache
   double warm_bytes = mebibyte;
   double reduce_scatter_rate = 1.03;
   double reduce_scatter_rate_two_sockets = 1.2;
   double exchange_pair_rate = 1.165;
   double exchange_base = 8.0 * microsecond;
   double exchange_hop = 1.37 * microsecond;
-  double exchange_ll_share = 0.68;     ///< of the LL rate
+  double exchange_ll_share = 0.68;  ///< of the LL rate
   double exchange_floor = 7.7 * microsecond;
 };
 
 /// Between nodes, one set per transport; rates are shares of the summed NIC rate. Defaults: the mean over transports.
 struct TransportConstants {
-  double tree_step = 9.3 * microsecond;          ///< L0: one network step of an LL tree
-  double tree_growth = 10 * microsecond;         ///< L1: what it gains towards larger messages
-  double ring_ll_step = 15 * microsecond;        ///< RL
-  double ll128_step = 25 * microsecond;          ///< L2
-  double ring_simple_step = 53 * microsecond;    ///< RS
-  double ring_overlap = 1.3;                     ///< q of the norm between a Simple ring's steps and its volume
-  double nvls_step = 83 * microsecond;           ///< LV
-  double tree_simple_step = 81 * microsecond;    ///< LS
-  double efficiency = 0.95;                      ///< eff
-  double host_bridge = 0.63;                     ///< phd: what is left of the rate when GPU and NIC meet at the host bridge
-  double ll_share = 0.19;                        ///< bll
-  double exchange_share = 0.83;                  ///< ea
-  double exchange_base = 5.7 * microsecond;      ///< Ca
-  double exchange_peer = 6.7 * microsecond;      ///< La per remote peer
+  double tree_step = 9.3 * microsecond;             ///< L0: one network step of an LL tree
+  double tree_growth = 10 * microsecond;            ///< L1: what it gains towards larger messages
+  double ring_ll_step = 15 * microsecond;           ///< RL
+  double ll128_step = 25 * microsecond;             ///< L2
+  double ring_simple_step = 53 * microsecond;       ///< RS
+  double ring_overlap = 1.3;                        ///< q of the norm between a Simple ring's steps and its volume
+  double nvls_step = 83 * microsecond;              ///< LV
+  double tree_simple_step = 81 * microsecond;       ///< LS
+  double efficiency = 0.95;                         ///< eff
+  double host_bridge = 0.63;                        ///< phd: what is left of the rate when GPU and NIC meet at the host bridge
+  double ll_share = 0.19;                           ///< bll
+  double exchange_share = 0.83;                     ///< ea
+  double exchange_base = 5.7 * microsecond;         ///< Ca
+  double exchange_peer = 6.7 * microsecond;         ///< La per remote peer
   double exchange_peer_simple = 2.1 * microsecond;  ///< LaS, added above 16 KiB per peer
-  double exchange_tiny = 1;                      ///< how much dearer a remote peer is below 128 bytes for it (Slingshot: 3)
-  double no_gdr_rate = 0.86;                     ///< rate left without GPUDirect RDMA
-  double no_gdr_step = 3;                        ///< how much dearer a Simple ring step is without it
-  double nvls_floor = 34 * microsecond;          ///< launch included
+  double exchange_tiny = 1;                         ///< how much dearer a remote peer is below 128 bytes for it (Slingshot: 3)
+  double no_gdr_rate = 0.86;                        ///< rate left without GPUDirect RDMA
+  double no_gdr_step = 3;                           ///< how much dearer a Simple ring step is without it
+  double nvls_floor = 34 * microsecond;             ///< launch included
 
   /// The constants that follow one measured latency when they were not fitted themselves: with r = L0 / 9.3 us,
   /// L1 = 10 r^0.5, LS = 81 r^0.7, RL = 15 r, L2 = 25 r^0.7, RS = 53 r^0.7, LV = 83 r^0.7, La, LaS, Ca by r^0.3.
@@ -188,9 +189,9 @@ struct Constants {
   MoeConstants moe;
   IntervalWidths interval;
 
-  Basis basis = Basis::datasheet;            ///< of the constants inside a node
-  Basis transport_basis = Basis::datasheet;  ///< of those between nodes
-  bool transport_known = false;              ///< this transport was measured on some cluster
+  Basis basis = Basis::datasheet;                   ///< of the constants inside a node
+  Basis transport_basis = Basis::datasheet;         ///< of those between nodes
+  bool transport_known = false;                     ///< this transport was measured on some cluster
   double smallest = 512, largest = 512 * mebibyte;  ///< measured sizes, bytes
   int fewest_ranks = 2, most_ranks = 8;             ///< measured ranks inside a domain
   int most_nodes = 1;                               ///< measured nodes, or domains where those are larger

@@ -10,16 +10,42 @@ namespace fabricost {
 
 /// What shares latencies and library constants: the compute architecture.
 enum class Generation : unsigned char {
-  pascal, volta, turing, ampere, ada, hopper, blackwell, rubin, cdna2, cdna3, cdna4, cdna5, tpu, gaudi, trainium, ascend, other
+  pascal,
+  volta,
+  turing,
+  ampere,
+  ada,
+  hopper,
+  blackwell,
+  rubin,
+  cdna2,
+  cdna3,
+  cdna4,
+  cdna5,
+  tpu,
+  gaudi,
+  trainium,
+  ascend,
+  other
 };
-inline constexpr std::array<std::string_view, 17> generation_names{
-    "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin", "cdna2",
-    "cdna3",  "cdna4", "cdna5",  "tpu",    "gaudi", "trainium", "ascend", "other"};
+inline constexpr std::array<std::string_view, 17> generation_names{"pascal",    "volta", "turing",   "ampere", "ada",   "hopper",
+                                                                   "blackwell", "rubin", "cdna2",    "cdna3",  "cdna4", "cdna5",
+                                                                   "tpu",       "gaudi", "trainium", "ascend", "other"};
 [[nodiscard]] constexpr std::string_view name(Generation g) { return generation_names[static_cast<std::size_t>(g)]; }
 static_assert(name(Generation::other) == "other");  // as many names as enumerators, here and below
 
 enum class TierKind : unsigned char {
-  memory, switched, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree, dragonfly
+  memory,
+  switched,
+  full_mesh,
+  mesh_graph,
+  ring,
+  torus,
+  host,
+  point_to_point,
+  rails,
+  fat_tree,
+  dragonfly
 };
 inline constexpr std::array<std::string_view, 11> tier_kind_names{
     "memory", "switch", "full_mesh", "mesh_graph", "ring", "torus", "host", "point_to_point", "rails", "fat_tree", "dragonfly"};
@@ -34,10 +60,24 @@ static_assert(name(TierRole::network) == "network");
 
 /// How messages get from a GPU to the network; each has constants of its own (facts of public nccl-tests runs).
 enum class Transport : unsigned char {
-  infiniband, roce, efa_v1, efa_v2, efa_v3, efa_v4, slingshot, tcpx, tcpxo, tcp, rccl_roce, omnipath, efa_host, unknown
+  infiniband,
+  roce,
+  efa_v1,
+  efa_v2,
+  efa_v3,
+  efa_v4,
+  slingshot,
+  tcpx,
+  tcpxo,
+  tcp,
+  rccl_roce,
+  omnipath,
+  efa_host,
+  unknown
 };
-inline constexpr std::array<std::string_view, 14> transport_names{
-    "infiniband", "roce", "efa-v1", "efa-v2", "efa-v3", "efa-v4", "slingshot", "tcpx", "tcpxo", "tcp", "rccl-roce", "omnipath", "efa-host", "unknown"};
+inline constexpr std::array<std::string_view, 14> transport_names{"infiniband", "roce",      "efa-v1",   "efa-v2", "efa-v3",
+                                                                  "efa-v4",     "slingshot", "tcpx",     "tcpxo",  "tcp",
+                                                                  "rccl-roce",  "omnipath",  "efa-host", "unknown"};
 [[nodiscard]] constexpr std::string_view name(Transport t) { return transport_names[static_cast<std::size_t>(t)]; }
 static_assert(name(Transport::unknown) == "unknown");
 

@@ -5,9 +5,11 @@
 ///
 ///   nodes          GPUs / GPUs per node, rounded up
 ///   not said       rate of failures, stall, recovery, repair: FailureFacts; a fleet's rate counts for nodes of its size and is scaled by
-///   GPUs flaps          stand still for 1 - e^-(links x rate x stall); everything else shares what is left; fatal ones are failures
-///   (LinkFlaps) lost rails     of kept work 1 - 1/f, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp) other sizes nodes
-///   and links in proportion to GPUs, spares left out: they are a matter of one size
+///                  GPUs
+///   flaps          stand still for 1 - e^-(links x rate x stall); everything else shares what is left; fatal ones are failures
+///                  (LinkFlaps)
+///   lost rails     of kept work 1 - 1/f, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
+///   other sizes    nodes and links in proportion to GPUs, spares left out: they are a matter of one size
 
 #include <fabricost/io/reliability.hpp>
 #include <fabricost/workload/model.hpp>

@@ -93,8 +93,8 @@ using PointSink = std::function<void(Point&&)>;
 ///
 /// A transfer of B bytes at a rate r is a send_recv of B bytes in B / r seconds, with the path it took; of a rate that sums both
 /// directions, half counts, and `both_ways` is set. Tests that are no transfer between two ends (copies inside one GPU, several GPUs at
-/// once, dependent loads) are skipped with their reason. \throws SpecError with file, line and column for a malformed cell, for a file that
-/// is none of these, for anything but a regular
+/// once, dependent loads) are skipped with their reason.
+/// \throws SpecError with file, line and column for a malformed cell, for a file that is none of these, for anything but a regular
 ///         file of at most 2 GiB; RequestError when `otherwise` contradicts the file or names an unknown system
 [[nodiscard]] Points read_points(const std::filesystem::path& file, const PointSource& otherwise = {});
 

@@ -35,7 +35,7 @@ struct Screened {
 /// of B per GPU inside a domain: B; in-switch all-reduce of n ranks 2(n-1)/(n+1) B. Between domains of g ranks at D one way out of each:
 /// ring D; trees of two domains and in-network reduction 2 D; all-to-all D/g (n-1)/(n-g), other exchanges D (n-1)/(n-g). A transfer: the
 /// tier it crosses.
-/// \\returns 0 when the shape is not the machine's, or its links are not described
+/// \returns 0 when the shape is not the machine's, or its links are not described
 [[nodiscard]] double highest_bus_bandwidth(const System& system, const Point& point);
 
 /// Parts points to fit from points to look at. In the order of their files: a sweep is a sequence of growing sizes of one run. Ten

@@ -70,8 +70,7 @@ struct DescribedTopology {
 /// Reads a topology, recognised by content; blanks may have been retyped, lines prefixed, coloured or wrapped at blanks. What is missing
 /// but follows from the rest is read with a warning that names the line.
 /// \throws SpecError with file, line, column, value and remedy: a cell that is none, a matrix that is not symmetric, NVLinks no GPU has,
-/// three
-///         devices that cannot be placed, a row cut in its middle, a graph XML, a file that is no topology, not text or too large
+///         three devices that cannot be placed, a row cut in its middle, a graph XML, a file that is no topology, not text or too large
 [[nodiscard]] DescribedTopology read_topology(const std::filesystem::path& file);
 
 /// One thing the file did not say and what was taken.

@@ -29,12 +29,6 @@ enum class Balancing : unsigned char {
   hashed,  ///< per flow: ECMP by the header, as plain RoCE runs
 };
 
-/// What a vendor says is left of the line rate at 100,000 GPUs: 95 % with adaptive routing and congestion control, 60 % "with standard
-/// Ethernet, which creates thousands of flow collisions" (NVIDIA on xAI Colossus, October 2024, as quoted by fierceelectronics.com:
-/// a vendor's claim about its own product, confidence press). For use as `efficiency` of a tier; no prediction takes them by itself.
-inline constexpr double spectrum_x_share = 0.95;
-inline constexpr double standard_ethernet_share = 0.60;
-
 namespace detail {
 
 inline void check_balls(double flows, double paths) {
@@ -130,16 +124,10 @@ inline double expected_max_load(double flows, double paths) {
 /// What a generation of InfiniBand switches can aggregate (NVIDIA SHARP Rev 3.13.0, "General Information", device capabilities).
 struct SharpLimits {
   std::string_view switches;
-  int low_latency_trees = 0;           ///< in a subnet
   int streaming_trees = 0;             ///< in a subnet
   bool one_stream_per_switch = false;  ///< else one active streaming tree per port
 };
-inline constexpr std::array<SharpLimits, 2> sharp_limits{{{"quantum", 63, 63, true}, {"quantum-2", 511, 511, false}}};
-
-/// Largest message of one streaming aggregation, in bytes (NVIDIA SHARP v2.6.1, Collective Library: SHARP_COLL_ENABLE_SAT).
-inline constexpr double sharp_largest_stream = 1073741792;
-/// Jobs of one reservation that may use the same HCA by default, 0 to 511 can be set (SHARP Rev 3.8.0, reservation_max_jobs_per_hca).
-inline constexpr int sharp_jobs_per_hca = 1;
+inline constexpr std::array<SharpLimits, 2> sharp_limits{{{"quantum", 63, true}, {"quantum-2", 511, false}}};
 
 /// Turns that `jobs` streaming all-reduces at once need on one switch, `per_port` of them (at most) through the same port: 1 when all run
 /// side by side. \throws RequestError for a switch without known limits, or more jobs than the subnet has trees

@@ -3,8 +3,8 @@
 /// Collectives that switches combine or multiply: every link carries a part once, however many ranks are below it.
 ///
 ///   nvls             each GPU its part into the switches of the domain and the result back; of two stages the first adds up before the
-///   trunk collnet_direct   inside, everybody to everybody; rank i of every domain then has the i-th part, which its NIC hands the
-///   network's
+///                    trunk
+///   collnet_direct   inside, everybody to everybody; rank i of every domain then has the i-th part, which its NIC hands the network's
 ///                    switches (SHARP) and takes back reduced
 ///   collnet_chain    inside, a chain that ends at the GPU whose NIC hands the part over; one chain for each NIC
 ///

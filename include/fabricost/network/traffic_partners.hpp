@@ -6,8 +6,9 @@
 ///   bruck                all_to_all: the rank 2^i further gets the blocks whose way has that bit; all_gather: the rank 2^i back gets
 ///                        min(2^i, n - 2^i) blocks (Bruck et al. 1997)
 ///   pat                  the rank 2^i further gets one block of every second run of 2^i (NVIDIA/nccl 2.23, PAT); the way back when
-///   reducing recursive_doubling   level by level, partners 2^i away swap all of S; places beyond the power of two fold into one below and
-///   back hierarchical         of an all_to_all: inside each domain to the rank in the receiver's place, then across among equal places
+///                        reducing
+///   recursive_doubling   level by level, partners 2^i away swap all of S; places beyond the power of two fold into one below and back
+///   hierarchical         of an all_to_all: inside each domain to the rank in the receiver's place, then across among equal places
 
 #include <fabricost/network/traffic_counter.hpp>
 

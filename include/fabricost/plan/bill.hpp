@@ -6,6 +6,7 @@
 ///   payback             price of an upgrade / what the share costs a second
 
 #include <fabricost/plan/cost.hpp>
+#include <fabricost/plan/reliability.hpp>
 
 #include <optional>
 #include <string>
@@ -34,7 +35,6 @@ struct OwnPrices {
   std::optional<double> years{};        ///< over which servers are written off
 };
 inline void override_prices(Prices& prices, const OwnPrices& own, const System& system) {
-  constexpr double hours_of_a_year = 8766;
   const Provenance given{"as given", Confidence::assumed};
   if (own.gpu_hour) prices.gpu_hour = {units::USD_per_h(*own.gpu_hour), given};
   if (own.server) {

@@ -53,7 +53,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   question.top = 1;
   const TrainingPlan plan = plan_training(question, system);
   if (plan.layouts.empty()) {  // then there is a nearest
-    const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / 1073741824.0))); };
+    const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
                        gibi(Processor::of(system).memory * (1 - question.headroom)) + "; take more GPUs");
   }

@@ -25,6 +25,7 @@
 namespace fabricost {
 
 inline constexpr double day_seconds = 86400;
+inline constexpr double hours_of_a_year = 8766;
 
 /// How often one node fails, from counts or as published. Per second.
 struct FailureRate {
@@ -36,7 +37,10 @@ struct FailureRate {
       throw RequestError("a failure rate needs a count of 0 or more, and days, GPUs and GPUs per node above 0");
     return {failures / (days * day_seconds) / (gpus / gpus_per_node)};
   }
-  [[nodiscard]] static FailureRate per_thousand_node_days(double failures) { return {failures / 1000 / day_seconds}; }
+  [[nodiscard]] static FailureRate per_thousand_node_days(double failures) {
+    if (!(failures >= 0)) throw RequestError("failures per thousand node-days are 0 or more");
+    return {failures / 1000 / day_seconds};
+  }
   [[nodiscard]] static FailureRate of_mttf(double node_seconds) {
     if (!(node_seconds > 0)) throw RequestError("a node's mean time to failure is above 0");
     return {1 / node_seconds};
@@ -138,14 +142,17 @@ struct Goodput {
   return erlang_loss(node_losses_per_second * repair_seconds, spares + 1);
 }
 
-/// Fewest spares with which a job waits at most `share` of its time. \throws RequestError for a share outside (0, 1)
+/// Fewest spares with which a job waits at most `share` of its time. \throws RequestError for a share outside (0, 1), and where ten
+/// million are too few
 [[nodiscard]] inline int spares_for(double node_losses_per_second, double repair_seconds, double share) {
   if (!(share > 0 && share < 1)) throw RequestError("a share of the time is between 0 and 1");
   const double load = node_losses_per_second * repair_seconds;
   double b = load / (1 + load);
   int spares = 0;
-  while (b > share && spares < 10'000'000) {
-    ++spares;
+  while (b > share) {
+    if (++spares > 10'000'000)
+      throw RequestError("failures take nodes away faster than repairs return them: no ten million spares keep the wait below " +
+                         std::to_string(share) + " of the time; take a shorter repair or fewer failures");
     b = load * b / (spares + 1 + load * b);
   }
   return spares;

@@ -37,8 +37,13 @@ struct StepSensitivity {
   };
   for (std::size_t i = 0; i < system.tiers.size(); ++i) {
     const Tier& tier = system.tiers[i];
-    if (tier.role == TierRole::memory) continue;
-    try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) { s.tiers[i].bandwidth.value *= 1.1; });
+    // a network tier shows in its oversubscription alone: what it takes in of what its children send
+    if (tier.role == TierRole::memory || (tier.role == TierRole::network && tier.oversubscription <= 1)) continue;
+    try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) {
+      Tier& changed = s.tiers[i];
+      changed.bandwidth.value *= 1.1;
+      if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
+    });
   }
   try_change("hbm bandwidth + 10 %", [](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; });
   try_change("hbm size + 10 %", [](System& s) { s.gpu.memory.value *= 1.1; });

@@ -5,7 +5,11 @@
 /// The space: engines of tensor ranks x attention replicas x stages with experts cut or divided, as many as fit the GPUs; the largest batch
 /// each engine may run within the limits; or prefill workers of one layout and decode workers of another, in the numbers that match their
 /// rates: n_p R_p = n_d R_d. TPOT and TTFT grow with the batch, and so do tokens per second: the largest batch allowed is found by halving.
+///
+/// Where it is cut: batches end at 8,192 sequences an attention replica. Of the layouts of prefill workers 12 are tried, those that keep
+/// the limit on TTFT with most prompts per second and GPU first, then the quickest; pairs with the others are neither priced nor counted.
 
+#include <fabricost/plan/dimension.hpp>
 #include <fabricost/workload/serving.hpp>
 
 #include <algorithm>
@@ -72,6 +76,9 @@ inline void check(const ServingQuestion& q, const System& system) {
 
 namespace detail {
 
+inline constexpr double most_sequences = 8192;            ///< of an attention replica (assumed: more than engines are run with)
+inline constexpr std::size_t prefill_workers_tried = 12;  ///< layouts, with every layout of decode workers (assumed: the others lose)
+
 class ServingSearch {
  public:
   ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants, q.stack.kernels) {}
@@ -103,21 +110,13 @@ class ServingSearch {
  private:
   static bool better(const PricedServing& a, const PricedServing& b) { return a.tokens_per_s_per_gpu > b.tokens_per_s_per_gpu; }
 
-  [[nodiscard]] static std::vector<int> sizes(const std::optional<int>& given, int n, int most) {
-    if (given) return {*given};
-    std::vector<int> out;
-    for (int d = 1; d <= std::min(n, most); ++d)
-      if (n % d == 0) out.push_back(d);
-    return out;
-  }
-
   [[nodiscard]] std::vector<Engine> all_engines() {
     std::vector<Engine> out;
     std::string why;
     const bool mixture = q_.model.mixture();
-    for (const int tp : sizes(q_.tp, q_.gpus, std::max(1, system_.domain)))
-      for (const int pp : sizes(q_.pp, q_.gpus, 16))
-        for (const int dp : sizes(q_.attention_dp, q_.gpus, mixture ? q_.gpus : 1)) {
+    for (const int tp : either(q_.tp, divisors(q_.gpus, std::max(1, system_.domain))))
+      for (const int pp : either(q_.pp, divisors(q_.gpus, 16)))
+        for (const int dp : either(q_.attention_dp, divisors(q_.gpus, mixture ? q_.gpus : 1))) {
           EngineLayout l{tp, dp, pp, 1};
           // apart, either kind of worker takes some of the GPUs; together, engines share all of them evenly
           if (l.gpus() > q_.gpus || (!q_.disaggregated && q_.gpus % l.gpus() != 0)) continue;
@@ -152,9 +151,9 @@ class ServingSearch {
     return out;
   }
 
-  /// Sequences an engine may run: what fits, and what is asked.
+  /// Sequences an engine may run: what fits, from 1 to `most_sequences` for each replica of attention.
   [[nodiscard]] double room_of(const Engine& e) const {
-    return std::clamp(std::floor(e.capacity(q_.isl + q_.osl, q_.stack.memory_share)), 1.0, 8192.0 * e.layout().attention_dp);
+    return std::clamp(std::floor(e.capacity(q_.isl + q_.osl, q_.stack.memory_share)), 1.0, most_sequences * e.layout().attention_dp);
   }
   [[nodiscard]] PricedServing priced(const Engine& e, double batch) {
     ++plan_.evaluated;
@@ -237,7 +236,7 @@ class ServingSearch {
       if (slow_a != slow_b) return slow_b;
       return slow_a ? a.alone < b.alone : a.rate > b.rate;
     });
-    if (workers.size() > 12) workers.resize(12);
+    if (workers.size() > prefill_workers_tried) workers.resize(prefill_workers_tried);
     for (const Engine& decode : engines) {
       const std::size_t before = plan_.layouts.size();
       for (const PrefillWorker& w : workers) pair(*w.engine, w.rate * w.engine->layout().gpus(), decode);
@@ -295,8 +294,8 @@ class ServingSearch {
 
 }  // namespace detail
 
-/// The deployments that answer most. Deterministic. Empty `layouts` where none fits or keeps the limits: `nearest` or `nearest_fit` say
-/// which comes closest. \throws RequestError when no layout is possible, saying why
+/// The deployments of that space that answer most. Deterministic. Empty `layouts` where none fits or keeps the limits: `nearest` or
+/// `nearest_fit` say which comes closest. \throws RequestError when no layout is possible, saying why
 [[nodiscard]] inline ServingPlan plan_serving(const ServingQuestion& question, const System& system) {
   check(question, system);
   return detail::ServingSearch{question, system}.run();

@@ -64,10 +64,12 @@ inline void check(const TrainingQuestion& q, const System& system) {
   if (!(offered > 0))
     throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
                        " products; take bf16 or another GPU");
+  constexpr long long more_than_any = 2'000'000'000;  // GPUs of a machine: an int holds them
   long long given = 1;
-  for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given *= size.value_or(1);
+  for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);
   if (given < 1 || q.gpus % given != 0)
-    throw RequestError("tp x pp x cp x dp = " + std::to_string(given) + " does not divide " + std::to_string(q.gpus) + " GPUs; take " +
+    throw RequestError("tp x pp x cp x dp = " + std::string{given == more_than_any ? "at least " : ""} + std::to_string(given) +
+                       " does not divide " + std::to_string(q.gpus) + " GPUs; take " +
                        std::to_string(given < 1                    ? q.gpus
                                       : q.gpus / given * given > 0 ? q.gpus / given * given
                                                                    : given) +

@@ -15,13 +15,13 @@
 /// cannot do without (memory_bound.hpp) settle a number of stages with all its schedules, then the most sharded layout settles the less
 /// sharded, then stage by stage what is left. What the stages hold is worked out once per pipeline, not once per layout.
 
+#include <fabricost/plan/dimension.hpp>
 #include <fabricost/plan/training_question.hpp>
 #include <fabricost/workload/memory_bound.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,19 +29,6 @@
 namespace fabricost {
 
 namespace detail {
-
-/// Divisors of n up to `most`, ascending.
-[[nodiscard]] inline std::vector<int> divisors(int n, int most) {
-  std::vector<int> out;
-  for (int d = 1; d <= std::min(n, most); ++d)
-    if (n % d == 0) out.push_back(d);
-  return out;
-}
-
-/// The values of one dimension: the given one, or all that are allowed.
-[[nodiscard]] inline std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
-  return given ? std::vector<int>{*given} : all;
-}
 
 /// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those that may need most memory.
 struct Pipeline {

@@ -234,7 +234,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 
 }  // namespace detail
 
-/// compile(system, operation, choice): the operation's size does not matter.
+/// compile(system, operation, choice): the operation's size does not matter. Without what a call from Python adds (`predict`, `sweep`).
 /// \throws RequestError when the ranks do not fit the machine or nothing the choice allows can run.
 [[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
   Curve curve = detail::compile_lines(system, operation, choice);

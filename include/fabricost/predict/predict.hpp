@@ -8,6 +8,7 @@
 #include <fabricost/predict/uncertainty.hpp>
 #include <fabricost/price/terms.hpp>
 
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -21,13 +22,14 @@ inline constexpr auto term_labels = labels_of(term_names);
 inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
 
 /// The tier a level's time is spent in; the network tier where its taper binds.
-[[nodiscard]] inline const Label& tier_of(const System& system, const Fabric& f, const Operation& op, TermKind kind, int level) {
+[[nodiscard]] inline const Label& tier_of(const System& system, const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind,
+                                          int level) {
   if (kind == TermKind::launch) return gpu_label;
   if (level == 0) {
     if (is_host_copy(op)) return host_tier(system)->name;
     return f.inner_tier.empty() ? gpu_label : f.inner_tier;
   }
-  const Label& tapered = op.collective == Collective::all_to_all ? f.exchanges_tier : f.streams_tier;
+  const Label& tapered = exchanges_at_once(algorithm, op.collective) ? f.exchanges_tier : f.streams_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;
   return f.outer_tier.empty() ? nic_label : f.outer_tier;
 }
@@ -57,7 +59,7 @@ inline void check_size(double bytes) {
   for (const Contribution& part : parts) {
     seconds += part.seconds;
     p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)],
-                 .tier = tier_of(system, f, op, part.kind, part.level),
+                 .tier = tier_of(system, f, op, ran.algorithm, part.kind, part.level),
                  .time = Time::from_value(part.seconds)});
   }
   p.seconds = seconds;
@@ -80,11 +82,15 @@ namespace detail {
 inline void add_host_launch(Prediction& p, const System& system) {
   const Constants& c = system.constants;
   const double called = launched_from_host(p.seconds, p.operation.bytes.value(), system.gpu.hbm_bandwidth.value.value(), c.custom);
-  const double wider = std::hypot(std::log(p.high / p.seconds), c.interval.host_launch);
+  const double wider = std::hypot(p.seconds > 0 ? std::log(p.high / p.seconds) : 0, c.interval.host_launch);
   p.terms.add({.name = "launch from Python", .tier = "host", .time = Time::from_value(called - p.seconds)});
   p.seconds = called;
   p.low = called / std::exp(wider);
   p.high = called * std::exp(wider);
+}
+
+[[nodiscard]] inline bool adds_host_launch(const Operation& op, const Choice& choice) {
+  return choice.inference.from_host && op.collective == Collective::all_reduce;
 }
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
@@ -96,7 +102,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 /// can run.
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
-  if (choice.inference.from_host && op.collective == Collective::all_reduce) detail::add_host_launch(p, system);
+  if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
   return p;
 }
 
@@ -135,14 +141,16 @@ inline void add_host_launch(Prediction& p, const System& system) {
     detail::check_size(size.value());
     one.bytes = size;
     out.push_back(detail::finish(system, one, curve.fabric(), curve.ran(size.value()), curve.line(size.value()), by_price));
+    if (detail::adds_host_launch(op, choice)) detail::add_host_launch(out.back(), system);
   }
   return out;
 }
 
-/// Sizes from `first` to `last`, both included, each twice the one before.
+/// Sizes from `first` to `last`, both included, each twice the one before. \throws RequestError unless 0 < first and last is finite
 [[nodiscard]] inline std::vector<Bytes> powers_of_two(Bytes first, Bytes last) {
   std::vector<Bytes> out;
   if (!(first.value() > 0)) throw RequestError("a range of sizes must start above zero");
+  if (!std::isfinite(last.value())) throw RequestError("a range of sizes must have an end");
   for (Bytes size = first; size <= last; size *= 2.0) out.push_back(size);
   return out;
 }

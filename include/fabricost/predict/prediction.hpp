@@ -28,6 +28,18 @@ struct Extrapolated {
   [[nodiscard]] bool any() const { return sizes || ranks || nodes; }
 };
 
+/// The largest term; one without a name when nothing takes time.
+[[nodiscard]] inline const Term& largest(const Terms& terms) {
+  static constexpr Term none{};
+  const Term* out = &none;
+  for (const Term& term : terms)
+    if (term.time > out->time) out = &term;
+  return *out;
+}
+
+/// bytes / seconds; 0 when they take no time.
+[[nodiscard]] constexpr double over(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }
+
 struct Prediction {
   Operation operation;
   int ranks = 1;
@@ -43,19 +55,13 @@ struct Prediction {
   Extrapolated extrapolated;
 
   [[nodiscard]] Time time() const { return Time::from_value(seconds); }
-  /// bytes / time
-  [[nodiscard]] Bandwidth algorithm_bandwidth() const { return Bandwidth::from_value(operation.bytes.value() / seconds); }
+  /// bytes / time; 0 when nothing takes time
+  [[nodiscard]] Bandwidth algorithm_bandwidth() const { return Bandwidth::from_value(over(operation.bytes.value(), seconds)); }
   /// bytes / time x bus_factor(collective, ranks)
   [[nodiscard]] Bandwidth bus_bandwidth() const {
-    return Bandwidth::from_value(operation.bytes.value() / seconds * bus_factor(operation.collective, ranks));
+    return Bandwidth::from_value(over(operation.bytes.value(), seconds) * bus_factor(operation.collective, ranks));
   }
-  /// The largest term.
-  [[nodiscard]] const Term& bottleneck() const {
-    const Term* largest = terms.begin();
-    for (const Term& term : terms)
-      if (term.time > largest->time) largest = &term;
-    return *largest;
-  }
+  [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 
 }  // namespace fabricost

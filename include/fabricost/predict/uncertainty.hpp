@@ -1,8 +1,8 @@
 #pragma once
 /// \file uncertainty.hpp
 /// How sure an answer is: the half width of its 5-95 % interval in log time, from residuals of the fit that made the constants,
-/// widened in quadrature by what was not measured (sibling 0.066 or, over PCIe, 0.82; datasheet 0.42, cluster 0.4, transport 1.2) and outright by
-/// every factor of two outside the measured sizes, ranks and nodes.
+/// widened in quadrature by what was not measured (sibling 0.066 or, over PCIe, 0.82; datasheet 0.42, cluster 0.4, transport 1.2) and
+/// outright by every factor of two outside the measured sizes, ranks and nodes.
 
 #include <fabricost/predict/prediction.hpp>
 #include <fabricost/price/price.hpp>
@@ -17,7 +17,7 @@ struct Certainty {
   Extrapolated extrapolated;
 };
 
-/// Of an inference engine's own all-reduce kernel; 256 B to 16 MiB were measured on 2 to 8 ranks.
+/// Of an inference engine's own all-reduce kernel; measured from 256 B to where each engine hands over, on 2, 4 and 8 ranks.
 [[nodiscard]] inline Certainty certainty_of_custom(const Constants& c, const Fabric& f, Candidate ran, double bytes) {
   const IntervalWidths& w = c.interval;
   const double own = fitted_half_width(w, ran, Collective::all_reduce, f);
@@ -47,8 +47,10 @@ struct Certainty {
     square += blind * blind;
   }
   if (across) {
-    if (!c.transport_known) square += w.unmeasured_transport * w.unmeasured_transport;
-    else if (c.transport_basis != Basis::calibrated) square += w.unmeasured_cluster * w.unmeasured_cluster;
+    if (!c.transport_known)
+      square += w.unmeasured_transport * w.unmeasured_transport;
+    else if (c.transport_basis != Basis::calibrated)
+      square += w.unmeasured_cluster * w.unmeasured_cluster;
     out.basis = std::max(f.local() > 1 ? c.basis : c.transport_basis, c.transport_known ? c.transport_basis : Basis::datasheet);
   }
   if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;

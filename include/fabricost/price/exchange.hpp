@@ -5,7 +5,8 @@
 ///   LL      ca + ha (log2 n - 1) + max( ma V / 16 KiB , 2 (n-1) V / BS )     V = S/n; only used up to 16 KiB
 ///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 512 KiB 32/n)] / BS )
 ///
-/// A send_recv is the same with one peer, all of S for it and no part of its own.
+/// A send_recv is the same with one peer, all of S for it and no part of its own. Fitted together with ring.hpp, on the same 8 A100, H100
+/// and B200 (NCCL 2.23 to 2.29): 378 of the 1,512 points are all-to-alls.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>

@@ -18,8 +18,7 @@ struct LevelCost {
   double rate = 0;  ///< bytes per second of one endpoint, one direction
 };
 
-[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol,
-                                                             Collective op) {
+[[nodiscard]] inline std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol, Collective op) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
   const double ring = detail::inner_ring_rate(fabric, c);
@@ -83,10 +82,14 @@ struct LevelCost {
   return one_partner && own_links && fabric.local() > 2 ? 1 / (fabric.local() - 1) : 1;
 }
 
+/// Everybody sends to everybody at once: what the taper of an exchange applies to.
+[[nodiscard]] constexpr bool exchanges_at_once(Algorithm algorithm, Collective op) {
+  return algorithm == Algorithm::direct || (algorithm == Algorithm::hierarchical && op == Collective::all_to_all);
+}
+
 /// Share of the NICs' rate that a tapered network leaves: for everybody to everybody at once that of an exchange, otherwise a stream's.
 [[nodiscard]] inline double taper_share(Algorithm algorithm, const Fabric& fabric, Collective op = Collective::all_reduce) {
-  const bool at_once = algorithm == Algorithm::direct || (algorithm == Algorithm::hierarchical && op == Collective::all_to_all);
-  return at_once ? fabric.exchanges : fabric.streams;
+  return exchanges_at_once(algorithm, op) ? fabric.exchanges : fabric.streams;
 }
 
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {

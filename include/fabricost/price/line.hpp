@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -33,7 +34,8 @@ struct Part {
   [[nodiscard]] constexpr double value() const { return count * each; }
 };
 
-/// A bounded cost that grows with the message: amplitude x shape(S / scale), shape from 0 to 1.
+/// A cost that changes with the message: amplitude x shape(S / scale). Shapes grow from 0 to 1; `until` falls from 1 to 0, `unbounded`
+/// grows on.
 struct Ramp {
   enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, until, channels, unbounded };
   Shape shape = Shape::none;
@@ -107,7 +109,9 @@ struct Line {
   Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, kind, level, count, each); }
   Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
   Line& ramp(const Ramp& added) {
-    if (added.amplitude > 0 && ramps.size() < most_ramps) ramps.add(added);
+    if (!(added.amplitude > 0)) return *this;
+    assert(ramps.size() < most_ramps);
+    if (ramps.size() < most_ramps) ramps.add(added);
     return *this;
   }
 

@@ -31,8 +31,8 @@ struct MoeWork {
   double inside_bytes = 0;  ///< T tokens send to other GPUs of the domain
   double across_bytes = 0;  ///< and to other domains
   double ranks = 1, experts = 1;
-  double sms = 24;          ///< the kernel may use
-  double all_sms = 132;     ///< the GPU has
+  double sms = 0;           ///< the kernel may use
+  double all_sms = 0;       ///< the GPU has
   double rate = 0;          ///< one way inside the domain, bytes/s
   double across_rate = 0;   ///< one way of this rank's share of the NICs
   double network_step = 0;  ///< seconds of one crossing; 0 inside a domain
@@ -51,7 +51,7 @@ inline constexpr double one_hides_the_other = 12;  ///< order of a norm between 
 /// Share of x in t = norm_q(x, .): x (x/t)^(q-1) / t (Euler).
 [[nodiscard]] inline double share_in(double x, double t, double q) { return t > 0 ? std::pow(x / t, q) : 0; }
 
-/// norm_q(work, norm_12(inside, across)) shared out; `hidden` is what of the whole remains visible.
+/// norm_q(work, norm_12(inside, across)) shared out; `visible` is what of the whole remains visible.
 inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double visible = 1) {
   const double wire = norm(inside, across, one_hides_the_other);
   const double all = norm(work, wire, q);

@@ -5,7 +5,8 @@
 ///
 ///   LL      norm_1.42( c0 + h k , (k+x) V / bLL(n) )
 ///   Simple  c0 + norm_1.02( f + hs k , volume ),  volume = (k+x) V / (mu B(n)), the first MiB of S 1.28 times faster for n > 2
-///   a2a LL  norm_1.42( ca , (n-1+x) V / (0.68 bLL) );  a2a Simple  ca + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
+///   a2a LL  norm_1.42( ca + ha (log2 n - 1) , (n-1+x) V / (0.68 bLL) )
+///   a2a Simple  ca + ha (log2 n - 1) + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
 ///
 /// Beyond a pair the rate belongs to the board: 8 GPUs over two sockets are bimodal by a factor 2. Where GPUs write into each other's
 /// memory instead (peer_to_peer), a ring runs at the pair's rate inside a socket and at 0.82 of it across two (39 to 51 GB/s against

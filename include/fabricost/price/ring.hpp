@@ -5,7 +5,8 @@
 ///
 /// V = S/n, k steps, c = clamp(S/T, 1, C) channels in use of the C that NCCL opens, w = V/c bytes per channel and step:
 ///
-///   LL      c0 + h k + F^2 (m0 + mag ka + (mrs + i8L d) kr) + mc (1 - 1/c) + (k+1) W / bL       T = 4096 n, bL a share of B1/C, B1 the one-way rate
+///   LL      c0 + h k + F^2 (m0 + mag ka + (mrs + i8L d) kr) + mc (1 - 1/c) + (k+1) W / bL
+///           T = 4096 n, bL a share of B1/C, B1 the one-way rate
 ///           F = min(1, w/4096), W = ce 4096 max(0, ceil(w/4096)-1) + (1-ce) max(0, w-4096)
 ///   LL128   c0 + h k + norm_1.4( f1 , (k+1.4) V (1 + i8 d) / (0.83 B) )
 ///   Simple  c0 + norm_q( rho (f + hs k) , [(k+x) V + y min(V, C MiB)] (1 + i8 d) / (mu B) )

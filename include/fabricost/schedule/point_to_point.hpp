@@ -18,7 +18,7 @@ namespace fabricost {
 [[nodiscard]] inline Schedule pipeline_schedule(const Levels& levels, int level, int stages, int microbatches) {
   Schedule out{Algorithm::direct, Collective::send_recv, levels};
   if (stages < 2 || microbatches < 1) return out;
-  const double handovers = stages - 1 + microbatches - 1;
+  const double handovers = static_cast<double>(stages) - 1 + microbatches - 1;
   out.add({.level = level, .steps = handovers, .bytes = handovers, .message = 1});
   return out;
 }

@@ -4,8 +4,9 @@
 ///
 ///   MHA, GQA   2 g d w per token and layer, over tensor ranks until every rank has one head:  g / min(t, g)
 ///   MLA        (kv_rank + rope) w, on every tensor rank whole (DeepSeek-V2, arXiv 2405.04434); attention data parallelism divides
-///   sequences window     no more than the window; mixing layers a state of fixed size transfer   start + bytes / rate; when a layer's
-///   cache leaves as soon as it is made, the last layer's share alone is seen
+///              sequences
+///   window     no more than the window; mixing layers a state of fixed size
+///   transfer   start + bytes / rate; when a layer's cache leaves as soon as it is made, the last layer's share alone is seen
 ///
 /// Rates: over NICs, what prefill and decode workers of one model reach with its cache in scattered blocks: 0.38 ms + bytes / 146 GB/s of
 /// 8 x 400 Gbit/s, every published point within 7 % (Mooncake's benchmark of vLLM with prefill and decode apart, 128 to 16,384 tokens).

@@ -154,7 +154,8 @@ struct LayerModel {
       const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
       const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
       const ExpertCurve& curve = costs.experts(gate(), at, copies, token_bytes(m.hidden, Precision::bf16), routing());
-      out.expert = 4 * stack.expert_exposed * std::max(1.0, stack.capacity) * curve(T / l.tp);  // dispatch and combine, forward and backward
+      // dispatch and combine, forward and backward
+      out.expert = 4 * stack.expert_exposed * std::max(1.0, stack.capacity) * curve(T / l.tp);
     }
     return out;
   }

@@ -18,7 +18,6 @@ inline constexpr std::array<std::string_view, 3> recompute_names{"none", "select
 
 /// How the sequence's ranks exchange keys and values.
 enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
-inline constexpr std::array<std::string_view, 3> context_parallel_names{"ring", "all_gather", "ulysses"};
 
 /// What matrix products are computed in; weights kept in 16 bit beside fp32 masters unless said otherwise.
 enum class Precision : unsigned char { bf16, fp16, fp8, fp4 };

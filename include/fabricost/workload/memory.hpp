@@ -3,10 +3,10 @@
 /// Memory of one GPU in training, item by item and pipeline stage by stage, and whether it fits.
 ///
 /// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o N; the layout's `zero`
-/// divides the optimizer (1), gradients too (2, without pipeline stages), weights too (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided
-/// over their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches in flight
-/// (in_flight.hpp). The peak is taken as the sum of the items: the layer that is computed again counts beside the logits, though the
-/// latter are gone by then, so full recompute comes out high by up to one layer.
+/// divides the optimizer (1), gradients too (2, without pipeline stages), weights too (3) by S = dp cp, or by `shard` of them (HSDP).
+/// Routed experts are divided over their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the
+/// microbatches in flight (in_flight.hpp). The peak is taken as the sum of the items: the layer that is computed again counts beside the
+/// logits, though the latter are gone by then, so full recompute comes out high by up to one layer.
 
 #include <fabricost/workload/activations.hpp>
 #include <fabricost/workload/heavy_stages.hpp>

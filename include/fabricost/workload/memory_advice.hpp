@@ -38,7 +38,7 @@ struct ChangeCost {
 
 inline std::string gib(double bytes) {
   std::array<char, 512> text{};  // with a point in every locale
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), bytes / 1073741824.0, std::chars_format::fixed, 1).ptr;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), bytes / gibibyte, std::chars_format::fixed, 1).ptr;
   return {text.data(), end};
 }
 

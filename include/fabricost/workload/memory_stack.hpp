@@ -3,6 +3,8 @@
 /// What a training software keeps in memory, as numbers: bytes per parameter, what its layers save, what it allocates besides. The
 /// defaults are Megatron core with Transformer Engine: 16-bit weights, gradients accumulated in 32 bit, fused kernels.
 
+#include <fabricost/hardware/constants.hpp>
+
 namespace fabricost {
 
 /// Properties of the software, not of the model or the layout. All sizes in bytes unless a name says otherwise.
@@ -35,14 +37,14 @@ struct MemoryStack {
   bool logits_sharded = true;  ///< over tensor ranks
 
   // besides
-  double weight_gradient = 0;          ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
-  double pipe_buffer = 0;              ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
-  double bucket_parameters = 40e6;     ///< of a gradient bucket, two alive, where gradients are sharded (Megatron core's smallest default)
-  int gathered_layers = 2;             ///< with zero = 3: this layer's weights and the next one's
-  double context = 0.75 * 1073741824;  ///< CUDA context and libraries (assumed: 0.5 to 1 GiB on Hopper)
+  double weight_gradient = 0;        ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
+  double pipe_buffer = 0;            ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
+  double bucket_parameters = 40e6;   ///< of a gradient bucket, two alive, where gradients are sharded (Megatron core's smallest default)
+  int gathered_layers = 2;           ///< with zero = 3: this layer's weights and the next one's
+  double context = 0.75 * gibibyte;  ///< CUDA context and libraries (assumed: 0.5 to 1 GiB on Hopper)
   /// Of one communicator: the buffers of a ring's connection, 4 MiB (Simple) + 0.5 (LL) + 4.7 (LL128) per channel as NCCL computes them
   /// (src/init.cc, src/include/device.h), on 16 channels.
-  double communicator = 16 * 9.2 * 1048576;
+  double communicator = 16 * 9.2 * mebibyte;
   double extra = 0;             ///< fixed, what else a stack allocates
   double fragmentation = 0.03;  ///< of what is allocated, lost between blocks (assumed; expandable segments)
 };

@@ -39,6 +39,7 @@ inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal
 }
 
 inline constexpr int deepep_default_sms = 20;  ///< deepseek-ai/DeepEP, deep_ep/buffer.py
+inline constexpr int assumed_sms = 132;        ///< of a GPU that does not state them: H100's
 
 struct MoeQuestion {
   MoePhase phase = MoePhase::dispatch;
@@ -64,14 +65,9 @@ struct MoePrediction {
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated;
-  [[nodiscard]] double algorithm_bandwidth() const { return bytes / seconds; }
-  [[nodiscard]] double bus_bandwidth() const { return (inside_bytes + across_bytes) / seconds; }  ///< what leaves the rank
-  [[nodiscard]] const Term& bottleneck() const {
-    const Term* largest = terms.begin();
-    for (const Term& term : terms)
-      if (term.time > largest->time) largest = &term;
-    return *largest;
-  }
+  [[nodiscard]] double algorithm_bandwidth() const { return over(bytes, seconds); }
+  [[nodiscard]] double bus_bandwidth() const { return over(inside_bytes + across_bytes, seconds); }  ///< what leaves the rank
+  [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 
 namespace detail {
@@ -81,6 +77,7 @@ namespace detail {
 inline void check(const MoeQuestion& q, const System& system) {
   check(q.gate);
   if (q.hidden < 1) throw RequestError("hidden must be at least 1");
+  if (q.ranks < 0) throw RequestError("ranks must be at least 1, or 0 for one scale-up domain");
   if (!(q.tokens >= 0 && q.tokens <= 1e12)) throw RequestError("tokens must be between 0 and 10^12");
   if (q.phase == MoePhase::prepare && q.kernel != MoeKernel::trtllm_two_sided)
     throw RequestError(std::string{name(q.kernel)} + " has no prepare step; trtllm-NVLinkTwoSided has");
@@ -144,7 +141,7 @@ inline void check(const MoeQuestion& q, const System& system) {
                .ranks = static_cast<double>(at.ranks),
                .experts = static_cast<double>(q.gate.experts),
                .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
-               .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : 132),
+               .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
                .rate = f.inner_rate};
   if (at.domains() > 1) {
     work.across_rate = f.outer_rate / f.local() * f.exchanges * machine.constants.transport.efficiency;
@@ -172,7 +169,7 @@ inline void check(const MoeQuestion& q, const System& system) {
 }
 
 /// Which interval speaks for a kernel.
-[[nodiscard]] inline double IntervalWidths::*interval_of(MoeKernel k) {
+[[nodiscard]] inline double IntervalWidths::*interval_class(MoeKernel k) {
   switch (k) {
     case MoeKernel::deepep_normal: return &IntervalWidths::deepep_normal;
     case MoeKernel::deepep_low_latency: return &IntervalWidths::deepep_low_latency;
@@ -226,11 +223,11 @@ inline void check(const MoeQuestion& q, const System& system) {
     term("wire", inside, cost.inside);
     term("wire", across, cost.across);
     // a width the calibration did not narrow: this generation's kernel was never measured
-    const bool seen = c.interval.*interval_of(q.kernel) < unmeasured_kernel;
+    const bool seen = c.interval.*interval_class(q.kernel) < unmeasured_kernel;
     out.basis = seen ? c.moe_basis : Basis::datasheet;
     if (seen && c.moe_basis != Basis::calibrated) square += c.interval.sibling * c.interval.sibling;
   }
-  const double own = c.interval.*interval_of(q.kernel);
+  const double own = c.interval.*interval_class(q.kernel);
   square += own * own;
   double beyond = 0;
   if (out.placement.per_domain > c.moe_most_ranks) {

@@ -74,9 +74,6 @@ enum class PipelineLayout : unsigned char {
   }
 }
 
-/// True when B and W are two pieces of work; otherwise the gradient travels on only after both.
-[[nodiscard]] constexpr bool splits_backward(PipelineSchedule s) { return s >= PipelineSchedule::zb_h1; }
-
 /// True when the microbatches are numbered from both ends.
 [[nodiscard]] constexpr bool runs_both_ways(PipelineSchedule s) {
   return s == PipelineSchedule::dualpipe || s == PipelineSchedule::dualpipe_v;

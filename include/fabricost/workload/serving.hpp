@@ -16,6 +16,7 @@
 ///
 /// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
 
+#include <fabricost/workload/compute.hpp>
 #include <fabricost/workload/decode.hpp>
 
 #include <cmath>
@@ -47,13 +48,6 @@ struct ServingTime {
 /// Requests in a system: L = rate x time (Little 1961).
 [[nodiscard]] constexpr double requests_in_flight(double rate, double seconds) { return rate * seconds; }
 
-namespace detail {
-[[nodiscard]] inline double norm4(double a, double b) {
-  const double a2 = a * a, b2 = b * b;
-  return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
-}
-}  // namespace detail
-
 /// Seconds of a pass as a stack runs it: the sum of its parts, or with two halves taking turns the larger of computing and exchange.
 [[nodiscard]] inline double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {
   return stack.overlaps ? std::max(pass.seconds() - pass.exchange, pass.exchange) : pass.seconds();
@@ -73,7 +67,7 @@ struct DecodeStep {
   const double each = std::max(1.0, sequences / engine.layout().attention_dp);
   const double kernels = stack.stretch * pass_seconds(out.forward, stack);
   const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
-  out.seconds = detail::norm4(kernels, host) + stack.step + stack.sequence * each;
+  out.seconds = detail::joined(kernels, host, 4) + stack.step + stack.sequence * each;
   // the next layer's part comes while this one runs
   out.host = std::max(0.0, engine.host_seconds(engine.cache_on_host(sequences, context, stack.memory_share)) - out.seconds);
   out.seconds += out.host;
@@ -105,8 +99,8 @@ struct Prefill {
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
   const double fetched = engine.host_seconds(0);
-  out.alone = std::max(detail::norm4(work, host * passes), fetched * passes);
-  out.shared = std::max(detail::norm4(work, host * tokens / stack.chunk), fetched * tokens / stack.chunk);
+  out.alone = std::max(detail::joined(work, host * passes, 4), fetched * passes);
+  out.shared = std::max(detail::joined(work, host * tokens / stack.chunk, 4), fetched * tokens / stack.chunk);
   return out;
 }
 
@@ -168,8 +162,7 @@ struct Workers {
 /// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`.
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
-                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link,
-                                               int hidden_layers = 1) {
+                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link) {
   const double room = room_for(decode, stack, load.isl + load.osl);
   if (room < 1 || room_for(prefill, stack, load.isl) < 1)
     throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");
@@ -184,7 +177,7 @@ struct Workers {
   out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
   out.tpot = step.per_token;
-  out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width), hidden_layers);
+  out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
   const double answer = load.osl * out.tpot;

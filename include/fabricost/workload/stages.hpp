@@ -16,10 +16,7 @@
 namespace fabricost {
 
 /// Two chunks per stage, the second on the way back: first and last layers share stage 0.
-[[nodiscard]] constexpr bool folds_in_v(PipelineSchedule schedule) {
-  return schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::v_half || schedule == PipelineSchedule::v_min ||
-         schedule == PipelineSchedule::dualpipe_v;
-}
+[[nodiscard]] constexpr bool folds_in_v(PipelineSchedule schedule) { return layout_of(schedule) == PipelineLayout::v; }
 
 /// Chunks of layers a stage works through: 2 for schedules that fold in a V, else vp.
 [[nodiscard]] inline int chunks_per_stage(const Layout& layout) { return folds_in_v(layout.schedule) && layout.pp > 1 ? 2 : layout.vp; }

@@ -111,7 +111,7 @@ struct StepModel {
            across(at, count);
   }
 
-  /// `copies` of a chain of stages work at once when microbatches come from both ends; each holds both ends' parameters.
+  /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
   [[nodiscard]] StepTime run() const {
     const double micro = l.microbatches();
     // the fullest stage: the first, one in the middle, or the last

@@ -4,16 +4,16 @@
 /// size / (count x element size) is n for the latter three and 1 for the others. A log that leaves two answers open is refused.
 
 #include "io/ascii.hpp"
-#include "io/csv.hpp"
+#include "io/line_reader.hpp"
 #include "io/logs/nccl_info.hpp"
 #include "io/logs/nccl_tests.hpp"
+#include "io/logs/unrecognised.hpp"
 
 #include <fabricost/io/load.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -381,28 +381,6 @@ void RunsToPoints::take(const LogRun& run, bool last) {
   if (last) settled_.reset();
 }
 
-namespace {
-
-/// What a log without a table looks like, to say so.
-std::string resembles(const std::filesystem::path& file) {
-  static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth", "nvbandwidth"},
-                                                                         {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},
-                                                                         {"# OSU MPI", "the OSU benchmarks"},
-                                                                         {" BW Test", "perftest"},
-                                                                         {" Latency Test", "perftest"},
-                                                                         {"Intel(R) MPI Benchmarks", "the Intel MPI benchmarks"},
-                                                                         {"Legend:", "a topology matrix"},
-                                                                         {"NCCL INFO", "NCCL's own messages"}}};
-  LineReader reader(file);
-  std::string line;
-  while (reader.next(line) && reader.number() < 2000)
-    for (const auto& [mark, what] : marks)
-      if (line.find(mark) != std::string::npos) return std::string{what};
-  return "";
-}
-
-}  // namespace
-
 std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                      const PointSink& sink) {
   std::optional<std::optional<bool>> direct;  // asked of the log once, when a point between nodes does not say it
@@ -417,19 +395,6 @@ std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const Po
   const RunSink take = [&points](const LogRun& run, bool last) { points.take(run, last); };
   if (read_nccl_runs(file, take) == 0) throw nothing_recognised(file);
   return std::move(points).skipped();
-}
-
-SpecError nothing_recognised(const std::filesystem::path& file) {
-  const std::string looks = resembles(file);
-  LineReader reader(file);
-  std::string line;
-  while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
-  return SpecError(
-      {fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
-                     looks.empty() ? "no measurement was recognised in this file"
-                                   : fmt::format("this is output of {}, without a table of measurements", looks),
-                     "expected a point CSV (header source,system,nodes,...), nccl-tests (rows below \"# size count type ... time "
-                     "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest")});
 }
 
 }  // namespace fabricost::io

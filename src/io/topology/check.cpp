@@ -1,6 +1,7 @@
 /// \file check.cpp
 /// What a topology table must obey to show a machine: meeting points form a tree, NVLinks are those a GPU has.
 
+#include "io/topology/shape.hpp"
 #include "io/topology/topology_text.hpp"
 
 #include <fmt/format.h>
@@ -13,12 +14,6 @@ namespace fabricost::io {
 namespace {
 
 constexpr int most_links = 18;  ///< NVLinks of one GPU: Hopper, Blackwell
-
-[[nodiscard]] std::string upper(NicPath path) {
-  std::string out{name(path)};
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
-}
 
 /// The table says what joins the two; rows cut off at its end leave pairs unsaid.
 [[nodiscard]] bool said(const DescribedTopology& t, std::size_t i, std::size_t j) { return t.links[i][j] > 0 || t.paths[i][j].has_value(); }
@@ -68,7 +63,7 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
         if (sorted[1] == sorted[2]) continue;
         const std::string found =
             fmt::format("{0}, {1} and {2} cannot be: {0}-{1} is {3}, {0}-{2} is {4}, yet {1}-{2} is {5}", device(a).name, device(b).name,
-                        device(c).name, upper(*t.paths[a][b]), upper(*t.paths[a][c]), upper(*t.paths[b][c]));
+                        device(c).name, path_word(*t.paths[a][b]), path_word(*t.paths[a][c]), path_word(*t.paths[b][c]));
         // one switch or several is told by counting bridges, which is no matter of where two paths meet alone
         const bool slight = sorted[2] == NicPath::pxb;
         const std::size_t row = device(b).line > 0 ? b : a;  // rows may be missing at the end

@@ -11,8 +11,6 @@
 namespace fabricost {
 namespace {
 
-constexpr double hours_of_a_year = 8766;
-
 /// Links of a job of so many GPUs, as many a GPU as there are now.
 [[nodiscard]] LinkFlaps flaps_at(const FailingJob& job, double gpus) {
   LinkFlaps out = job.flaps;

@@ -1,4 +1,6 @@
-// Published inference results: reading the table, and what the model says of each row.
+/// \file inference_rows.cpp
+/// Published inference results: reading the table, and what the model says of each row.
+
 #include "io/csv.hpp"
 
 #include <fabricost/io/inference.hpp>

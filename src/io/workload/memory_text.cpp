@@ -14,8 +14,6 @@ namespace fabricost {
 
 namespace {
 
-constexpr double gib = 1073741824.0;
-
 struct Item {
   const char* name;
   double bytes;
@@ -53,11 +51,11 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
                                   : std::string("memory of a GPU\n");
   const double total = use.total(), room = capacity * (1 - margin);
   for (const Item& item : items)
-    out += fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}{}\n", item.name, item.bytes / gib, 100 * item.bytes / total,
+    out += fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}{}\n", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
                        item.about.empty() ? "" : "  ", item.about);
-  out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}: ", "total", total / gib, room / gib);
-  if (fits(use, capacity, margin)) return out + fmt::format("fits, {:.2f} GiB left\n", (room - total) / gib);
-  out += fmt::format("{:.2f} GiB too much\n", (total - room) / gib);
+  out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}: ", "total", total / gibibyte, room / gibibyte);
+  if (fits(use, capacity, margin)) return out + fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte);
+  out += fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
   return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, most_tp).sentence + "\n";
 }
 

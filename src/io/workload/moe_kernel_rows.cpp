@@ -3,6 +3,7 @@
 
 #include "io/csv.hpp"
 #include "io/machines.hpp"
+#include "io/near_or_all.hpp"
 #include "io/quantile.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -23,13 +24,6 @@ namespace {
 
 constexpr std::array<std::string_view, 11> needed{
     "system", "ranks", "phase", "implementation", "tokens_per_rank", "hidden", "experts", "top_k", "distribution", "time_us", "dtype"};
-
-template <std::size_t N>
-std::string near_or_all(std::string_view wanted, const std::array<std::string_view, N>& names) {
-  const std::vector<std::string> all(names.begin(), names.end());
-  const auto near = near_names(wanted, all);
-  return near.empty() ? fmt::format("one of: {}", fmt::join(names, " ")) : fmt::format("did you mean {}?", fmt::join(near, " or "));
-}
 
 /// Reads the cells of one row; what is not modelled goes to `skipped`, what cannot be meant is a fault.
 class RowReader {
@@ -107,7 +101,7 @@ class RowReader {
   std::optional<MoePhase> name_in(std::string_view column, const std::array<std::string_view, N>& names) {
     const std::string& cell = text(column);
     const auto value = detail::parse_enum<MoePhase>(cell, names);
-    if (!value) table_.fault(table_.column(column), fmt::format("unknown {} \"{}\"", column, cell), near_or_all(cell, names));
+    if (!value) table_.fault(table_.column(column), fmt::format("unknown {} \"{}\"", column, cell), io::near_or_all(cell, names));
     return value;
   }
   void read_type() {

@@ -13,7 +13,6 @@
 namespace fabricost {
 namespace {
 
-constexpr double gibi = 1073741824.0;
 constexpr int most_gpus = 4096;  ///< that a remedy proposes
 
 [[nodiscard]] bool is_served(const ServingQuestion& question, const System& system) {
@@ -75,9 +74,9 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
   return fmt::format(
       "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
       "recompute {}) needs {:.1f} GiB. {}{}",
-      q.model.name, q.gpus, system.gpu.name, capacity / gibi, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "", l.tp,
-      l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibi,
-      advice.found ? "It " : "", advice.sentence);
+      q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "",
+      l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)],
+      nearest.memory.total() / gibibyte, advice.found ? "It " : "", advice.sentence);
 }
 
 std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan, const ServingWords& words) {
@@ -88,9 +87,9 @@ std::string nothing_found(const ServingQuestion& q, const System& system, const 
   const std::string helps = remedy(q, system, words);
   return fmt::format(
       "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
-      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibi,
-      engine_text(*plan.nearest_fit, q.model.mixture()), (capacity + plan.lacking) / gibi, capacity / gibi, helps.empty() ? "" : "; ",
-      helps);
+      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibibyte,
+      engine_text(*plan.nearest_fit, q.model.mixture()), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
+      helps.empty() ? "" : "; ", helps);
 }
 
 }  // namespace fabricost

@@ -1,4 +1,6 @@
-// Published kernels and collectives: ops.csv as single calls on machines.
+/// \file ops_rows.cpp
+/// Published kernels and collectives: ops.csv as single calls on machines.
+
 #include "io/workload/cells.hpp"
 
 #include <fabricost/io/load.hpp>

@@ -184,7 +184,6 @@ class Predictor {
 
   [[nodiscard]] static double memory(const PipelineRow& r) {
     const PipelineSetting& s = r.setting;
-    constexpr double gibibyte = 1024.0 * 1024 * 1024;
     if (s.layers == 0 || s.hidden == 0 || s.heads == 0 || s.sequence == 0 || r.tensor == 0 || s.stages == 0 || s.microbatch == 0)
       throw Skip{"the shape or the layout is not complete"};
     // 18 bytes for each of the 12 l h^2 weights: 2 weight, 4 gradient, 12 optimizer

@@ -15,7 +15,7 @@ namespace {
 
 using namespace io;
 
-constexpr double year = 8766 * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
+constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
 
 /// A number with exactly one unit, `least` to `most` of it, as a multiple of `worth`.
 template <class Quantity>

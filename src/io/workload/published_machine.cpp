@@ -1,4 +1,6 @@
-// Machines of published rows.
+/// \file published_machine.cpp
+/// Machines of published rows.
+
 #include "io/workload/published_machine.hpp"
 
 #include "io/csv.hpp"

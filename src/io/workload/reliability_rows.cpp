@@ -7,6 +7,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/io/reliability.hpp>
+#include <fabricost/workload/interval.hpp>
 
 #include <fmt/format.h>
 
@@ -64,9 +65,9 @@ struct Answer {
 [[nodiscard]] Answer exactly(double value) { return {value, value * (1 - 1e-9), value * (1 + 1e-9), {}}; }
 /// From a figure printed with three digits.
 [[nodiscard]] Answer printed(double value) { return {value, value * 0.995, value * 1.005, {}}; }
-/// A count that varies as counts do: nine in ten within 1.645 / 2 of its square root (Anscombe 1948).
+/// A count that varies as counts do: nine in ten within nine_in_ten / 2 of its square root (Anscombe 1948).
 [[nodiscard]] Answer counted(double value) {
-  constexpr double half = 1.645 / 2;
+  constexpr double half = nine_in_ten / 2;
   const double root = std::sqrt(value);
   return {value, std::pow(std::max(0.0, root - half), 2), std::pow(root + half, 2), {}};
 }

@@ -1,4 +1,6 @@
-// Serving frameworks and the constants fitted of them: data/workloads/serving-stacks.yaml and serving.yaml.
+/// \file serving_table.cpp
+/// Serving frameworks and the constants fitted of them: data/workloads/serving-stacks.yaml and serving.yaml.
+
 #include "io/duration_text.hpp"
 #include "io/spec_store.hpp"
 

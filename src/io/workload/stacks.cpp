@@ -1,4 +1,6 @@
-// Software stacks: data/stacks/*.yaml.
+/// \file stacks.cpp
+/// Software stacks: data/stacks/*.yaml, and what published runs say of each (data/workloads/stacks.yaml).
+
 #include "io/workload/stacks.hpp"
 
 #include "io/spec_store.hpp"

@@ -1,4 +1,6 @@
-// Tables of published results: which one a file is, and the errors of its rows.
+/// \file tables.cpp
+/// Tables of published results: which one a file is, and the errors of its rows.
+
 #include "io/csv.hpp"
 
 #include <fabricost/io/inference.hpp>

@@ -1,4 +1,6 @@
-// Published training steps: training.csv as jobs on machines.
+/// \file training_rows.cpp
+/// Published training steps: training.csv as jobs on machines.
+
 #include "io/csv.hpp"
 #include "io/workload/cells.hpp"
 #include "io/workload/published_machine.hpp"
@@ -287,7 +289,7 @@ std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& row
     WorkloadRow row = job.row;
     row.metric = "memory_gib";
     row.measured = job.memory_gib;
-    row.predicted = worst_stage(job.model, job.layout, stack->second).total() / (1024 * mebibyte);
+    row.predicted = worst_stage(job.model, job.layout, stack->second).total() / gibibyte;
     row.low = row.high = 0;
     out.push_back(std::move(row));
   }

@@ -5,8 +5,7 @@
 ///   one clock    everybody starts at a moment set ahead; a repetition lasts from that moment until the last process is done
 ///                (bias: the time a process takes to notice the moment, below a microsecond where it spins)
 ///   several      everybody leaves a barrier and reads its own clock before and after; a repetition lasts as long as it does for the
-///   slowest
-///                (bias: who leaves the barrier first waits for the others inside the call: up to the barrier's own skew too long)
+///                slowest (bias: who leaves the barrier first waits for the others inside the call: up to the barrier's own skew too long)
 ///
 /// Every repetition starts anew: no rank runs ahead into the next one, as it may where calls follow each other without a word between.
 

@@ -1,0 +1,24 @@
+#pragma once
+/// \file dimension.hpp
+/// The values a search tries in one dimension of a layout: the one that is given, or divisors of a number.
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace fabricost::detail {
+
+/// Divisors of n up to `most`, ascending.
+[[nodiscard]] inline std::vector<int> divisors(int n, int most) {
+  std::vector<int> out;
+  for (int d = 1; d <= std::min(n, most); ++d)
+    if (n % d == 0) out.push_back(d);
+  return out;
+}
+
+/// The values of one dimension: the given one, or all that are allowed.
+[[nodiscard]] inline std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
+  return given ? std::vector<int>{*given} : all;
+}
+
+}  // namespace fabricost::detail
