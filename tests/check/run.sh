@@ -17,8 +17,8 @@ random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
-# One build, by clang without optimising (a third of the time g++ takes), serves the sanitizers, the coverage and the fuzz targets: every
-# test runs in it but those that build other programs or time themselves.
+# One build, by clang, optimised only where tests compute for minutes (a third of the time g++ takes), serves the sanitizers, the coverage and
+# the fuzz targets: every test runs in it but those that build other programs or time themselves.
 configured() { cmake --preset sanitized -DPython3_EXECUTABLE="$python" >/dev/null; }
 sanitizers() {
   configured &&
