@@ -81,12 +81,16 @@ def contents(folder):
 def run(tool, arguments, folder, user):
     """Exit status, stdout, stderr, seconds of processor time, most MB of memory."""
     out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-    process = subprocess.Popen([tool, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, user=user)
-    signal.alarm(HANGS_AFTER)
-    try:
-        _, status, usage = os.wait4(process.pid, 0)
-    finally:
-        signal.alarm(0)
+    with tempfile.TemporaryDirectory() as counts:  # which lines ran, of a program that counts them and may not write where it was built
+        os.chmod(counts, 0o777)
+        environment = os.environ if user is None else {**os.environ, "GCOV_PREFIX": counts}
+        process = subprocess.Popen([tool, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                   user=user)
+        signal.alarm(HANGS_AFTER)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            signal.alarm(0)
     process.returncode = os.waitstatus_to_exitcode(status)
     out.seek(0), err.seek(0)
     return (process.returncode, out.read().decode(errors="replace"), err.read().decode(errors="replace"),
