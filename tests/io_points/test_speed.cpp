@@ -63,6 +63,10 @@ TEST_CASE("a long log is read fast, in memory that does not grow with it") {
   const double megabytes = static_cast<double>(std::filesystem::file_size(small)) / 1e6;
   std::printf("reading nccl-tests text: %.0f MB/s (%.0f MB); %ld KiB more for three times as long a log\n", megabytes / best, megabytes,
               peak_memory() - before);
+#ifdef NDEBUG
   CHECK(megabytes / best > 15);
+#else
+  std::puts("how fast is not checked: built for finding faults");
+#endif
   CHECK(peak_memory() - before < 4096);
 }

@@ -147,8 +147,8 @@ class FakeJob : public Job {
   Timing run(int repetitions) override {
     const Traits& t = device_.traits;
     if (t.lost_in_run >= 0 && device_.prepared > t.lost_in_run) throw DeviceLost("GPU 0 has fallen off the bus");
-    std::normal_distribution<double> noise(1, t.noise);
-    double each = device_.truth(what_) * (t.noise > 0 ? noise(device_.random) : 1) * (1 + warming_);
+    double each = device_.truth(what_) * (1 + warming_);
+    if (t.noise > 0) each *= std::normal_distribution<double>(1, t.noise)(device_.random);
     warming_ /= 2;
     if (device_.throttled()) each *= 1.25;
     if (t.outlier_every > 0 && ++device_.batches % t.outlier_every == 0) each *= t.outlier;
