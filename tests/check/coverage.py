@@ -30,7 +30,8 @@ def main():
     subprocess.run(
         [sys.executable, "-m", "gcovr", "--gcov-executable", "llvm-cov gcov", "--root", ROOT, "--object-directory", asked.build,
          "--filter", "include/fabricost/", "--filter", "src/",
-         "--exclude", "src/measure/gpu/", "--exclude-throw-branches", "--merge-mode-functions", "merge-use-line-min",
+         "--exclude", "src/measure/gpu/", "--gcov-exclude-directories", ".*CompilerIdCXX.*", "--exclude-throw-branches",
+         "--merge-mode-functions", "merge-use-line-min",
          "--gcov-ignore-parse-errors", "negative_hits.warn", "-j", str(os.cpu_count()), "--json-summary", summary,
          "--html-details", os.path.join(report, "index.html"), asked.build],
         check=True, cwd=ROOT)

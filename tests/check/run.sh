@@ -37,13 +37,13 @@ tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs
 
 # name, seconds it takes on two cores, what it is
 all=(
-  "sanitizers 1200 address and undefined behaviour sanitizers over all tests"
-  "coverage 180 lines of include/ and src/ that the tests run"
-  "threads 150 thread sanitizer"
   "random_calls 20 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
-  "tidy 900 clang-tidy"
+  "threads 200 thread sanitizer"
+  "sanitizers 1800 address and undefined behaviour sanitizers over all tests"
+  "coverage 80 lines of include/ and src/ that the tests run"
   "fuzz 1200 a minute of every fuzz target"
+  "tidy 900 clang-tidy"
 )
 
 for entry in "${all[@]}"; do
