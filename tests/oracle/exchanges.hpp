@@ -43,47 +43,32 @@ inline void pairwise_all_to_all(World& w, int group) {
       w.run(step);
     }
 }
-/// All at once.
-inline void direct_all_to_all(World& w) {
-  const int n = w.ranks();
+/// One step in which everybody sends to everybody else slots(from, to).
+template <class Slots>
+void all_at_once(World& w, bool adds, Slots&& slots) {
   Step step;
-  for (int r = 0; r < n; ++r)
-    for (int to = 0; to < n; ++to)
-      if (to != r) step.push_back({r, to, {r * n + to}, false});
+  for (int r = 0; r < w.ranks(); ++r)
+    for (int to = 0; to < w.ranks(); ++to)
+      if (to != r) step.push_back({r, to, slots(r, to), adds});
   w.run(step);
+}
+inline void direct_all_to_all(World& w) {
+  all_at_once(w, false, [n = w.ranks()](int from, int to) { return std::vector<int>{from * n + to}; });
 }
 inline void direct_all_gather(World& w) {
-  Step step;
-  for (int r = 0; r < w.ranks(); ++r)
-    for (int to = 0; to < w.ranks(); ++to)
-      if (to != r) step.push_back({r, to, {r}, false});
-  w.run(step);
+  all_at_once(w, false, [](int from, int) { return std::vector<int>{from}; });
 }
 inline void direct_reduce_scatter(World& w) {
-  Step step;
-  for (int r = 0; r < w.ranks(); ++r)
-    for (int to = 0; to < w.ranks(); ++to)
-      if (to != r) step.push_back({r, to, {to}, true});
-  w.run(step);
+  all_at_once(w, true, [](int, int to) { return std::vector<int>{to}; });
 }
 /// Everybody reads everything of everybody.
 inline void one_shot(World& w) {
-  std::vector<int> everything;
-  for (int s = 0; s < w.slots(); ++s) everything.push_back(s);
-  Step step;
-  for (int r = 0; r < w.ranks(); ++r)
-    for (int to = 0; to < w.ranks(); ++to)
-      if (to != r) step.push_back({r, to, everything, true});
-  w.run(step);
+  all_at_once(w, true, [everything = every_slot(w)](int, int) { return everything; });
 }
 /// Everybody reduces its part, then everybody reads every part.
 inline void two_shot(World& w) {
   direct_reduce_scatter(w);
-  Step step;
-  for (int r = 0; r < w.ranks(); ++r)
-    for (int to = 0; to < w.ranks(); ++to)
-      if (to != r) step.push_back({r, to, {r}, false});
-  w.run(step);
+  direct_all_gather(w);
 }
 
 }  // namespace oracle

@@ -20,9 +20,10 @@ inline std::vector<int> partner_distances(int ranks, bool near_first) {
   if (!near_first) std::reverse(d.begin(), d.end());
   return d;
 }
-/// Every slot belongs to the rank of its number; a rank gives its partner all those that are on the partner's side.
+/// Every slot belongs to the rank of its number, and ranks without one look on; a rank gives its partner all those that are on the
+/// partner's side.
 inline void halving(World& w, bool near_first) {
-  const int n = w.ranks();
+  const int n = w.slots();
   int settled = 0;  // bits already decided
   for (const int d : partner_distances(n, near_first)) {
     Step step;
@@ -36,8 +37,9 @@ inline void halving(World& w, bool near_first) {
     settled |= d;
   }
 }
+/// The way back: ranks that own a slot give their partners all they have gathered.
 inline void doubling(World& w, bool near_first) {
-  const int n = w.ranks();
+  const int n = w.slots();
   std::vector<int> distances = partner_distances(n, near_first);
   std::reverse(distances.begin(), distances.end());
   int settled = n - 1;
@@ -57,37 +59,15 @@ inline void doubling(World& w, bool near_first) {
 inline World folded_all_reduce(int ranks) {
   const int p = power_below(ranks);
   World w = everyone_contributes({ranks}, p);
-  std::vector<int> everything;
-  for (int s = 0; s < p; ++s) everything.push_back(s);
+  const std::vector<int> everything = every_slot(w);
   Step in, out;
   for (int r = p; r < ranks; ++r) {
     in.push_back({r, r - p, everything, true});
     out.push_back({r - p, r, everything, false});
   }
   w.run(in);
-  int settled = 0;
-  for (int d = p / 2; d >= 1; d /= 2) {
-    Step step;
-    for (int r = 0; r < p; ++r) {
-      std::vector<int> slots;
-      for (int s = 0; s < p; ++s)
-        if ((s & settled) == (r & settled) && (s & d) == ((r ^ d) & d)) slots.push_back(s);
-      step.push_back({r, r ^ d, slots, true});
-    }
-    w.run(step);
-    settled |= d;
-  }
-  for (int d = 1; d < p; d *= 2) {
-    Step step;
-    for (int r = 0; r < p; ++r) {
-      std::vector<int> slots;
-      for (int s = 0; s < p; ++s)
-        if ((s & settled) == (r & settled)) slots.push_back(s);
-      step.push_back({r, r ^ d, slots, false});
-    }
-    w.run(step);
-    settled &= ~d;
-  }
+  halving(w, false);
+  doubling(w, false);
   w.run(out);
   return w;
 }
@@ -96,8 +76,7 @@ inline World folded_all_reduce(int ranks) {
 /// and get the result back.
 inline void recursive_doubling(World& w) {
   const int p = power_below(w.ranks());
-  std::vector<int> everything;
-  for (int s = 0; s < w.slots(); ++s) everything.push_back(s);
+  const std::vector<int> everything = every_slot(w);
   Step in, out;
   for (int r = p; r < w.ranks(); ++r) {
     in.push_back({r, r - p, everything, true});

@@ -13,28 +13,20 @@ struct Ring {
   std::vector<std::vector<int>> blocks;
 };
 
-inline void ring_reduce_scatter(World& w, const std::vector<Ring>& rings) {
+/// Round but once: in step s member i passes on block i - behind - s.
+inline void pass_around(World& w, const std::vector<Ring>& rings, int behind, bool adds) {
   const int m = static_cast<int>(rings.front().members.size());
   for (int s = 0; s < m - 1; ++s) {
     Step step;
     for (const Ring& ring : rings)
       for (int i = 0; i < m; ++i)
         step.push_back({ring.members[static_cast<std::size_t>(i)], ring.members[static_cast<std::size_t>(wrapped(i + 1, m))],
-                        ring.blocks[static_cast<std::size_t>(wrapped(i - s - 1, m))], true});
+                        ring.blocks[static_cast<std::size_t>(wrapped(i - behind - s, m))], adds});
     w.run(step);
   }
 }
-inline void ring_all_gather(World& w, const std::vector<Ring>& rings) {
-  const int m = static_cast<int>(rings.front().members.size());
-  for (int s = 0; s < m - 1; ++s) {
-    Step step;
-    for (const Ring& ring : rings)
-      for (int i = 0; i < m; ++i)
-        step.push_back({ring.members[static_cast<std::size_t>(i)], ring.members[static_cast<std::size_t>(wrapped(i + 1, m))],
-                        ring.blocks[static_cast<std::size_t>(wrapped(i - s, m))], false});
-    w.run(step);
-  }
-}
+inline void ring_reduce_scatter(World& w, const std::vector<Ring>& rings) { pass_around(w, rings, 1, true); }
+inline void ring_all_gather(World& w, const std::vector<Ring>& rings) { pass_around(w, rings, 0, false); }
 /// All ranks in order, one slot each.
 inline Ring whole_ring(int ranks) {
   Ring ring;

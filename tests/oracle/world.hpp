@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -140,6 +141,12 @@ class World {
   std::vector<double> serial_;
   std::vector<int> crossed_;
 };
+
+inline std::vector<int> every_slot(const World& w) {
+  std::vector<int> out(static_cast<std::size_t>(w.slots()));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
 
 inline int wrapped(int i, int n) { return ((i % n) + n) % n; }
 
