@@ -93,19 +93,21 @@ namespace {
   return table == WorkloadTable::training || table == WorkloadTable::ops;
 }
 
+template <class Row>
+void append(std::vector<Row>& rows, std::vector<Row> more) {
+  rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 /// Fits training steps and kernels; with -o FOLDER writes calibrations/compute-GENERATION.yaml and
 /// workloads/stacks.yaml there, as they lie in data/.
 [[nodiscard]] std::string fit_training(const CalibrateQuestion& asked, const Terminal& terminal) {
   std::vector<TrainingRow> rows;
   std::vector<OpsRow> kernels;
   for (const std::string& file : asked.files) {
-    if (workload_table(file) == WorkloadTable::training) {
-      std::vector<TrainingRow> more = read_training_rows(file);
-      rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    } else {
-      std::vector<OpsRow> more = read_ops_rows(file);
-      kernels.insert(kernels.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-    }
+    if (workload_table(file) == WorkloadTable::training)
+      append(rows, read_training_rows(file));
+    else
+      append(kernels, read_ops_rows(file));
   }
   const TrainingFit fit = calibrate_training(rows, kernels, {.leave_out = asked.leave_out});
   std::string out = asked.json ? printed(to_json(fit)) : text_of(fit, terminal);
@@ -124,10 +126,7 @@ namespace {
 [[nodiscard]] std::string fit_serving(const CalibrateQuestion& asked) {
   const ServingTable table = load_serving_table();
   std::vector<InferenceRow> rows;
-  for (const std::string& file : asked.files) {
-    std::vector<InferenceRow> more = read_inference_rows(file, table);
-    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  }
+  for (const std::string& file : asked.files) append(rows, read_inference_rows(file, table));
   const ServingFit fit = calibrate_serving(rows, asked.leave_out);
   const std::string yaml = serving_yaml(fit.table, date_of(asked), origin_of(asked, fit.rows, "figures"));
   if (!asked.out.empty()) write_file((std::filesystem::path{asked.out} / "workloads" / "serving.yaml").string(), yaml);
@@ -157,8 +156,7 @@ namespace {
 /// Fits kernels of expert exchange; -o FOLDER gets moe-GENERATION.yaml.
 [[nodiscard]] std::string fit_moe(const CalibrateQuestion& asked, const Terminal& terminal) {
   std::vector<MoeKernelRow> rows;
-  for (const std::string& file : asked.files)
-    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
+  for (const std::string& file : asked.files) append(rows, read_moe_kernel_rows(file));
   return told(asked, calibrate_moe_kernels(rows, asked.leave_out), terminal);
 }
 
