@@ -10,3 +10,6 @@ using Catch::Approx;  // version 2 has it in the global namespace
 #else
 #error "Catch2 was not found: install it (Debian and Ubuntu: apt install catch2)"
 #endif
+
+/// Equal up to that share of the value.
+inline Approx within(double value, double share) { return Approx(value).epsilon(share); }

@@ -13,8 +13,6 @@
 
 namespace fabricost::python {
 
-inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
-
 [[nodiscard]] inline Choice::Rule rule_of(pybind11::handle given) {
   return enum_of(
       given, "choice", "a choice", [](std::string_view text) { return fabricost::detail::parse_enum<Choice::Rule>(text, rule_names); },

@@ -18,14 +18,11 @@ namespace {
 
 using calibrating::error_of;
 using calibrating::Preparation;
+using io::quantile_of;
 
 constexpr int enough_for_quantile = 20;
 constexpr double unproven_shape = 0.07;  // leaving a generation out: what its own form differs by beyond what the constants' errors say
 
-double quantile_of(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return io::quantile(values, p);
-}
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

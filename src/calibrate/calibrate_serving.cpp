@@ -19,7 +19,7 @@ namespace fabricost {
 
 namespace {
 
-constexpr double scale_of_loss = 0.1;  // repeats of a serving run differ by some 5 %, configurations nobody printed by more
+constexpr double serving_scale_of_loss = 0.1;  // repeats of a serving run differ by some 5 %, configurations nobody printed by more
 constexpr double weight_of_ttft = 1.3;
 constexpr double own_share = 0.5;  // generations scatter half as widely around each other as around the prior
 
@@ -36,7 +36,7 @@ struct Priced {
 };
 
 /// One unknown: a constant of a generation (or of all, -1), or of a stack on a generation (or on all).
-struct Unknown {
+struct ServingUnknown {
   const ServingParameter<ServingConstants>* gpu = nullptr;
   const ServingParameter<ServingStack>* framework = nullptr;
   int generation = -1, stack = -1;
@@ -100,7 +100,7 @@ class ServingModel {
     stacks.clear();
     for (const auto& pair : rows_.pairs) stacks[pair] = described_[static_cast<std::size_t>(pair.first)];
     for (std::size_t k = 0; k < unknowns.size(); ++k) {
-      const Unknown& x = unknowns[k];
+      const ServingUnknown& x = unknowns[k];
       const double factor = std::exp(x.spread() * u[static_cast<Eigen::Index>(k)]);
       const auto apply = [&](auto& constants, const auto& p) {
         double& value = constants.*p.member;
@@ -122,7 +122,7 @@ class ServingModel {
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.all.size()));
-    for (std::size_t i = 0; i < rows_.all.size(); ++i) r[static_cast<Eigen::Index>(i)] = std::log(ratio(rows_.all[i])) / scale_of_loss;
+    for (std::size_t i = 0; i < rows_.all.size(); ++i) r[static_cast<Eigen::Index>(i)] = std::log(ratio(rows_.all[i])) / serving_scale_of_loss;
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
@@ -130,7 +130,7 @@ class ServingModel {
     const Eigen::VectorXd here = residuals(u);
     Eigen::MatrixXd j = Eigen::MatrixXd::Zero(here.size(), u.size());
     for (Eigen::Index k = 0; k < u.size(); ++k) {
-      const Unknown& x = unknowns[static_cast<std::size_t>(k)];
+      const ServingUnknown& x = unknowns[static_cast<std::size_t>(k)];
       Eigen::VectorXd moved = u;
       moved[k] += step;
       set(moved);
@@ -138,13 +138,13 @@ class ServingModel {
         const Priced& p = rows_.all[i];
         if ((x.stack >= 0 && x.stack != p.stack) || (x.generation >= 0 && x.generation != p.generation)) continue;
         const auto at = static_cast<Eigen::Index>(i);
-        j(at, k) = (std::log(ratio(p)) / scale_of_loss - here[at]) / step;
+        j(at, k) = (std::log(ratio(p)) / serving_scale_of_loss - here[at]) / step;
       }
     }
     return j;
   }
 
-  std::vector<Unknown> unknowns;
+  std::vector<ServingUnknown> unknowns;
   std::vector<ServingConstants> gpus;
   std::map<std::pair<int, int>, ServingStack> stacks;
 
@@ -152,11 +152,6 @@ class ServingModel {
   ServingRows& rows_;
   std::vector<ServingStack> described_;
 };
-
-[[nodiscard]] double quantile_of(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : io::quantile(values, q);
-}
 
 }  // namespace
 
@@ -208,14 +203,14 @@ ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::v
     logs[{p.stack, p.generation}][static_cast<std::size_t>(kind)].push_back(std::fabs(std::log(ratio)));
     ape[static_cast<std::size_t>(kind)].push_back(100 * std::fabs(ratio - 1));
   }
-  out.median_tpot = quantile_of(ape[0], 0.5);
-  out.median_ttft = quantile_of(ape[1], 0.5);
+  out.median_tpot = io::quantile_of(ape[0], 0.5);
+  out.median_ttft = io::quantile_of(ape[1], 0.5);
   for (std::size_t g = 0; g < jobs.generations.size(); ++g) table.gpus[jobs.generations[g]] = model.gpus[g];
   for (auto& [pair, stack] : model.stacks) {
     const auto& own = logs[pair];
     // nine in ten rows are within nine_in_ten spreads; few rows say little of it, so the prior counts for five of them
     const auto spread = [](const std::vector<double>& errors, double prior) {
-      const double seen = quantile_of(errors, 0.9) / nine_in_ten;
+      const double seen = io::quantile_of(errors, 0.9) / nine_in_ten;
       const auto n = static_cast<double>(errors.size());
       return std::sqrt((n * seen * seen + 5 * prior * prior) / (n + 5));
     };

@@ -18,7 +18,7 @@ namespace fabricost {
 
 namespace {
 
-constexpr double scale_of_loss = 0.06;  // steps repeat within a few percent; beyond, a row has its own reasons
+constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few percent; beyond, a row has its own reasons
 constexpr double spread_of_stacks = 0.15;
 constexpr double most_weight_of_group = 40;
 
@@ -79,7 +79,7 @@ class Jobs {
 };
 
 /// One unknown of the fit: a constant of one generation, or of all (-1), or a stack's factor.
-struct Unknown {
+struct TrainingUnknown {
   const Parameter* parameter = nullptr;  ///< null: a stack
   int of = -1;
   double spread = 0.15;
@@ -103,7 +103,7 @@ class StepFit {
     constants.assign(jobs_.generations.size(), Constants{});
     scales.assign(jobs_.stacks.size(), 1);
     for (std::size_t k = 0; k < unknowns.size(); ++k) {
-      const Unknown& x = unknowns[k];
+      const TrainingUnknown& x = unknowns[k];
       const double factor = std::exp(x.spread * u[static_cast<Eigen::Index>(k)]);
       if (x.parameter == nullptr) {
         scales[static_cast<std::size_t>(x.of)] = factor;
@@ -127,7 +127,7 @@ class StepFit {
     set(u);
     Eigen::VectorXd r(static_cast<Eigen::Index>(jobs_.all.size()));
     for (std::size_t i = 0; i < jobs_.all.size(); ++i)
-      r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row().measured) / scale_of_loss;
+      r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row().measured) / training_scale_of_loss;
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
@@ -142,7 +142,7 @@ class StepFit {
     return j;
   }
 
-  std::vector<Unknown> unknowns;
+  std::vector<TrainingUnknown> unknowns;
   std::vector<Constants> constants;
   std::vector<double> scales;
 
@@ -233,7 +233,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     set.points = static_cast<int>(by_generation[g].size());
     std::tie(set.median_ape, set.mape) = errors(by_generation[g]);
     for (std::size_t k = 0; k < model.unknowns.size(); ++k) {
-      const Unknown& x = model.unknowns[k];
+      const TrainingUnknown& x = model.unknowns[k];
       if (x.parameter == nullptr || (x.of >= 0 && x.of != static_cast<int>(g))) continue;
       const auto at = static_cast<Eigen::Index>(k);
       const double narrowed = std::sqrt(found.covariance(at, at));

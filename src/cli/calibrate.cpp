@@ -43,7 +43,6 @@ namespace {
 }
 
 [[nodiscard]] std::string text_of(const Calibration& fit, const Terminal& terminal) {
-  constexpr auto right = TextTable::Align::right;
   std::string out = fmt::format("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
                                 counted(fit.constants, "constant", "constants"), fit.determined, counted(fit.points, "point", "points"),
                                 fit.median_before, fit.median_after, fit.mean_before, fit.mean_after);

@@ -31,7 +31,6 @@ constexpr const char* usual_out = "this-machine.yaml";
 }
 
 [[nodiscard]] std::string table_of(const std::vector<MeasuredFigure>& figures) {
-  constexpr auto right = TextTable::Align::right;
   TextTable table{
       {{"tier"}, {"what"}, {"measured", right}, {"datasheet", right}, {"share", right}, {"stock assumes", right}, {"points", right}}};
   for (const MeasuredFigure& f : figures)

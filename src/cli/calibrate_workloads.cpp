@@ -62,7 +62,7 @@ namespace {
            terminal.strong(
                fmt::format("{}, {} rows: median {:.2f} %, mean {:.2f} %", name(set.generation), set.points, set.median_ape, set.mape)) +
            "\n";
-    TextTable rows{{{"constant"}, {"value", TextTable::Align::right}, {"+- %", TextTable::Align::right}, {""}}};
+    TextTable rows{{{"constant"}, {"value", right}, {"+- %", right}, {""}}};
     for (const FittedConstant& c : set.fitted)
       rows.row({std::string{c.key},
                 fmt::format("{:.4g}{}", c.measure == Measure::time ? c.value * 1e6 : c.value, c.measure == Measure::time ? " us" : ""),
@@ -71,17 +71,17 @@ namespace {
   }
   out += "\n" + terminal.strong("Software stacks") + "\n";
   TextTable rows{{{"stack"},
-                  {"rows", TextTable::Align::right},
-                  {"factor", TextTable::Align::right},
-                  {"+- %", TextTable::Align::right},
-                  {"left %", TextTable::Align::right}}};
+                  {"rows", right},
+                  {"factor", right},
+                  {"+- %", right},
+                  {"left %", right}}};
   for (const FittedStack& s : fit.stacks)
     rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation),
               fmt::format("{:.2g}", 100 * s.spread)});
   out += rows.text(2);
   if (!fit.skipped.empty()) {
     out += "\n" + terminal.strong("Not fitted") + "\n";
-    TextTable reasons{{{"rows", TextTable::Align::right}, {"reason"}}};
+    TextTable reasons{{{"rows", right}, {"reason"}}};
     for (const Skipped& s : fit.skipped) reasons.row({std::to_string(s.rows), s.reason});
     out += reasons.text(2);
   }

@@ -30,8 +30,6 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr auto right = TextTable::Align::right;
-
 /// As typed; empty where nothing was.
 struct CompareOptions {
   std::vector<std::string> systems;

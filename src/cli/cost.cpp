@@ -26,11 +26,10 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr auto right = TextTable::Align::right;
 constexpr double hour = 3600, day = 24 * hour, year = hours_of_a_year * hour;
 
 /// As typed; empty where nothing was.
-struct Options {
+struct CostOptions {
   std::string system, gpus, hours, tokens, model, step_time, global_batch, sequence, tokens_per_gpu, mfu, plan, goodput, share, prices,
       price, server, pue, electricity, lifetime, upgrade;
   std::vector<std::string> overrides;
@@ -62,7 +61,7 @@ struct Planned {
           rate->get<double>()};
 }
 
-[[nodiscard]] Bill meant(const Options& o) {
+[[nodiscard]] Bill meant(const CostOptions& o) {
   Bill out;
   const Planned planned = o.plan.empty() ? Planned{} : read_plan(o.plan);
   const std::string system = o.system.empty() ? planned.system : o.system;
@@ -275,7 +274,7 @@ void money_rows(TextTable& table, const Money& m) {
 }  // namespace
 
 void add_cost(CLI::App& app, Runner& runner) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CostOptions>();
   CLI::App& sub = *app.add_subcommand("cost", "What GPUs, tokens and training runs cost in dollars and joules");
   const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
     sub.add_option(names, into, help)->option_text(kind);

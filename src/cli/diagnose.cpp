@@ -19,7 +19,7 @@ namespace fabricost::cli {
 namespace {
 
 /// As typed; empty where nothing was.
-struct Options {
+struct DiagnoseOptions {
   std::string log, system, nodes, ranks, expected;
   bool json = false;
 };
@@ -51,7 +51,6 @@ struct Options {
 /// Measured and predicted time of every size, at most 40 rows.
 [[nodiscard]] std::string table_of(const Diagnosis& d) {
   constexpr std::size_t most = 40;
-  constexpr auto right = TextTable::Align::right;
   TextTable table{{{"operation"}, {"size", right}, {"measured", right}, {"predicted", right}, {"ratio", right}, {"busbw", right}, {""}}};
   const std::size_t step = (d.sizes.size() + most - 1) / most;
   for (std::size_t i = 0; i < d.sizes.size(); ++i) {
@@ -90,7 +89,7 @@ struct Options {
 }  // namespace
 
 void add_diagnose(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiagnoseOptions>();
   CLI::App& sub = *app.add_subcommand("diagnose", "Is this run what its machine should give? If not, why?");
   sub.add_option("LOG", options->log, "A log of nccl-tests, or of any run with NCCL_DEBUG=INFO")->option_text(" ");
   sub.add_option("--system,-s", options->system, "The machine; default: what the log tells")->option_text("NAME");

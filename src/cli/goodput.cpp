@@ -22,10 +22,8 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr auto right = TextTable::Align::right;
-
 /// As typed; empty where nothing was.
-struct Options {
+struct GoodputOptions {
   std::string gpus, gpus_per_node, system, fleet, mttf_node, per_node_day, per_thousand, checkpoint, drain, interval, restart, reload,
       model, storage, spares, repair, replaced, prices, price, jitter, links, flaps, flap_stall, flap_fatal, rails, lost_rails, network;
   bool async = false, json = false;
@@ -48,7 +46,7 @@ constexpr GoodputWords words{.rates = "--mttf-node, --failures-per-node-day, --f
                              .system = "--system"};
 
 /// Texts as numbers; what they mean together is goodput_of_job's.
-[[nodiscard]] GoodputAsked meant(const Options& o) {
+[[nodiscard]] GoodputAsked meant(const GoodputOptions& o) {
   const auto seconds = [](const std::string& text, std::string_view option) {
     return text.empty() ? std::nullopt : std::optional{duration_of(text, option)};
   };
@@ -220,7 +218,7 @@ constexpr GoodputWords words{.rates = "--mttf-node, --failures-per-node-day, --f
 }  // namespace
 
 void add_goodput(CLI::App& app, Runner& runner) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<GoodputOptions>();
   CLI::App& sub = *app.add_subcommand("goodput", "What failures and checkpoints leave of a job's time");
   const auto option = [&](const char* names, std::string& into, const char* help, const char* kind) {
     sub.add_option(names, into, help)->option_text(kind);

@@ -22,7 +22,6 @@ using measure::Measured;
 using measure::NotMeasured;
 using measure::Row;
 
-constexpr auto right = TextTable::Align::right;
 constexpr std::size_t most_listed = 20;
 
 [[nodiscard]] std::string size_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : size_text(units::B(static_cast<double>(bytes))); }

@@ -140,7 +140,6 @@ using Json = nlohmann::ordered_json;
 }
 
 [[nodiscard]] std::string parameters_table(const Model& m) {
-  constexpr auto right = TextTable::Align::right;
   const ParameterCount n = parameters_of(m);
   TextTable table{{{"parameters"}, {"each", right}, {"times", right}, {"together", right}}};
   const auto row = [&](const char* what, double each, double times) {
@@ -162,7 +161,6 @@ using Json = nlohmann::ordered_json;
 }
 
 [[nodiscard]] std::string flops_table(const Model& m, double sequence) {
-  constexpr auto right = TextTable::Align::right;
   TextTable table{{{"GFLOP per token, training"}, {"full scores", right}, {"causal", right}}};
   const auto cell = [](double flops) { return flops > 0 ? fmt::format("{:.4g}", flops / 1e9) : std::string{"-"}; };
   for (std::size_t i = 0; i < flop_convention_names.size(); ++i) {
@@ -210,13 +208,12 @@ using Json = nlohmann::ordered_json;
   return out;
 }
 
-struct Options {
+struct ModelsOptions {
   std::string name, sequence;
   bool json = false;
 };
 
 [[nodiscard]] std::string list(bool as_json) {
-  constexpr auto right = TextTable::Align::right;
   Json json = Json::array();
   TextTable table{{{"name"},
                    {"layers", right},
@@ -240,7 +237,7 @@ struct Options {
 }  // namespace
 
 void add_models(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ModelsOptions>();
   CLI::App& sub = *app.add_subcommand("models", "The models that have a name, or one of them");
   sub.add_option("MODEL", options->name, "A name or a YAML file; default all")->option_text(" ");
   sub.add_option("--sequence", options->sequence, "Tokens per sequence of the FLOPs and the cache; default 4096")->option_text("L");

@@ -131,7 +131,7 @@ constexpr std::array<std::string_view, 3> operations{"moe_prepare", "moe_dispatc
                        p.bytes / 1e6, (p.inside_bytes + p.across_bytes) / 1e6,
                        p.across_bytes > 0 ? fmt::format(" ({:.2f} MB the domain)", p.across_bytes / 1e6) : "",
                        p.algorithm_bandwidth() / 1e9, p.bus_bandwidth() / 1e9);
-  TextTable terms{{{"term"}, {"tier"}, {"us", TextTable::Align::right}, {"share", TextTable::Align::right}}};
+  TextTable terms{{{"term"}, {"tier"}, {"us", right}, {"share", right}}};
   for (const Term& t : p.terms)
     terms.row({std::string{t.name.view()}, std::string{t.tier.view()}, fmt::format("{:.2f}", 1e6 * t.time.value()),
                fmt::format("{:.0f} %", 100 * t.time.value() / p.seconds)});
@@ -227,7 +227,6 @@ nlohmann::ordered_json to_json(const KernelCalibration& fit) {
 }
 
 std::string text_of(const KernelCalibration& fit, const Terminal& terminal) {
-  constexpr auto right = TextTable::Align::right;
   std::string out = fmt::format(
       "{} constants fitted to {} times of kernels, {} of them narrowed; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
       fit.constants, fit.points, fit.determined, fit.median_before, fit.median_ape, fit.mean_before, fit.mape);

@@ -29,7 +29,7 @@ constexpr double most_pieces = 1e6;   ///< of work in one chart
 constexpr double longest_time = 1e6;  ///< s
 
 /// As typed; empty where nothing was.
-struct Options {
+struct PipelineOptions {
   std::string schedule, stages, microbatches, chunks, forward, backward, weight, exchange, head, overlapped, held, width, svg;
   bool json = false;
 };
@@ -46,14 +46,14 @@ struct Options {
 }
 
 /// What was asked for, checked as far as one option can be.
-struct Layout {
+struct PipelineLayout {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int stages = 0, chunks = 1, microbatches = 0;
   StageTimes times;
 };
 
-[[nodiscard]] Layout meant(const Options& typed) {
-  Layout out;
+[[nodiscard]] PipelineLayout meant(const PipelineOptions& typed) {
+  PipelineLayout out;
   if (typed.schedule.empty())
     throw RequestError(fmt::format("which schedule? Add --schedule, one of: {}", joined(listed(pipeline_schedule_names), " ")));
   const auto schedule = parse_pipeline_schedule(typed.schedule);
@@ -88,7 +88,7 @@ struct Layout {
   return out;
 }
 
-[[nodiscard]] std::string title(const Layout& a) {
+[[nodiscard]] std::string title(const PipelineLayout& a) {
   const int chunks = chunks_of(a.schedule, a.chunks);
   return fmt::format("{}, {} stages{}, {} microbatches", name(a.schedule), a.stages, chunks > 1 ? fmt::format(" of {} chunks", chunks) : "",
                      a.microbatches);
@@ -96,8 +96,7 @@ struct Layout {
 
 [[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 
-[[nodiscard]] std::string text(const Layout& a, const PipelineRun& run, const PipelineCost& cost, int width, const Terminal& terminal) {
-  constexpr auto right = TextTable::Align::right;
+[[nodiscard]] std::string text(const PipelineLayout& a, const PipelineRun& run, const PipelineCost& cost, int width, const Terminal& terminal) {
   std::string out = terminal.strong(title(a)) + "\n";
   TextTable facts{{{""}, {"", right}, {""}}};
   facts.row({"step", seconds_text(run.longest_stage), "the longest stage, first to last piece"});
@@ -119,7 +118,7 @@ struct Layout {
   return out + stages.text(2) + "\n" + gantt_text(run, width);
 }
 
-[[nodiscard]] nlohmann::ordered_json to_json(const Layout& a, const PipelineRun& run, const PipelineCost& cost) {
+[[nodiscard]] nlohmann::ordered_json to_json(const PipelineLayout& a, const PipelineRun& run, const PipelineCost& cost) {
   nlohmann::ordered_json out;
   out["schedule"] = name(a.schedule);
   out["stages"] = a.stages;
@@ -156,7 +155,7 @@ struct Layout {
 }  // namespace
 
 void add_pipeline(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PipelineOptions>();
   CLI::App& sub = *app.add_subcommand("pipeline", "What a pipeline schedule waits and holds, and its chart");
   sub.add_option("--schedule", options->schedule,
                  "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v")
@@ -181,7 +180,7 @@ void add_pipeline(CLI::App& app, Runner& runner) {
       "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24\n"
       "           --forward 18.5ms --backward 18.1ms --weight 9.3ms --exchange 0.6ms");
   runner.add(sub, [options](const Terminal& terminal) {
-    const Layout asked = meant(*options);
+    const PipelineLayout asked = meant(*options);
     const int width = options->width.empty() ? 100 : count_of(options->width, "--width");
     const PipelineRun run = run_pipeline(asked.schedule, asked.stages, asked.chunks, asked.microbatches, asked.times);
     const PipelineCost cost = pipeline_cost(asked.schedule, asked.stages, asked.chunks, asked.microbatches, asked.times);

@@ -29,7 +29,6 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr auto right = TextTable::Align::right;
 
 [[nodiscard]] double limit_of(const std::string& text, std::string_view option) {
   if (text.empty()) return 0;

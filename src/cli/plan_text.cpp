@@ -19,7 +19,6 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr auto right = TextTable::Align::right;
 
 [[nodiscard]] Json layout_json(const PlanAnswer& a, const PricedLayout& p) {
   const Layout& l = p.layout;

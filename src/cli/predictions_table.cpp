@@ -14,7 +14,6 @@
 namespace fabricost::cli {
 
 std::string predictions_table(const std::vector<Prediction>& predictions, bool counts) {
-  constexpr auto right = TextTable::Align::right;
   std::vector<TextTable::Column> columns;
   for (const char* first : counts ? std::vector<const char*>{"nodes", "ranks"} : std::vector<const char*>{"size"})
     columns.push_back({first, right});

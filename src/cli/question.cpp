@@ -18,7 +18,6 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combine"};
 
 [[nodiscard]] Collective collective_of(const std::string& text) {

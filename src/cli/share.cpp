@@ -24,13 +24,12 @@ namespace fabricost::cli {
 namespace {
 
 /// As typed; empty where nothing was.
-struct Options {
+struct ShareOptions {
   std::string system, nodes, layout, balancing, choice, calibration;
   std::vector<std::string> of, overrides;
   bool no_pxn = false, minimal = false, json = false;
 };
 constexpr std::array<std::string_view, 2> balancing_names{"even", "hashed"};
-constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
 struct Shared {
   System system;
@@ -49,7 +48,7 @@ template <class Enum, std::size_t N>
   return *found;
 }
 
-[[nodiscard]] Shared work_out(const Options& typed) {
+[[nodiscard]] Shared work_out(const ShareOptions& typed) {
   if (typed.of.empty())
     throw RequestError("which collectives? Add --of for each, as in --of \"all_reduce 1GiB\" --of \"all_to_all 64MiB over 8\"");
   if (typed.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
@@ -90,7 +89,6 @@ template <class Enum, std::size_t N>
 }
 
 [[nodiscard]] std::string text(const Shared& s, const Terminal& terminal) {
-  constexpr auto right = TextTable::Align::right;
   TextTable rows{
       {{"collective"}, {"groups", right}, {"ranks", right}, {"runs"}, {"alone", right}, {"wire slowed", right}, {"beside", right}}};
   for (std::size_t c = 0; c < s.asked.size(); ++c) {
@@ -151,7 +149,7 @@ template <class Enum, std::size_t N>
 }  // namespace
 
 void add_share(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShareOptions>();
   CLI::App& sub = *app.add_subcommand("share", "Collectives that run at once: who slows whom down, on which link");
   sub.add_option("--system", options->system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
   sub.add_option("--nodes", options->nodes, "Nodes, as nccl-tests counts them; default one domain")->option_text("N");

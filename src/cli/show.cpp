@@ -58,12 +58,12 @@ namespace {
 }
 
 /// As typed; empty where nothing was. The question of a picture with loads is that of predict.
-struct Options : Question {
+struct ShowOptions : Question {
   bool json = false, svg = false;
 };
 
 /// The picture, with the loads of the operation that was asked about, if one was.
-[[nodiscard]] std::string drawn(const Options& options) {
+[[nodiscard]] std::string drawn(const ShowOptions& options) {
   Question question = options;
   const bool asked = !question.operation.empty() || !question.size.empty();
   if (!asked && (!question.nodes.empty() || !question.ranks.empty()))
@@ -78,7 +78,7 @@ struct Options : Question {
 }  // namespace
 
 void add_show(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowOptions>();
   CLI::App& sub = *app.add_subcommand("show", "One machine, tier by tier");
   sub.add_option("SYSTEM", options->system, "A name (see fabricost systems) or a YAML file")->option_text(" ");
   sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");

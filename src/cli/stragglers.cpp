@@ -24,10 +24,8 @@ namespace fabricost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr auto right = TextTable::Align::right;
-
 /// As typed; empty where nothing was.
-struct Options {
+struct StragglersOptions {
   std::string file, ranks, mean, deviation, p50, p99, shape, barriers, rails, rails_lost, reroute, network;
   std::vector<std::string> slow;
   bool json = false;
@@ -39,7 +37,7 @@ struct Options {
   return {share_of(text.substr(0, colon), "--slow"), number_from(text.substr(colon + 1), "--slow", 1, 1e6)};
 }
 
-[[nodiscard]] WaitingRanks meant(const Options& o) {
+[[nodiscard]] WaitingRanks meant(const StragglersOptions& o) {
   WaitingRanks out;
   const bool by_mean = !o.mean.empty() || !o.deviation.empty(), by_percentile = !o.p50.empty() || !o.p99.empty();
   if (static_cast<int>(!o.file.empty()) + static_cast<int>(by_mean) + static_cast<int>(by_percentile) != 1)
@@ -170,7 +168,7 @@ struct Options {
 }  // namespace
 
 void add_stragglers(CLI::App& app, Runner& runner) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<StragglersOptions>();
   CLI::App& sub = *app.add_subcommand("stragglers", "What a step waits for the slowest of its ranks");
   sub.add_option("FILE", o->file,
                  "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like")

@@ -22,8 +22,6 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr auto right = TextTable::Align::right;
-
 /// The question with its counts taken out, and one operation for each.
 struct Counted {
   Asked asked;

@@ -37,7 +37,6 @@ void add_systems(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", *as_json, "Print JSON");
   sub.footer("Example: fabricost systems");
   runner.add(sub, [as_json](const Terminal& terminal) {
-    constexpr auto right = TextTable::Align::right;
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     const std::vector<TextTable::Column> columns{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}};
     TextTable machines{columns}, clusters{columns};

@@ -82,7 +82,6 @@ TransferAnswer transfer_access(const System& system, const TransferOptions& type
   out.json["store_until_bytes"] = crossover_json(lines.stores_until);
   out.json["load_until_bytes"] = crossover_json(lines.loads_until);
   out.json["sizes"] = nlohmann::ordered_json::array();
-  constexpr auto right = TextTable::Align::right;
   TextTable rows{{{"size", right}, {"store", right}, {"load", right}, {"RDMA", right}, {"faster than RDMA"}}};
   for (const Bytes& size : sizes) {
     const double s = lines.store(size.value()), l = lines.load(size.value()), r = lines.rdma(size.value());
@@ -111,7 +110,7 @@ TransferAnswer transfer_incast(const System& system, const TransferOptions& type
   const Incast met = incast(system, senders, size.value(), typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
   TransferAnswer out;
   out.heading = fmt::format("{} sender{} of {} each to one port of {}", senders, senders == 1 ? "" : "s", size_text(size), system.name);
-  TextTable rows{{{""}, {"time", TextTable::Align::right}, {"rate of each", TextTable::Align::right}}};
+  TextTable rows{{{""}, {"time", right}, {"rate of each", right}}};
   rows.row({"one alone", time_text(Time::from_value(met.alone)), rate_text(Bandwidth::from_value(met.one.rate))});
   rows.row({"all at once", time_text(Time::from_value(met.seconds)), rate_text(Bandwidth::from_value(met.rate))});
   out.text =

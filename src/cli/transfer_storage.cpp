@@ -77,7 +77,6 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
   out.json = {
       {"system", system.name}, {"nodes", nodes}, {"gpus", loading.gpus}, {"bytes", loading.bytes}, {"node_rate_GBps", source.rate / 1e9}};
   out.json["ways"] = nlohmann::ordered_json::array();
-  constexpr auto right = TextTable::Align::right;
   TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
   for (const auto& [sharing, direct, bounced] : loading.ways) {
     rows.row({nodes == 1 ? std::string{"the node"} : std::string{sharing_words[static_cast<std::size_t>(sharing)]},

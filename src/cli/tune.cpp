@@ -28,13 +28,13 @@ namespace fabricost::cli {
 namespace {
 
 /// As typed; empty where nothing was.
-struct Options {
+struct TuneArguments {
   std::string system, nodes, ranks, dtype, operation, calibration, out;
   std::vector<std::string> overrides;
   bool json = false;
 };
 
-[[nodiscard]] TuneOptions meant(const Options& typed) {
+[[nodiscard]] TuneOptions meant(const TuneArguments& typed) {
   TuneOptions out;
   if (!typed.operation.empty()) {
     out.collective = parse_collective(typed.operation);
@@ -75,7 +75,6 @@ struct Options {
 
 /// The ranks of a row are in the title: they follow from its nodes.
 [[nodiscard]] std::string table(const TuneReport& report, bool sure) {
-  constexpr auto right = TextTable::Align::right;
   const bool several = report.shapes.size() > 1;
   TextTable rows{{{"operation"},
                   {several ? "nodes" : "", right},
@@ -170,7 +169,7 @@ struct Options {
 }  // namespace
 
 void add_tune(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TuneArguments>();
   CLI::App& sub = *app.add_subcommand("tune", "Where NCCL's own choice of algorithm or protocol loses time");
   sub.add_option("--system,-s", options->system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
   sub.add_option("--nodes,-n", options->nodes, "Nodes, as nccl-tests counts them: 2 or 2,4,8")->option_text("N,...");

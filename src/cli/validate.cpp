@@ -24,7 +24,6 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
 /// As typed; empty where nothing was.
 struct ValidateOptions {

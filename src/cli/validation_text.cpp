@@ -18,7 +18,6 @@
 namespace fabricost::cli {
 namespace {
 
-constexpr auto right = TextTable::Align::right;
 constexpr std::size_t most_rows = 64;
 
 [[nodiscard]] double bus_rate(const ComparedPoint& p, double seconds) {

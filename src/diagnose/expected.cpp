@@ -4,6 +4,7 @@
 /// for two nodes, the average over all sizes, a message too small.
 
 #include "diagnose/context.hpp"
+#include "diagnose/rate_units.hpp"
 
 #include "io/ascii.hpp"
 #include "io/csv.hpp"
@@ -16,37 +17,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace fabricost::diagnosis {
 
 namespace {
-
-struct RateUnit {
-  std::string_view name;
-  double factor;
-  bool bits;
-};
-constexpr std::array<RateUnit, 19> rate_units{{{"GB/s", 1e9, false},
-                                               {"GBps", 1e9, false},
-                                               {"GB/sec", 1e9, false},
-                                               {"GiB/s", 1024.0 * 1024 * 1024, false},
-                                               {"MB/s", 1e6, false},
-                                               {"TB/s", 1e12, false},
-                                               {"Gb/s", 1.25e8, true},
-                                               {"Gbps", 1.25e8, true},
-                                               {"Gbit/s", 1.25e8, true},
-                                               {"Gbits/s", 1.25e8, true},
-                                               {"Gb/sec", 1.25e8, true},
-                                               {"Gbit/sec", 1.25e8, true},
-                                               {"Mb/s", 1.25e5, true},
-                                               {"Mbit/s", 1.25e5, true},
-                                               {"Mbps", 1.25e5, true},
-                                               {"Tb/s", 1.25e11, true},
-                                               {"Tbit/s", 1.25e11, true},
-                                               {"Tbps", 1.25e11, true},
-                                               {"B/s", 1, false}}};
 
 /// What the run showed: the table's largest sizes, else the best figure quoted in the log.
 double shown_bus(const Context& c) {

@@ -3,6 +3,7 @@
 
 #include "diagnose/quoted.hpp"
 
+#include "diagnose/rate_units.hpp"
 #include "io/csv.hpp"
 #include "io/logs/log_text.hpp"
 
@@ -33,20 +34,6 @@ struct UnitName {
   std::string_view name;
   double factor;
 };
-constexpr std::array<UnitName, 14> rate_units{{{"GB/s", 1e9},
-                                               {"GBps", 1e9},
-                                               {"GB/sec", 1e9},
-                                               {"GiB/s", 1024.0 * 1024 * 1024},
-                                               {"MB/s", 1e6},
-                                               {"TB/s", 1e12},
-                                               {"Gb/s", 1.25e8},
-                                               {"Gbps", 1.25e8},
-                                               {"Gbit/s", 1.25e8},
-                                               {"Gb/sec", 1.25e8},
-                                               {"Gbits/s", 1.25e8},
-                                               {"Mb/s", 1.25e5},
-                                               {"Mbps", 1.25e5},
-                                               {"Tb/s", 1.25e11}}};
 constexpr std::array<UnitName, 3> time_units{{{"us", 1e-6}, {"usec", 1e-6}, {"ms", 1e-3}}};
 constexpr std::array<UnitName, 9> size_units{{{"B", 1},
                                               {"KB", 1024},
@@ -58,10 +45,10 @@ constexpr std::array<UnitName, 9> size_units{{{"B", 1},
                                               {"M", 1048576},
                                               {"G", 1073741824}}};
 
-template <std::size_t N>
-double factor_in(const std::array<UnitName, N>& units, std::string_view name) {
+template <class Unit, std::size_t N>
+double factor_in(const std::array<Unit, N>& units, std::string_view name) {
   while (!name.empty() && (name.back() == ',' || name.back() == '.' || name.back() == ')' || name.back() == ';')) name.remove_suffix(1);
-  for (const UnitName& unit : units)
+  for (const Unit& unit : units)
     if (unit.name == name) return unit.factor;
   return 0;
 }

@@ -144,12 +144,12 @@ std::optional<Clue> far_adapter(const Context& c) {
   return std::nullopt;
 }
 
-constexpr std::array rules{Rule{gdr_off},       Rule{acs},   Rule{acs_or_iommu_behind_refusal},
+constexpr std::array all_adapter_rules{Rule{gdr_off},       Rule{acs},   Rule{acs_or_iommu_behind_refusal},
                            Rule{hang_with_acs}, Rule{iommu}, Rule{refused_for_distance},
                            Rule{far_adapter}};
 
 }  // namespace
 
-std::span<const Rule> adapter_rules() { return rules; }
+std::span<const Rule> adapter_rules() { return all_adapter_rules; }
 
 }  // namespace fabricost::diagnosis

@@ -279,7 +279,7 @@ std::optional<Clue> message_too_small(const Context& c) {
               Weight::hint};
 }
 
-constexpr std::array rules{Rule{collapse},
+constexpr std::array all_curve_rules{Rule{collapse},
                            Rule{collapse_in_the_network},
                            Rule{dip},
                            Rule{rate_of_tcp},
@@ -301,6 +301,6 @@ constexpr std::array rules{Rule{collapse},
 
 }  // namespace
 
-std::span<const Rule> curve_rules() { return rules; }
+std::span<const Rule> curve_rules() { return all_curve_rules; }
 
 }  // namespace fabricost::diagnosis

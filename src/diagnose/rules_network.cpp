@@ -254,7 +254,7 @@ std::optional<Clue> half_rate(const Context& c) {
   return std::nullopt;
 }
 
-constexpr std::array rules{Rule{tcp},
+constexpr std::array all_network_rules{Rule{tcp},
                            Rule{idle_rails},
                            Rule{port_down},
                            Rule{unused_adapters_in_topology},
@@ -266,6 +266,6 @@ constexpr std::array rules{Rule{tcp},
 
 }  // namespace
 
-std::span<const Rule> network_rules() { return rules; }
+std::span<const Rule> network_rules() { return all_network_rules; }
 
 }  // namespace fabricost::diagnosis

@@ -183,11 +183,11 @@ std::optional<Clue> ran_without_multi_node_nvlink(const Context& c) {
               Weight::proof};
 }
 
-constexpr std::array rules{Rule{pcie},         Rule{pcie_in_topology}, Rule{virtual_machine}, Rule{nvlink_in_pairs},
+constexpr std::array all_node_rules{Rule{pcie},         Rule{pcie_in_topology}, Rule{virtual_machine}, Rule{nvlink_in_pairs},
                            Rule{peer_to_peer}, Rule{no_multicast},     Rule{nvlink_down},     Rule{ran_without_multi_node_nvlink}};
 
 }  // namespace
 
-std::span<const Rule> node_rules() { return rules; }
+std::span<const Rule> node_rules() { return all_node_rules; }
 
 }  // namespace fabricost::diagnosis

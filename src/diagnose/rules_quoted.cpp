@@ -442,7 +442,7 @@ std::optional<Clue> as_predicted(const Context& c) {
               Weight::defence};
 }
 
-constexpr std::array rules{Rule{slower_version},       Rule{version_lost_a_path},      Rule{setting_that_helps},
+constexpr std::array all_quoted_rules{Rule{slower_version},       Rule{version_lost_a_path},      Rule{setting_that_helps},
                            Rule{slower_across_leaves}, Rule{better_without},           Rule{algorithms},
                            Rule{beyond_the_ring},      Rule{pairs_of_nodes},           Rule{pairs_of_nodes_otherwise},
                            Rule{falls_with_nodes},     Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},
@@ -451,6 +451,6 @@ constexpr std::array rules{Rule{slower_version},       Rule{version_lost_a_path}
 
 }  // namespace
 
-std::span<const Rule> quoted_rules() { return rules; }
+std::span<const Rule> quoted_rules() { return all_quoted_rules; }
 
 }  // namespace fabricost::diagnosis

@@ -61,10 +61,10 @@ std::optional<Clue> launches(const Context& c) {
               Weight::hint};
 }
 
-constexpr std::array rules{Rule{two_runs_in_one}, Rule{host_side}, Rule{late_ranks}, Rule{odd_build}, Rule{launches}};
+constexpr std::array all_run_rules{Rule{two_runs_in_one}, Rule{host_side}, Rule{late_ranks}, Rule{odd_build}, Rule{launches}};
 
 }  // namespace
 
-std::span<const Rule> run_rules() { return rules; }
+std::span<const Rule> run_rules() { return all_run_rules; }
 
 }  // namespace fabricost::diagnosis

@@ -157,7 +157,7 @@ std::optional<Clue> one_adapter_chosen(const Context& c) {
               Weight::hint};
 }
 
-constexpr std::array rules{Rule{set_in_environment<Cause::debug_env>},    Rule{set_in_environment<Cause::tcp_fallback>},
+constexpr std::array all_setting_rules{Rule{set_in_environment<Cause::debug_env>},    Rule{set_in_environment<Cause::tcp_fallback>},
                            Rule{set_in_environment<Cause::gdr_off>},      Rule{set_in_environment<Cause::nvls_off>},
                            Rule{set_in_environment<Cause::few_channels>}, Rule{set_in_environment<Cause::nvlink_not_used>},
                            Rule{set_in_environment<Cause::no_p2p_shm>},   Rule{set_in_environment<Cause::algorithm_choice>},
@@ -166,6 +166,6 @@ constexpr std::array rules{Rule{set_in_environment<Cause::debug_env>},    Rule{s
 
 }  // namespace
 
-std::span<const Rule> setting_rules() { return rules; }
+std::span<const Rule> setting_rules() { return all_setting_rules; }
 
 }  // namespace fabricost::diagnosis

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace fabricost::io {
 
@@ -12,6 +13,7 @@ namespace fabricost::io {
 [[nodiscard]] constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 [[nodiscard]] constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
+[[nodiscard]] inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 [[nodiscard]] inline std::string lowered(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
   return text;

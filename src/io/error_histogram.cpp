@@ -24,7 +24,6 @@ constexpr long long longest_bar = 60;
 }  // namespace
 
 std::string error_histogram(const std::vector<double>& errors) {
-  constexpr auto right = TextTable::Align::right;
   std::array<long long, edges.size() + 1> counts{};
   for (const double error : errors) ++counts[bin_of(100 * error)];
   const long long most = std::max(1LL, *std::max_element(counts.begin(), counts.end()));

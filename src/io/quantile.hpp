@@ -17,4 +17,10 @@ namespace fabricost::io {
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+/// The same of values in any order.
+[[nodiscard]] inline double quantile_of(std::vector<double> values, double p) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, p);
+}
+
 }  // namespace fabricost::io

@@ -26,7 +26,6 @@ std::string gigabytes(Bandwidth rate) {
 }
 
 std::string tiers_table(const System& system) {
-  constexpr auto right = TextTable::Align::right;
   TextTable table{{{"tier"},
                    {"kind"},
                    {"joins", right},

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view magic = "fcspecs1";
 constexpr std::size_t head_size = magic.size() + 4;
 constexpr std::size_t row_size = 28;
-constexpr int deepest = 32;  // the parser refuses far less
+constexpr int deepest_catalogue = 32;  // the parser refuses far less
 
 /// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv
 std::uint64_t hash_of(std::string_view text) {
@@ -161,7 +161,7 @@ class Reader {
   SpecNode node(int depth) {
     SpecNode out;
     const std::size_t kind = number();
-    if (kind > static_cast<std::size_t>(SpecNode::Kind::map) || depth > deepest) fine_ = false;
+    if (kind > static_cast<std::size_t>(SpecNode::Kind::map) || depth > deepest_catalogue) fine_ = false;
     if (!fine_) return out;
     out.kind = static_cast<SpecNode::Kind>(kind);
     out.mark = mark();

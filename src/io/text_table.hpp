@@ -27,6 +27,8 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+inline constexpr TextTable::Align right = TextTable::Align::right;
+
 /// Characters a terminal shows for UTF-8 text.
 [[nodiscard]] std::size_t shown_width(std::string_view text);
 

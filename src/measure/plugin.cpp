@@ -15,11 +15,11 @@ namespace fabricost::measure {
 
 namespace {
 
-struct Kind {
+struct PluginKind {
   std::string_view word;     ///< in the file's name
   std::string_view runtime;  ///< in messages
 };
-constexpr Kind cuda{"cuda", "CUDA"}, hip{"hip", "HIP"}, message_passing{"mpi", "MPI"};
+constexpr PluginKind cuda{"cuda", "CUDA"}, hip{"hip", "HIP"}, message_passing{"mpi", "MPI"};
 
 /// What became of one kind of plugin.
 struct Opened {
@@ -29,7 +29,7 @@ struct Opened {
 };
 
 /// MPI libraries look their own components up in the global scope; the other plugins keep their names to themselves.
-Opened open(const Kind& kind) {
+Opened open(const PluginKind& kind) {
   Opened out;
   for (const std::filesystem::path& folder : probe_folders()) {
     const std::filesystem::path file = folder / fmt::format("libfabricost_probe_{}.so", kind.word);
@@ -94,7 +94,7 @@ std::unique_ptr<Device> open_device(bool mpi) {
   }
   std::string reasons;
   bool found = false;
-  for (const Kind& kind : {cuda, hip}) {
+  for (const PluginKind& kind : {cuda, hip}) {
     Opened opened = open(kind);
     if (opened.device) return std::move(opened.device);
     found = found || opened.found;

@@ -1,5 +1,6 @@
 // What logs say NCCL chose on its own, beside what we say it chooses. Forced runs, tuner plugins and "Connected all trees" say nothing.
-#include <fabricost/fabricost.hpp>
+#include "changes.hpp"
+
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/points.hpp>
 #include <fabricost/io/validate.hpp>
@@ -17,10 +18,9 @@
 #include <vector>
 
 using namespace fabricost;
+using namespace fabricost::test;
 
 namespace {
-
-constexpr double KiB = 1024, MiB = 1048576, GiB = 1073741824;
 
 /// The public runs; empty, with the reason printed, when they are not there.
 std::filesystem::path runs() {
@@ -69,20 +69,6 @@ double believed(const TunerTable& table, Candidate c, double bytes) {
   for (const TunerRow& row : table.rows)
     if (row.candidate == c) return table.believed(row, bytes);
   return 0;
-}
-
-/// First power of two from which on `wanted` runs and nothing else before 8 GiB, in MiB.
-template <class Wanted>
-double stays_from(const System& system, const Operation& op, Wanted&& wanted) {
-  const Curve curve = compile(system, op);
-  double from = -1;
-  for (double s = 512; s <= 8 * GiB; s *= 2) {
-    if (!wanted(curve.ran(s)))
-      from = -1;
-    else if (from < 0)
-      from = s;
-  }
-  return from / MiB;
 }
 
 }  // namespace

@@ -1,28 +1,14 @@
 // What NCCL runs between nodes, measured on public clusters.
-#include <fabricost/fabricost.hpp>
+#include "changes.hpp"
 
 #include "../catch.hpp"
 #include "../support/systems.hpp"
 
 using namespace fabricost;
+using namespace fabricost::test;
 
 namespace {
 
-constexpr double MiB = 1048576;
-
-/// First power of two from which on the wanted pair (or algorithm) runs and nothing else before 8 GiB.
-template <class Wanted>
-double stays_from(const System& system, const Operation& op, Wanted&& wanted) {
-  const Curve curve = compile(system, op);
-  double from = -1;
-  for (double s = 512; s <= 8192 * MiB; s *= 2) {
-    if (!wanted(curve.ran(s)))
-      from = -1;
-    else if (from < 0)
-      from = s;
-  }
-  return from / MiB;
-}
 double ring_from(const System& s, int nodes) {
   return stays_from(s, {.nodes = nodes}, [](Candidate c) { return c.algorithm == Algorithm::ring && c.protocol == Protocol::simple; });
 }

@@ -1,5 +1,5 @@
 // Which protocol runs from which size on, inside one node: measured changes of NCCL 2.23 to 2.29.
-#include <fabricost/fabricost.hpp>
+#include "changes.hpp"
 
 #include "../catch.hpp"
 #include "../support/message_of.hpp"
@@ -9,10 +9,9 @@
 #include <vector>
 
 using namespace fabricost;
+using namespace fabricost::test;
 
 namespace {
-
-constexpr double MiB = 1048576, KiB = 1024;
 
 struct Change {
   double bytes;  ///< the first power of two

@@ -14,7 +14,6 @@ using namespace fabricost;
 
 namespace {
 
-Approx within(double value, double share) { return Approx(value).epsilon(share); }
 double usd(Dollars d) { return in(d, units::USD).value(); }
 double kilowatts(Watts w) { return in(w, units::kW).value(); }
 

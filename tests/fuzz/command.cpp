@@ -86,10 +86,10 @@ void command(std::string_view bytes) {
   require(status == 0 || (printed.empty() && said.size() > 10), "what is refused prints nothing and says why");
 }
 
-constexpr std::array<Target, 1> list{{{"command", command}}};
+constexpr std::array<Target, 1> command_list{{{"command", command}}};
 
 }  // namespace
 
-std::span<const Target> command_targets() { return list; }
+std::span<const Target> command_targets() { return command_list; }
 
 }  // namespace fuzz

@@ -91,7 +91,7 @@ void diagnosis_of_log(std::string_view bytes) {
   });
 }
 
-constexpr std::array<Target, 12> list{{{"points_csv", points_csv},
+constexpr std::array<Target, 12> logs_list{{{"points_csv", points_csv},
                                        {"any_points", any_points},
                                        {"nccl_tests", collectives<io::read_nccl_tests>},
                                        {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
@@ -106,6 +106,6 @@ constexpr std::array<Target, 12> list{{{"points_csv", points_csv},
 
 }  // namespace
 
-std::span<const Target> log_targets() { return list; }
+std::span<const Target> log_targets() { return logs_list; }
 
 }  // namespace fuzz

@@ -80,7 +80,7 @@ void overrides(std::string_view bytes) {
   tolerate([&] { ask(load_system("aws-p5", lines, {}, KernelSets::none())); });
 }
 
-constexpr std::array<Target, 10> list{{{"system_spec", system_spec},
+constexpr std::array<Target, 10> specs_list{{{"system_spec", system_spec},
                                        {"gpu_spec", loaded<load_gpu>},
                                        {"link_spec", loaded<load_link>},
                                        {"switch_spec", loaded<load_switch>},
@@ -93,6 +93,6 @@ constexpr std::array<Target, 10> list{{{"system_spec", system_spec},
 
 }  // namespace
 
-std::span<const Target> spec_targets() { return list; }
+std::span<const Target> spec_targets() { return specs_list; }
 
 }  // namespace fuzz

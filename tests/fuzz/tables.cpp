@@ -107,7 +107,7 @@ void stack_table(std::string_view bytes) {
   shipped_table("stacks.yaml", bytes, [] { (void)io::shipped_stacks(), (void)stack_names(), (void)load_stack("megatron-core"); });
 }
 
-constexpr std::array<Target, 8> list{{{"workload", workload},
+constexpr std::array<Target, 8> tables_list{{{"workload", workload},
                                       {"moe_kernels", moe_kernels},
                                       {"iteration_times", iteration_times},
                                       {"serving_table", serving_table},
@@ -118,6 +118,6 @@ constexpr std::array<Target, 8> list{{{"workload", workload},
 
 }  // namespace
 
-std::span<const Target> table_targets() { return list; }
+std::span<const Target> table_targets() { return tables_list; }
 
 }  // namespace fuzz

@@ -89,11 +89,11 @@ void csv_line(std::string_view bytes) {
   for (std::size_t i = 0; i < cells.size(); ++i) require(again[i].text == cells[i].text, "a cell as written is read again");
 }
 
-constexpr std::array<Target, 5> list{
+constexpr std::array<Target, 5> texts_list{
     {{"size", size}, {"quantity", quantity}, {"option_value", option_value}, {"yaml_text", yaml_text}, {"csv_line", csv_line}}};
 
 }  // namespace
 
-std::span<const Target> text_targets() { return list; }
+std::span<const Target> text_targets() { return texts_list; }
 
 }  // namespace fuzz

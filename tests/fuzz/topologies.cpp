@@ -32,10 +32,10 @@ void topology(std::string_view bytes) {
   });
 }
 
-constexpr std::array<Target, 2> list{{{"topology_table", topology}, {"topology_xml", topology}}};
+constexpr std::array<Target, 2> topologies_list{{{"topology_table", topology}, {"topology_xml", topology}}};
 
 }  // namespace
 
-std::span<const Target> topology_targets() { return list; }
+std::span<const Target> topology_targets() { return topologies_list; }
 
 }  // namespace fuzz

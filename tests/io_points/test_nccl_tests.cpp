@@ -9,8 +9,6 @@ using namespace fabricost::test;
 
 namespace {
 
-const PointSource h100{.system = "dgx-h100"};
-
 std::string devices(int ranks, int per_host) {
   std::string out = "# Using devices\n";
   for (int i = 0; i < ranks; ++i)

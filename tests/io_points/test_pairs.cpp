@@ -14,8 +14,6 @@ using namespace fabricost::test;
 
 namespace {
 
-const PointSource h100{.system = "dgx-h100"};
-
 double rate(const Point& p) { return p.bytes / p.seconds / 1e9; }
 
 const std::string p2p =

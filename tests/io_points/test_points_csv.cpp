@@ -7,13 +7,13 @@ using namespace fabricost::test;
 
 namespace {
 
-const std::string header =
+const std::string csv_header =
     "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n";
 
 }  // namespace
 
 TEST_CASE("a point CSV gives back what its cells say") {
-  const Points read = points_in(header + "run,dgx-h100,2,8,all_gather,bfloat16,1048576,52.5,1,nccl,2.27.3,ring,LL128,a note\n");
+  const Points read = points_in(csv_header + "run,dgx-h100,2,8,all_gather,bfloat16,1048576,52.5,1,nccl,2.27.3,ring,LL128,a note\n");
   REQUIRE(read.points.size() == 1);
   const Point& p = read.points.front();
   CHECK(p.source == "run");
@@ -65,7 +65,7 @@ TEST_CASE("a malformed cell is a fault with its line and column") {
                         Case{"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,rings,,", "unknown algorithm \"rings\"", 44},
                         Case{"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,LL64,", "unknown protocol \"LL64\"", 45}}) {
     INFO(c.row);
-    const Issue fault = first_fault(header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n" + c.row + "\n");
+    const Issue fault = first_fault(csv_header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n" + c.row + "\n");
     CHECK(contains(fault.message, c.message));
     CHECK(fault.line == 3);
     CHECK(fault.column == c.column);
@@ -74,10 +74,10 @@ TEST_CASE("a malformed cell is a fault with its line and column") {
 }
 
 TEST_CASE("a row with too few or too many cells or an open quote is a fault") {
-  CHECK(contains(first_fault(header + "r,dgx-h100,1,8\n").message, "ends after 4 of 14 cells"));
-  CHECK(contains(first_fault(header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,,\n").message, "has 15 cells, the header 14"));
-  CHECK(contains(first_fault(header + "\"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "the quote is not closed"));
-  CHECK(contains(first_fault(header + "\"r\"x,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "text after the closing quote"));
+  CHECK(contains(first_fault(csv_header + "r,dgx-h100,1,8\n").message, "ends after 4 of 14 cells"));
+  CHECK(contains(first_fault(csv_header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,,\n").message, "has 15 cells, the header 14"));
+  CHECK(contains(first_fault(csv_header + "\"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "the quote is not closed"));
+  CHECK(contains(first_fault(csv_header + "\"r\"x,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "text after the closing quote"));
 }
 
 TEST_CASE("all faults of a file are reported together, twenty at most") {
@@ -85,7 +85,7 @@ TEST_CASE("all faults of a file are reported together, twenty at most") {
   for (int i = 0; i < 100; ++i) rows += "r,dgx-h100,1,8,all_reduce,half,8,fast,0,nccl,,,,\n";
   const Folder folder;
   try {
-    (void)read_points(folder.write("file.csv", header + rows));
+    (void)read_points(folder.write("file.csv", csv_header + rows));
     FAIL("not refused");
   } catch (const SpecError& error) {
     CHECK(error.issues().size() == 20);
@@ -98,7 +98,7 @@ TEST_CASE("a header without a necessary column, or with one twice, is refused") 
 }
 
 TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
-  const Points read = points_in(header +
+  const Points read = points_in(csv_header +
                                 "r,dgx-h100,1,8,all_reduce,half,8,0,0,nccl,,,,\n"
                                 "r,dgx-h100,1,8,all_reduce,half,8,=G2*2,0,nccl,,,,\n"
                                 "r,dgx-h100,1,8,all_reduce,half,=2^10,1,0,nccl,,,,\n"
@@ -138,7 +138,7 @@ TEST_CASE("sources.csv beside a point file says how the runs were made") {
                      "id,url,gdr,sharp,nics_per_node,nic_gbps,algorithm_forced,protocol_forced,health,notes\n"
                      "a,x,no,yes,4,200,tree,,complaint,\"two, words\"\nb,x,unknown,unknown,,,,,healthy,\n");
   const Points read = read_points(folder.write(
-      "points.csv", header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\nb,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"
+      "points.csv", csv_header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\nb,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"
                              "c,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\na,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,ring,ll,\n"));
   REQUIRE(read.points.size() == 4);
   CHECK(read.points[0].gpu_direct == false);
@@ -158,7 +158,7 @@ TEST_CASE("a faulty sources.csv is a fault of that file") {
   const Folder folder;
   (void)folder.write("sources.csv", "id,gdr\na,perhaps\n");
   try {
-    (void)read_points(folder.write("points.csv", header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"));
+    (void)read_points(folder.write("points.csv", csv_header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"));
     FAIL("not refused");
   } catch (const SpecError& error) {
     CHECK(contains(error.what(), "sources.csv:2:3"));
@@ -186,7 +186,7 @@ TEST_CASE("only regular text files are read") {
 }
 
 TEST_CASE("repeats are merged by their median, whatever their version and place") {
-  Points read = points_in(header +
+  Points read = points_in(csv_header +
                           "a,dgx-h100,1,8,all_reduce,half,8,10,0,nccl,2.1,,,\n"
                           "b,dgx-h100,1,8,all_reduce,half,8,14,1,nccl,2.2,,,\n"
                           "c,dgx-h100,1,8,all_reduce,half,8,90,1,nccl,2.2,,,\n"

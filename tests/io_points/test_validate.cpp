@@ -13,7 +13,7 @@ using namespace fabricost::test;
 
 namespace {
 
-Point point(const std::string& system, double bytes, double seconds, int nodes = 1, int gpus = 8) {
+Point measured(const std::string& system, double bytes, double seconds, int nodes = 1, int gpus = 8) {
   Point p;
   p.system = system;
   p.nodes = nodes;
@@ -35,8 +35,8 @@ double predicted(const std::string& system, double bytes, const std::vector<std:
 TEST_CASE("errors are those of predicted over measured, by hand") {
   const double t = predicted("dgx-h100", 1 << 20);
   Points points;
-  points.points = {point("dgx-h100", 1 << 20, t), point("dgx-h100", 1 << 20, t / 1.2, 1, 8), point("dgx-h100", 1 << 20, t / 2),
-                   point("dgx-h100", 1 << 20, t * 2)};
+  points.points = {measured("dgx-h100", 1 << 20, t), measured("dgx-h100", 1 << 20, t / 1.2, 1, 8), measured("dgx-h100", 1 << 20, t / 2),
+                   measured("dgx-h100", 1 << 20, t * 2)};
   const ValidationReport report = validate(points, {.raw = true});
   REQUIRE(report.total.points == 4);
   CHECK(report.total.mape == Approx((0 + 20 + 100 + 50) / 4.0));
@@ -49,7 +49,7 @@ TEST_CASE("errors are those of predicted over measured, by hand") {
 
 TEST_CASE("repeats are one point unless asked for raw") {
   Points points;
-  points.points = {point("dgx-h100", 4096, 1e-5), point("dgx-h100", 4096, 2e-5), point("dgx-h100", 4096, 9e-5)};
+  points.points = {measured("dgx-h100", 4096, 1e-5), measured("dgx-h100", 4096, 2e-5), measured("dgx-h100", 4096, 9e-5)};
   CHECK(validate(points).total.points == 1);
   CHECK(validate(points).points.front().point.seconds == 2e-5);
   CHECK(validate(points, {.raw = true}).total.points == 3);
@@ -57,8 +57,8 @@ TEST_CASE("repeats are one point unless asked for raw") {
 
 TEST_CASE("groups are by operation, system, size and library, and their points add up") {
   Points points;
-  points.points = {point("dgx-h100", 1024, 1e-5), point("dgx-h100", 65536, 1e-5), point("dgx-a100", 1048576, 1e-5),
-                   point("dgx-a100", 64e6, 1e-3)};
+  points.points = {measured("dgx-h100", 1024, 1e-5), measured("dgx-h100", 65536, 1e-5), measured("dgx-a100", 1048576, 1e-5),
+                   measured("dgx-a100", 64e6, 1e-3)};
   points.points[1].collective = Collective::all_gather;
   points.points[2].library = "";
   const ValidationReport report = validate(points);
@@ -75,8 +75,8 @@ TEST_CASE("groups are by operation, system, size and library, and their points a
 TEST_CASE("what cannot be priced is counted with its reason, repeats included") {
   Points points;
   points.skip("time_us is 0", 2);
-  points.points = {point("dgx-h100", 1024, 1e-5),        point("no-such-machine", 1024, 1e-5), point("no-such-machine", 1024, 2e-5),
-                   point("dgx-h100", 1024, 1e-5, 1, 16), point("dgx-h100", 1024, 1e-5, 1, 1),  point("dgx-h100", 2e18, 1)};
+  points.points = {measured("dgx-h100", 1024, 1e-5),        measured("no-such-machine", 1024, 1e-5), measured("no-such-machine", 1024, 2e-5),
+                   measured("dgx-h100", 1024, 1e-5, 1, 16), measured("dgx-h100", 1024, 1e-5, 1, 1),  measured("dgx-h100", 2e18, 1)};
   const ValidationReport report = validate(points);
   CHECK(report.total.points == 1);
   int rows = 0;
@@ -93,7 +93,7 @@ TEST_CASE("without points there are no errors and no division by zero") {
 
 TEST_CASE("an algorithm or protocol a point names is forced") {
   Points points;
-  points.points = {point("dgx-h100", 64 << 20, 1e-3)};
+  points.points = {measured("dgx-h100", 64 << 20, 1e-3)};
   points.points[0].algorithm = Algorithm::ring;
   points.points[0].protocol = Protocol::ll;
   const ValidationReport report = validate(points);
@@ -105,7 +105,7 @@ TEST_CASE("an algorithm or protocol a point names is forced") {
 
 TEST_CASE("the fastest pair is never slower than NCCL's") {
   Points points;
-  for (double bytes = 1024; bytes < 1e9; bytes *= 4) points.points.push_back(point("dgx-h100", bytes, 1e-3));
+  for (double bytes = 1024; bytes < 1e9; bytes *= 4) points.points.push_back(measured("dgx-h100", bytes, 1e-3));
   const ValidationReport picked = validate(points), fastest = validate(points, {.rule = Choice::Rule::fastest});
   for (std::size_t i = 0; i < picked.points.size(); ++i)
     CHECK(fastest.points[i].prediction.seconds <= picked.points[i].prediction.seconds * (1 + 1e-9));
@@ -113,8 +113,8 @@ TEST_CASE("the fastest pair is never slower than NCCL's") {
 
 TEST_CASE("GPUDirect and NICs that a point knows override the machine's") {
   Points points;
-  points.points = {point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4),
-                   point("dgx-h100", 256e6, 1e-3, 4)};
+  points.points = {measured("dgx-h100", 256e6, 1e-3, 4), measured("dgx-h100", 256e6, 1e-3, 4), measured("dgx-h100", 256e6, 1e-3, 4),
+                   measured("dgx-h100", 256e6, 1e-3, 4)};
   points.points[1].gpu_direct = false;
   points.points[2].nics_per_node = 4;
   points.points[3].nics_per_node = 16;  // twice as many of half the rate: the same
@@ -132,7 +132,7 @@ TEST_CASE("GPUDirect and NICs that a point knows override the machine's") {
 
 TEST_CASE("a rate of its NICs that a point knows overrides the machine's") {
   Points points;
-  points.points = {point("dgx-h100", 256e6, 1e-3, 4), point("dgx-h100", 256e6, 1e-3, 4)};
+  points.points = {measured("dgx-h100", 256e6, 1e-3, 4), measured("dgx-h100", 256e6, 1e-3, 4)};
   points.points[1].nic_rate = units::Gbit_per_s(100);
   const ValidationReport report = validate(points, {.raw = true});
   REQUIRE(report.skipped.empty());
@@ -141,7 +141,7 @@ TEST_CASE("a rate of its NICs that a point knows overrides the machine's") {
 
 TEST_CASE("a calibration that is not there is nobody's row to skip") {
   Points points;
-  points.points = {point("dgx-h100", 1024, 1e-5)};
+  points.points = {measured("dgx-h100", 1024, 1e-5)};
   CHECK_THROWS_AS(validate(points, {.calibration = "no-such-calibration"}), Error);
   CHECK(validate(points, {.calibration = "none"}).total.points == 1);
 }

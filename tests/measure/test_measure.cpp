@@ -10,14 +10,14 @@ using namespace fake;
 
 namespace {
 
-struct Outcome {
+struct Run {
   Plan plan;
   Measured measured;
   double virtual_seconds = 0;
 };
 
-Outcome measured_on(FakeDevice& device, const PlanOptions& planned = {.quick = true}, double budget = 120) {
-  Outcome out;
+Run run_on(FakeDevice& device, const PlanOptions& planned = {.quick = true}, double budget = 120) {
+  Run out;
   const Machine machine = device.describe();
   out.plan = plan(machine, device.processes(), planned);
   MeasureOptions options;
@@ -48,7 +48,7 @@ std::vector<Row> rows_of(const Measured& measured, Collective operation, int ran
 
 TEST_CASE("every median is within the noise of what was put in, and every spread like it") {
   FakeDevice device({.gpus = 8, .noise = 0.004});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   REQUIRE(out.measured.complete);
   REQUIRE(out.measured.rows.size() > 100);
   REQUIRE(out.measured.rows.size() == device.cases.size());
@@ -68,7 +68,7 @@ TEST_CASE("the budget is kept, on every machine and for every plan") {
     for (const int gpus : {1, 2, 8})
       for (const double budget : {2.0, 20.0, 120.0, 900.0}) {
         FakeDevice device({.gpus = gpus, .prepare = 0.4});
-        const Outcome out = measured_on(device, {.quick = quick}, budget);
+        const Run out = run_on(device, {.quick = quick}, budget);
         INFO(gpus << " GPUs, " << (quick ? "quick, " : "full, ") << budget << " s: " << out.virtual_seconds << " s, "
                   << out.measured.rows.size() << " rows");
         CHECK(out.virtual_seconds <= budget + 1);
@@ -79,7 +79,7 @@ TEST_CASE("the budget is kept, on every machine and for every plan") {
 
 TEST_CASE("what the time does not allow is listed, and what tells most is measured first") {
   FakeDevice device({.gpus = 8, .prepare = 0.4});
-  const Outcome out = measured_on(device, {.quick = true}, 15);
+  const Run out = run_on(device, {.quick = true}, 15);
   CHECK(says(out.measured, "the time was spent"));
   std::set<std::pair<std::string, std::uint64_t>> planned, seen;
   for (const Step& step : out.plan.steps)
@@ -97,14 +97,14 @@ TEST_CASE("what the time does not allow is listed, and what tells most is measur
 
 TEST_CASE("a quick run of a whole node fits its two minutes with every planned size measured") {
   FakeDevice device({.gpus = 8, .prepare = 0.15});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK_FALSE(says(out.measured, "the time was spent"));
   CHECK(out.virtual_seconds < 120);
 }
 
 TEST_CASE("one case that takes forever does not take the time of the others") {
   FakeDevice device({.gpus = 2, .pcie = 1e8});  // a host link 500 times too slow: seconds for each copy
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK(out.virtual_seconds <= 135);
   CHECK(rows_of(out.measured, Collective::all_reduce, 2).size() >= 6);
   CHECK(rows_of(out.measured, Collective::all_to_all, 2).size() >= 6);
@@ -113,7 +113,7 @@ TEST_CASE("one case that takes forever does not take the time of the others") {
 TEST_CASE("sizes gather at the cliff of a collective") {
   const std::uint64_t cliff = 3 * MiB;
   FakeDevice device({.gpus = 8, .noise = 0.001, .cliff = cliff});
-  const Outcome out = measured_on(device, {.only = {"all_reduce"}});
+  const Run out = run_on(device, {.only = {"all_reduce"}});
   std::uint64_t below = 0, above = ~std::uint64_t{0};
   for (const Row& row : rows_of(out.measured, Collective::all_reduce, 8))
     (row.bytes < cliff ? below = std::max(below, row.bytes) : above = std::min(above, row.bytes));
@@ -122,7 +122,7 @@ TEST_CASE("sizes gather at the cliff of a collective") {
 
 TEST_CASE("what does not fit memory is tried smaller, then noted") {
   FakeDevice device({.gpus = 1, .allocatable = 100 * MiB});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK(out.measured.complete);
   CHECK(says(out.measured, "out of memory"));
   std::uint64_t largest = 0;
@@ -134,7 +134,7 @@ TEST_CASE("what does not fit memory is tried smaller, then noted") {
 
 TEST_CASE("a machine lost midway keeps what it measured and says why the rest is missing") {
   FakeDevice device({.gpus = 8, .lost_after = 30});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK_FALSE(out.measured.complete);
   CHECK(out.measured.ended.find("fallen off the bus") != std::string::npos);
   CHECK(out.measured.rows.size() == 30);
@@ -145,7 +145,7 @@ TEST_CASE("a machine lost midway keeps what it measured and says why the rest is
 
 TEST_CASE("a machine lost while a case is timed keeps the cases before it") {
   FakeDevice device({.gpus = 1, .lost_in_run = 12});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK_FALSE(out.measured.complete);
   CHECK(out.measured.rows.size() == 12);
   CHECK(out.measured.ended.find("fallen off the bus") != std::string::npos);
@@ -166,7 +166,7 @@ TEST_CASE("an interrupt keeps what was measured") {
 
 TEST_CASE("a wrong result is never a point, and ends its case after the second") {
   FakeDevice device({.gpus = 1, .wrong = ProbeKind::memory_read});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK(out.measured.complete);
   CHECK(says(out.measured, "memory_read, GPU 0: the result was wrong: element 7 is 3, not 5"));
   int named = 0;
@@ -177,7 +177,7 @@ TEST_CASE("a wrong result is never a point, and ends its case after the second")
 
 TEST_CASE("a case the machine cannot do is said once, and costs nothing else") {
   FakeDevice device({.gpus = 1, .unsupported = ProbeKind::pointer_chase});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK(out.measured.complete);
   int named = 0;
   for (const NotMeasured& n : out.measured.not_measured) named += n.what == "pointer_chase, GPU 0" ? 1 : 0;
@@ -186,7 +186,7 @@ TEST_CASE("a case the machine cannot do is said once, and costs nothing else") {
 
 TEST_CASE("a single fault is noted and the next size is measured all the same") {
   FakeDevice device({.gpus = 1, .faults = 1});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   CHECK(out.measured.complete);
   CHECK(says(out.measured, "unspecified launch failure"));
   CHECK(out.measured.rows.size() > 30);
@@ -194,14 +194,14 @@ TEST_CASE("a single fault is noted and the next size is measured all the same") 
 
 TEST_CASE("clocks that disagree make no points") {
   FakeDevice device({.gpus = 1, .device_clock = 1.3});
-  const Outcome out = measured_on(device, {.quick = true, .only = {"memory_copy"}});
+  const Run out = run_on(device, {.quick = true, .only = {"memory_copy"}});
   CHECK(out.measured.rows.empty());
   CHECK(says(out.measured, "one clock is wrong"));
 }
 
 TEST_CASE("throttling and clocks are noted at the points they may explain, and only there") {
   FakeDevice device({.gpus = 1, .throttled_after = 10});
-  const Outcome out = measured_on(device);
+  const Run out = run_on(device);
   for (std::size_t i = 0; i < out.measured.rows.size(); ++i) {
     const Row& row = out.measured.rows[i];
     CHECK(row.note("throttled") == (i < 10 ? "" : "power cap"));
@@ -211,7 +211,7 @@ TEST_CASE("throttling and clocks are noted at the points they may explain, and o
 
 TEST_CASE("the same machine gives the same points twice") {
   FakeDevice one({.gpus = 4}), other({.gpus = 4});
-  const Measured a = measured_on(one).measured, b = measured_on(other).measured;
+  const Measured a = run_on(one).measured, b = run_on(other).measured;
   REQUIRE(a.rows.size() == b.rows.size());
   for (std::size_t i = 0; i < a.rows.size(); ++i) CHECK(csv_line(a.rows[i]) == csv_line(b.rows[i]));
 }

@@ -1,15 +1,16 @@
 // Sizes: the grid, and where they gather.
+#include "fake_device.hpp"
+
 #include "measure/sizes.hpp"
 
 #include "catch.hpp"
 
 #include <cmath>
 
+using namespace fake;
 using namespace fabricost::measure;
 
 namespace {
-
-constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
 
 /// The sizes a curve ends up with.
 template <class Time>

@@ -36,4 +36,13 @@ inline MemoryStack simumax() {
   return s;
 }
 
+/// A transformer of GPT's shape: every head its own keys, an MLP of four times the width without a gate.
+inline Model gpt(int layers, int hidden, int heads, int vocab = 51200) {
+  Model m;
+  m.name = "GPT";
+  m.layers = layers, m.hidden = hidden, m.heads = m.kv_heads = heads, m.head_dim = hidden / heads, m.vocab = vocab, m.ffn = 4 * hidden;
+  m.gated = false;
+  return m;
+}
+
 }  // namespace fabricost::test

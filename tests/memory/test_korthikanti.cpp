@@ -10,14 +10,6 @@ using namespace fabricost::test;
 
 namespace {
 
-Model gpt(int layers, int hidden, int heads) {
-  Model m;
-  m.name = "GPT";
-  m.layers = layers, m.hidden = hidden, m.heads = m.kv_heads = heads, m.head_dim = hidden / heads, m.vocab = 51200, m.ffn = 4 * hidden;
-  m.gated = false;
-  return m;
-}
-
 struct Case {
   Model model;
   Layout layout;

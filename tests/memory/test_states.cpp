@@ -6,17 +6,6 @@
 using namespace fabricost;
 using namespace fabricost::test;
 
-namespace {
-
-Model gpt(int layers, int hidden, int heads, int vocab = 51200) {
-  Model m;
-  m.layers = layers, m.hidden = hidden, m.heads = m.kv_heads = heads, m.head_dim = hidden / heads, m.vocab = vocab, m.ffn = 4 * hidden;
-  m.gated = false;
-  return m;
-}
-
-}  // namespace
-
 TEST_CASE("bytes per parameter of ZeRO are those of its paper") {
   // Rajbhandari 2020, figure 1: 7.5e9 parameters, 64 ranks, 16-bit gradients: 120, 31.4, 16.6, 1.9 GB
   MemoryStack stack = as_allocated();

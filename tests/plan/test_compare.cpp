@@ -1,28 +1,21 @@
 // Machines side by side: each one's own best, the order and how sure it is; the picture keeps its parts apart and to scale.
+#include "questions.hpp"
+
 #include "catch.hpp"
 
 #include <fabricost/io/compare_picture.hpp>
 #include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
 #include <fabricost/io/picture.hpp>
 #include <fabricost/io/reliability.hpp>
-#include <fabricost/io/workload.hpp>
 #include <fabricost/plan/compare.hpp>
 
 #include <map>
 #include <regex>
 
 using namespace fabricost;
+using namespace fabricost::test;
 
 namespace {
-
-TrainingQuestion question(const char* model, int gpus, int batch) {
-  TrainingQuestion q;
-  q.model = load_model(model);
-  q.stack = load_stack("megatron-core");
-  q.gpus = gpus, q.global_batch = batch;
-  return q;
-}
 
 std::vector<Compared> trained(const TrainingQuestion& q, std::initializer_list<const char*> names) {
   std::vector<System> systems;

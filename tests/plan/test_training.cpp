@@ -1,11 +1,10 @@
 // The search over layouts: pruning loses nothing, what cannot be is refused with what can, answers are possible and consistent.
+#include "questions.hpp"
+
 #include "catch.hpp"
 
 #include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
 #include <fabricost/plan/sensitivity.hpp>
-#include <fabricost/plan/training.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -13,18 +12,9 @@
 #include <limits>
 
 using namespace fabricost;
+using namespace fabricost::test;
 
 namespace {
-
-TrainingQuestion question(const char* model, int gpus, int batch, int sequence = 4096) {
-  TrainingQuestion q;
-  q.model = load_model(model);
-  q.stack = load_stack("megatron-core");
-  q.gpus = gpus;
-  q.global_batch = batch;
-  q.sequence = sequence;
-  return q;
-}
 
 double sum(const StepTime& t) {
   return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.optimizer + t.stack;

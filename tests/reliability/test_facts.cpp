@@ -14,8 +14,6 @@ using namespace fabricost;
 
 namespace {
 
-Approx within(double value, double share) { return Approx(value).epsilon(share); }
-
 struct File : test::WrittenFile {
   explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv") : WrittenFile(text, name) {}
 };

@@ -14,8 +14,6 @@ using namespace fabricost;
 
 namespace {
 
-Approx within(double value, double share) { return Approx(value).epsilon(share); }
-
 /// A job played out: it works, stands still for checkpoints, which count `drain` after they were begun, fails at random moments, also while
 /// it recovers, and goes back to the last one that counts.
 Goodput played(const Checkpointing& c, double mttf, double until, std::uint64_t seed) {

@@ -12,8 +12,6 @@ using namespace fabricost;
 
 namespace {
 
-Approx within(double value, double share) { return Approx(value).epsilon(share); }
-
 /// Mean of the maximum of n draws, by drawing.
 template <class Draw>
 double drawn_maximum(int ranks, int rounds, Draw&& draw) {

@@ -11,9 +11,6 @@
 
 namespace seed_tables {
 
-/// Relative tolerance, as a fraction.
-inline Approx within(double expected, double tolerance) { return Approx(expected).epsilon(tolerance); }
-
 inline double ours(const Table& table, const char* label) { return table.row(label).ours.value; }
 inline double beside(const Table& table, const char* label, std::size_t column) { return table.row(label).beside.at(column).value; }
 inline Verdict verdict(const Table& table, const char* label) { return table.row(label).verdict; }

@@ -21,6 +21,11 @@ struct Broken {
   std::vector<std::string> says;
 };
 
+/// The whole system with one part of it exchanged.
+inline Broken sys(std::string title, std::string_view find, std::string_view by, std::vector<std::string> says) {
+  return {std::move(title), Document::system, replaced(good_system, find, by), std::move(says)};
+}
+
 struct Marked {
   std::string text;
   std::optional<std::pair<int, int>> place;  ///< line and column

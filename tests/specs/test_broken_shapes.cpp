@@ -5,9 +5,6 @@ using namespace specs;
 
 namespace {
 
-Broken sys(std::string title, std::string_view find, std::string_view by, std::vector<std::string> says) {
-  return {std::move(title), Document::system, replaced(good_system, find, by), std::move(says)};
-}
 Broken shape(std::string title, std::string_view keys, std::vector<std::string> says) {
   return {std::move(title), Document::system, shaped(keys), std::move(says)};
 }

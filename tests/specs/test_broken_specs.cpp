@@ -14,9 +14,6 @@ Broken link(std::string title, std::string_view find, std::string_view by, std::
 Broken box(std::string title, std::string_view find, std::string_view by, std::vector<std::string> says) {
   return {std::move(title), Document::switches, replaced(good_switch, find, by), std::move(says)};
 }
-Broken sys(std::string title, std::string_view find, std::string_view by, std::vector<std::string> says) {
-  return {std::move(title), Document::system, replaced(good_system, find, by), std::move(says)};
-}
 /// `links: 18` of the scale-up tier and whatever else a case needs.
 Broken tier(std::string title, std::string_view by, std::vector<std::string> says) {
   return sys(std::move(title), "    links: 18\n", by, std::move(says));

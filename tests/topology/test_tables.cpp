@@ -13,11 +13,6 @@ const char* nv(int links) {
   text = "NV" + std::to_string(links);
   return text.c_str();
 }
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
 std::string hopper() {
   return gpu_table(8, [](int, int) { return "NV18"; });
 }

@@ -30,11 +30,6 @@ std::string two(const std::string& back = "2") {
 </system>
 )";
 }
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
 
 }  // namespace
 

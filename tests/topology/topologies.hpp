@@ -7,6 +7,7 @@
 
 #include <fabricost/io/topology.hpp>
 
+#include <catch.hpp>
 #include <fmt/format.h>
 
 #include <string>
@@ -28,6 +29,13 @@ inline Issue topology_fault(const std::string& text, const std::string& name = "
     return error.issues().front();
   }
   return {};
+}
+
+/// A text with the first `from` in it exchanged; it must be there.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
 }
 
 /// `nvidia-smi topo -m` of GPUs only. \param cell of a pair, i < j

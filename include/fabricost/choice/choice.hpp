@@ -7,8 +7,10 @@
 #include <fabricost/choice/nccl.hpp>
 #include <fabricost/price/price.hpp>
 
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 namespace fabricost {
 
@@ -24,6 +26,8 @@ struct Choice {
     return (!algorithm || *algorithm == c.algorithm) && (!protocol || *protocol == c.protocol);
   }
 };
+/// As the command and Python spell Choice::Rule, in its order.
+inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
 /// What the chooser needs to know of a question.
 struct ChoiceInput {

@@ -15,9 +15,9 @@ namespace fabricost::io {
 
 namespace {
 
-class Reader {
+class ImbReader {
  public:
-  Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  ImbReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
   void read() {
     for_each_line(lines_, [this](const std::string&, const Tokens& tokens) { take(tokens); });
@@ -86,6 +86,6 @@ class Reader {
 
 }  // namespace
 
-void read_imb(const std::filesystem::path& file, PointMaker& points) { Reader(file, points).read(); }
+void read_imb(const std::filesystem::path& file, PointMaker& points) { ImbReader(file, points).read(); }
 
 }  // namespace fabricost::io

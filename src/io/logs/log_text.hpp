@@ -3,6 +3,8 @@
 /// Lines of logs as they survive: what terminals and launchers put in is taken out, the rest cut at blanks, without allocating per line.
 /// Private to the sources.
 
+#include "io/ascii.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,6 @@ void split(std::string_view line, Tokens& tokens);
 /// ASCII letters in lower case, all else as it is.
 [[nodiscard]] std::string lower(std::string_view text);
 
-[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr bool all_digits(std::string_view text) {
   for (const char c : text)
     if (!is_digit(c)) return false;

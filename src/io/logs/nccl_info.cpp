@@ -58,9 +58,9 @@ void keep(std::vector<T>& list, T one) {
   if (list.size() < most_kept) list.push_back(std::move(one));
 }
 
-class Reader {
+class NcclInfoReader {
  public:
-  explicit Reader(const std::filesystem::path& file) : lines_(file) {}
+  explicit NcclInfoReader(const std::filesystem::path& file) : lines_(file) {}
 
   NcclInfo read() {
     std::string line;
@@ -453,6 +453,6 @@ int NcclInfo::node_count() const {
   return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0});
 }
 
-NcclInfo read_nccl_info(const std::filesystem::path& file) { return Reader(file).read(); }
+NcclInfo read_nccl_info(const std::filesystem::path& file) { return NcclInfoReader(file).read(); }
 
 }  // namespace fabricost::io

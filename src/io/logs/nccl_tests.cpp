@@ -74,9 +74,9 @@ constexpr std::string_view cut_short = "nccl-tests row cut short";
 constexpr std::string_view broken_row = "nccl-tests row broken by other output";
 
 /// Reads the file line by line into runs.
-class Reader {
+class NcclTestsReader {
  public:
-  Reader(const std::filesystem::path& file, const RunSink& take) : lines_(file), take_(take) { fresh(); }
+  NcclTestsReader(const std::filesystem::path& file, const RunSink& take) : lines_(file), take_(take) { fresh(); }
 
   int read() {
     std::string line;
@@ -367,6 +367,6 @@ class Reader {
 
 }  // namespace
 
-int read_nccl_runs(const std::filesystem::path& file, const RunSink& take) { return Reader(file, take).read(); }
+int read_nccl_runs(const std::filesystem::path& file, const RunSink& take) { return NcclTestsReader(file, take).read(); }
 
 }  // namespace fabricost::io

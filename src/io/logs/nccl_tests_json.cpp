@@ -29,9 +29,9 @@ std::string test_of(std::string_view program) {
   return std::string{program.substr(0, program.find("_perf"))};
 }
 
-class Reader {
+class NcclTestsJsonReader {
  public:
-  Reader(const std::filesystem::path& file, RunsToPoints& points) : file_(file), points_(points) { run_.time_unit = 1e-6; }
+  NcclTestsJsonReader(const std::filesystem::path& file, RunsToPoints& points) : file_(file), points_(points) { run_.time_unit = 1e-6; }
 
   void read() {
     read_json(file_, [this](const JsonEvent& event) { take(event); });
@@ -178,7 +178,7 @@ class Reader {
 std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                           const PointSink& sink) {
   RunsToPoints points(file, otherwise, runs, sink);
-  Reader(file, points).read();
+  NcclTestsJsonReader(file, points).read();
   return std::move(points).skipped();
 }
 

@@ -3,6 +3,7 @@
 
 #include "io/logs/nvbandwidth.hpp"
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 namespace fabricost::io {
 
 namespace {
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace
 
@@ -68,9 +67,9 @@ void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view 
 
 namespace {
 
-class Reader {
+class NvbandwidthReader {
  public:
-  Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  NvbandwidthReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
   void read() {
     for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
@@ -132,6 +131,6 @@ class Reader {
 
 }  // namespace
 
-void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points) { Reader(file, points).read(); }
+void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points) { NvbandwidthReader(file, points).read(); }
 
 }  // namespace fabricost::io

@@ -13,9 +13,9 @@ namespace fabricost::io {
 namespace {
 
 /// Gathers one test at a time.
-class Reader {
+class NvbandwidthJsonReader {
  public:
-  Reader(const std::filesystem::path& file, PointMaker& points) : file_(file), points_(points) {}
+  NvbandwidthJsonReader(const std::filesystem::path& file, PointMaker& points) : file_(file), points_(points) {}
 
   void read() {
     read_json(file_, [this](const JsonEvent& event) { take(event); });
@@ -84,6 +84,6 @@ class Reader {
 
 }  // namespace
 
-void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points) { Reader(file, points).read(); }
+void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points) { NvbandwidthJsonReader(file, points).read(); }
 
 }  // namespace fabricost::io

@@ -6,6 +6,7 @@
 /// osu-micro-benchmarks, c/mpi/pt2pt and c/mpi/collective. Whether two ranks of a pt2pt test share a node is not printed: between nodes
 /// unless --nodes 1 was given or the log shows the command with -N1 and device buffers, or two devices made visible.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 #include "io/logs/pair_points.hpp"
 
@@ -16,8 +17,6 @@
 namespace fabricost::io {
 
 namespace {
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 enum class Test : unsigned char { none, bandwidth, sum_of_both, latency, collective, other };
 
@@ -39,9 +38,9 @@ constexpr std::array<Spelling, 12> spellings{{{"reduce_scatter", Collective::red
                                               {"bcast", Collective::broadcast},
                                               {"reduce", Collective::reduce}}};
 
-class Reader {
+class OsuReader {
  public:
-  Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  OsuReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
   void read() {
     for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
@@ -228,6 +227,6 @@ class Reader {
 
 }  // namespace
 
-void read_osu(const std::filesystem::path& file, PointMaker& points) { Reader(file, points).read(); }
+void read_osu(const std::filesystem::path& file, PointMaker& points) { OsuReader(file, points).read(); }
 
 }  // namespace fabricost::io

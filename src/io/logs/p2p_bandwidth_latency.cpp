@@ -18,9 +18,9 @@ constexpr double copy_bytes = 4.0 * 40'000'000, latency_bytes = 16;
 
 enum class Kind : unsigned char { unknown, one_way, sum_of_both, latency, connectivity };
 
-class Reader {
+class P2pReader {
  public:
-  Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  P2pReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
   void read() {
     for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
@@ -124,6 +124,6 @@ class Reader {
 
 }  // namespace
 
-void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points) { Reader(file, points).read(); }
+void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points) { P2pReader(file, points).read(); }
 
 }  // namespace fabricost::io

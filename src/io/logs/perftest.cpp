@@ -28,9 +28,9 @@ struct Columns {
   double unit = 0;  ///< bytes per second of one printed unit of bandwidth
 };
 
-class Reader {
+class PerftestReader {
  public:
-  Reader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  PerftestReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
 
   void read() {
     for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
@@ -156,6 +156,6 @@ class Reader {
 
 }  // namespace
 
-void read_perftest(const std::filesystem::path& file, PointMaker& points) { Reader(file, points).read(); }
+void read_perftest(const std::filesystem::path& file, PointMaker& points) { PerftestReader(file, points).read(); }
 
 }  // namespace fabricost::io

@@ -53,7 +53,7 @@ FailureFleet read_fleet(const std::string& name, const SpecNode& node, Faults& f
   return out;
 }
 
-double unit_of(std::string_view column) { return column == "time_us" ? 1e-6 : column == "time_ms" ? 1e-3 : 1; }
+double unit_of_column(std::string_view column) { return column == "time_us" ? 1e-6 : column == "time_ms" ? 1e-3 : 1; }
 
 /// A file of one number a line has a number for a header.
 bool is_plain(const std::filesystem::path& file) {
@@ -134,7 +134,7 @@ IterationTimes read_iteration_times(const std::filesystem::path& file) {
   int column = -1;
   double unit = 1;
   for (const char* name : {"time_s", "time_ms", "time_us"})
-    if (table.column(name) >= 0) column = table.column(name), unit = unit_of(name);
+    if (table.column(name) >= 0) column = table.column(name), unit = unit_of_column(name);
   if (column < 0) {
     table.fault(-1, "no column holds times", "name one time_s, time_ms or time_us, or write seconds alone, one number a line");
     table.finish();

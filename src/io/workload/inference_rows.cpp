@@ -1,6 +1,7 @@
 /// \file inference_rows.cpp
 /// Published inference results: reading the table, and what the model says of each row.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 
 #include <fabricost/io/inference.hpp>
@@ -23,7 +24,7 @@ namespace fabricost {
 
 namespace {
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+using io::has;
 
 struct NamedMachine {
   std::string_view gpu, system;

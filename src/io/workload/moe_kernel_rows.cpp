@@ -22,13 +22,13 @@ namespace fabricost {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> needed{
+constexpr std::array<std::string_view, 11> kernel_columns{
     "system", "ranks", "phase", "implementation", "tokens_per_rank", "hidden", "experts", "top_k", "distribution", "time_us", "dtype"};
 
 /// Reads the cells of one row; what is not modelled goes to `skipped`, what cannot be meant is a fault.
-class RowReader {
+class MoeKernelRowReader {
  public:
-  RowReader(io::CsvTable& table, MoeKernelRow& row) : table_(table), row_(row) {}
+  MoeKernelRowReader(io::CsvTable& table, MoeKernelRow& row) : table_(table), row_(row) {}
 
   void read() {
     row_.line = table_.line();
@@ -142,7 +142,7 @@ std::vector<ErrorGroup> grouped(const std::vector<MoeKernelRow>& rows, Name name
 std::vector<MoeKernelRow> read_moe_kernel_rows(const std::filesystem::path& file) {
   io::CsvTable table(file);
   std::vector<std::string> missing;
-  for (const std::string_view column : needed)
+  for (const std::string_view column : kernel_columns)
     if (table.column(column) < 0) missing.emplace_back(column);
   if (!missing.empty())
     throw io::fault_of_file(
@@ -152,7 +152,7 @@ std::vector<MoeKernelRow> read_moe_kernel_rows(const std::filesystem::path& file
   std::vector<MoeKernelRow> rows;
   while (table.next()) {
     MoeKernelRow row;
-    RowReader(table, row).read();
+    MoeKernelRowReader(table, row).read();
     rows.push_back(std::move(row));
   }
   table.finish();

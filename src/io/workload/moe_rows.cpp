@@ -1,6 +1,7 @@
 /// \file moe_rows.cpp
 /// Rows of a moe.csv: which question each asks, on which machine, and the library's answer.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -20,7 +21,9 @@ namespace fabricost {
 
 namespace {
 
-constexpr std::array<std::string_view, 15> needed{"id",  "group", "topic",  "experts",       "top_k",        "hidden",   "tokens_per_rank",
+using io::has;
+
+constexpr std::array<std::string_view, 15> moe_columns{"id",  "group", "topic",  "experts",       "top_k",        "hidden",   "tokens_per_rank",
                                                   "gpu", "gpus",  "method", "gpus_per_node", "interconnect", "quantity", "value",
                                                   "unit"};
 
@@ -29,8 +32,6 @@ struct Question {
   int experts = 0, top_k = 0, hidden = 0, gpus = 0, gpus_per_node = 0;
   double tokens = 0;
 };
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// A cell that is empty or a number from 0; a fault otherwise.
 double number_in(io::CsvTable& table, std::string_view column, double most) {
@@ -70,9 +71,9 @@ std::string_view system_of(const Question& q) {
   return {};
 }
 
-class Predictor {
+class MoePredictor {
  public:
-  explicit Predictor(std::string_view calibration) : calibration_(calibration) {}
+  explicit MoePredictor(std::string_view calibration) : calibration_(calibration) {}
 
   /// The answer in the row's unit, or a reason in `why`.
   double operator()(const Question& q, std::string& why) {
@@ -178,13 +179,13 @@ class Predictor {
 
 void require_columns(io::CsvTable& table) {
   std::vector<std::string_view> missing;
-  for (const std::string_view name : needed)
+  for (const std::string_view name : moe_columns)
     if (table.column(name) < 0) missing.push_back(name);
   if (missing.empty()) return;
   table.fault(
       -1,
       fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
-      fmt::format("columns: {}", fmt::join(needed, ",")));
+      fmt::format("columns: {}", fmt::join(moe_columns, ",")));
   table.finish();
 }
 
@@ -193,7 +194,7 @@ void require_columns(io::CsvTable& table) {
 std::vector<MoeRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration) {
   io::CsvTable table{file};
   require_columns(table);
-  Predictor predict_row{calibration};
+  MoePredictor predict_row{calibration};
   std::vector<MoeRow> out;
   std::vector<Question> questions;
   while (table.next()) {

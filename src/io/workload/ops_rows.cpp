@@ -1,6 +1,7 @@
 /// \file ops_rows.cpp
 /// Published kernels and collectives: ops.csv as single calls on machines.
 
+#include "io/ascii.hpp"
 #include "io/workload/cells.hpp"
 
 #include <fabricost/io/load.hpp>
@@ -20,8 +21,7 @@ namespace {
 
 using io::Cells;
 using io::folded;
-
-bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+using io::has;
 
 /// Group and words of a row stand for a machine; the first that fits.
 struct NamedPlace {

@@ -31,9 +31,9 @@ struct PipelineRow {
   StageTimes times;  ///< F, B, W are 0 where the row does not say
 };
 
-class RowReader {
+class PipelineRowReader {
  public:
-  explicit RowReader(const std::filesystem::path& file) : table_(file) {
+  explicit PipelineRowReader(const std::filesystem::path& file) : table_(file) {
     std::vector<std::string_view> missing;
     for (const std::string_view name : {"id", "group", "schedule", "metric", "value"})
       if (table_.column(name) < 0) missing.push_back(name);
@@ -118,9 +118,9 @@ struct Skip {
   return static_cast<int>(layers);
 }
 
-class Predictor {
+class PipelinePredictor {
  public:
-  Predictor(PipelineStack stack, const std::vector<PipelineRow>& rows) : stack_(std::move(stack)) {
+  PipelinePredictor(PipelineStack stack, const std::vector<PipelineRow>& rows) : stack_(std::move(stack)) {
     // stage times are inputs: those of this file count for its other rows
     for (const PipelineRow& r : rows)
       if (r.times.work() > 0 && r.setting.complete()) stack_.profiles.push_back({r.setting, r.times});
@@ -219,8 +219,8 @@ class Predictor {
 }  // namespace
 
 std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file) {
-  const std::vector<PipelineRow> rows = RowReader(file).rows();
-  const Predictor predictor(load_pipeline_stack(), rows);
+  const std::vector<PipelineRow> rows = PipelineRowReader(file).rows();
+  const PipelinePredictor predictor(load_pipeline_stack(), rows);
   std::vector<WorkloadRow> out;
   out.reserve(rows.size());
   for (const PipelineRow& r : rows) {

@@ -3,6 +3,7 @@
 
 #include "io/workload/published_machine.hpp"
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 #include "io/workload/cells.hpp"
 
@@ -15,8 +16,6 @@
 namespace fabricost::io {
 
 namespace {
-
-bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
 /// A word of its own: "b200" is none in "gb200", "h200" none in "gh200", "a100" one in "a100-40g" and "dgx_a100".
 bool names(std::string_view text, std::string_view word) {

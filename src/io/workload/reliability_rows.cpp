@@ -29,8 +29,8 @@ struct ReliabilityRow {
   double gpus = 0;
 };
 
-[[nodiscard]] bool has(const std::string& text, std::string_view part) {
-  return lowered(std::string{text}).find(part) != std::string::npos;
+[[nodiscard]] bool mentions(const std::string& text, std::string_view part) {
+  return has(lowered(text), part);
 }
 
 /// Days of "interruptions in 54 days"; 0 where there are none.
@@ -116,29 +116,29 @@ template <std::size_t N>
   return {};
 }
 
-class Predictor {
+class ReliabilityPredictor {
  public:
-  Predictor() : facts_(load_failure_facts()), prices_(load_prices()) {}
+  ReliabilityPredictor() : facts_(load_failure_facts()), prices_(load_prices()) {}
 
   [[nodiscard]] Answer operator()(const ReliabilityRow& r) const {
-    if (has(r.topic, "failure count")) return count(r);
-    if (has(r.unit, "1000 node-days")) return rate(r);
-    if (has(r.topic, "mtbf") || has(r.topic, "mttf")) return mttf(r);
-    if (has(r.topic, "failure rate")) return rate(r);
-    if (has(r.topic, "goodput") || has(r.topic, "ettr")) return goodput(r);
-    if (has(r.topic, "power")) return power(r);
-    if (has(r.topic, "checkpoint")) return checkpoint(r);
-    if (has(r.topic, "straggler")) return skip("an observation of a fleet: the shares of slow ranks are inputs");
+    if (mentions(r.topic, "failure count")) return count(r);
+    if (mentions(r.unit, "1000 node-days")) return rate(r);
+    if (mentions(r.topic, "mtbf") || mentions(r.topic, "mttf")) return mttf(r);
+    if (mentions(r.topic, "failure rate")) return rate(r);
+    if (mentions(r.topic, "goodput") || mentions(r.topic, "ettr")) return goodput(r);
+    if (mentions(r.topic, "power")) return power(r);
+    if (mentions(r.topic, "checkpoint")) return checkpoint(r);
+    if (mentions(r.topic, "straggler")) return skip("an observation of a fleet: the shares of slow ranks are inputs");
     return skip("an observation that follows from nothing else in the row");
   }
 
  private:
   [[nodiscard]] const FailureFleet* fleet(const ReliabilityRow& r) const {
-    if (has(r.source, "llama 3")) return &facts_.fleet("llama3");
-    if (has(r.source, "opt-175b")) return &facts_.fleet("opt-175b");
-    if (!has(r.source, "2410.21680")) return nullptr;
-    if (has(r.notes, "observed;")) return &facts_.fleet("rsc-observed");
-    return &facts_.fleet(has(r.system + r.quantity, "rsc-2") ? "rsc-2" : "rsc-1");
+    if (mentions(r.source, "llama 3")) return &facts_.fleet("llama3");
+    if (mentions(r.source, "opt-175b")) return &facts_.fleet("opt-175b");
+    if (!mentions(r.source, "2410.21680")) return nullptr;
+    if (mentions(r.notes, "observed;")) return &facts_.fleet("rsc-observed");
+    return &facts_.fleet(mentions(r.system + r.quantity, "rsc-2") ? "rsc-2" : "rsc-1");
   }
 
   /// Rate of the cause x GPUs x days.
@@ -149,9 +149,9 @@ class Predictor {
     const double exposure = days * r.gpus / (f->days * f->gpus);
     for (const FailureCause& c : f->causes)
       if (same_cause(c.cause, r.quantity)) return counted(c.count * exposure);
-    if (has(r.quantity, "unexpected") || has(r.quantity, "unplanned")) return counted(f->failures() * exposure);
-    if (has(r.quantity, "planned")) return counted(f->planned * exposure);
-    if (has(r.quantity, "total")) return counted((f->failures() + f->planned) * exposure);
+    if (mentions(r.quantity, "unexpected") || mentions(r.quantity, "unplanned")) return counted(f->failures() * exposure);
+    if (mentions(r.quantity, "planned")) return counted(f->planned * exposure);
+    if (mentions(r.quantity, "total")) return counted((f->failures() + f->planned) * exposure);
     return skip("a cause of failures without a rate");
   }
 
@@ -159,8 +159,8 @@ class Predictor {
     const FailureFleet* f = fleet(r);
     if (f == nullptr || r.gpus <= 0) return skip("no rates are known of this fleet");
     const double nodes = r.gpus / f->gpus_per_node;
-    const bool planned = has(r.quantity, "including planned");
-    const double unit = has(r.unit, "gpu-h") ? 3600 / r.gpus : r.unit == "h" ? 3600 : has(r.unit, "day") ? day_seconds : 0;
+    const bool planned = mentions(r.quantity, "including planned");
+    const double unit = mentions(r.unit, "gpu-h") ? 3600 / r.gpus : r.unit == "h" ? 3600 : mentions(r.unit, "day") ? day_seconds : 0;
     if (unit <= 0) return skip("a time to failure in a unit that is not known");
     const double all = f->failures() + (planned ? f->planned : 0);
     const double value = f->rate.mttf(nodes) * (planned ? f->failures() / all : 1) / unit;
@@ -171,16 +171,16 @@ class Predictor {
 
   [[nodiscard]] Answer rate(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
-    if (f == nullptr || !has(r.unit, "1000 node-days")) return skip("no rates are known of this fleet");
+    if (f == nullptr || !mentions(r.unit, "1000 node-days")) return skip("no rates are known of this fleet");
     return printed(f->rate.thousand_node_days());
   }
 
   [[nodiscard]] Answer goodput(const ReliabilityRow& r) const {
-    if (!has(r.unit, "fraction")) return skip("a bound or a time that was measured, not a share of the job's time");
+    if (!mentions(r.unit, "fraction")) return skip("a bound or a time that was measured, not a share of the job's time");
     if (r.gpus <= 0) return skip("the number of GPUs is not given");
     const FailureFleet* f = fleet(r);
     if (f == nullptr) f = &facts_.fleet("llama3");
-    if (has(r.quantity, "slowdown")) return skip("an observation of a fleet: the shares of slow ranks are inputs");
+    if (mentions(r.quantity, "slowdown")) return skip("an observation of a fleet: the shares of slow ranks are inputs");
     const FailureAnswer a =
         failures_of({.nodes = r.gpus / f->gpus_per_node,
                      .rate = f->rate,
@@ -191,10 +191,10 @@ class Predictor {
   [[nodiscard]] Answer power(const ReliabilityRow& r) const {
     const double unit = r.unit == "kW" ? 1e3 : r.unit == "W" ? 1 : r.unit == "MW" ? 1e6 : 0;
     if (unit <= 0) return skip("a power in a unit that is not known");
-    const bool measured = has(r.quantity, "measured");
+    const bool measured = mentions(r.quantity, "measured");
     if (const auto machine = named(racks, r.quantity); !machine.empty()) {
       const System system = load_system(machine, {}, "none");
-      const double rated = system.power.value.value() / unit / (has(r.quantity, "per gpu") ? machine_gpus(system) : 1);
+      const double rated = system.power.value.value() / unit / (mentions(r.quantity, "per gpu") ? machine_gpus(system) : 1);
       return measured ? plain(prices_.power.load.value * rated) : exactly(rated);
     }
     const std::string card_of = r.topic == "power" && r.quantity.find("GPU TDP") == 0 ? r.system : r.quantity;
@@ -205,8 +205,8 @@ class Predictor {
 
   /// Sizes are as file tools print them, in powers of 1024: BLOOM's 16-bit weights, 352.5e9 bytes, are published as 329 GB.
   [[nodiscard]] static Answer checkpoint(const ReliabilityRow& r) {
-    const bool weights = has(r.quantity, "weights");
-    if (!has(r.quantity, "checkpoint size") && !weights) return skip("depends on a storage and a network that the row does not describe");
+    const bool weights = mentions(r.quantity, "weights");
+    if (!mentions(r.quantity, "checkpoint size") && !weights) return skip("depends on a storage and a network that the row does not describe");
     const std::string name = model_named(r.out.model);
     if (name.empty()) return skip("the model has no shape here");
     const double bytes = (weights ? 2 : checkpoint_bytes_per_parameter) * parameters_of(load_model(name)).total;
@@ -269,7 +269,7 @@ class Predictor {
 
 std::vector<WorkloadRow> predict_reliability_rows(const std::filesystem::path& file) {
   std::vector<ReliabilityRow> rows = read(file);
-  const Predictor predictor;
+  const ReliabilityPredictor predictor;
   std::vector<WorkloadRow> out;
   for (ReliabilityRow& r : rows) {
     if (r.out.skipped.empty()) {

@@ -1,6 +1,7 @@
 /// \file training_rows.cpp
 /// Published training steps: training.csv as jobs on machines.
 
+#include "io/ascii.hpp"
 #include "io/csv.hpp"
 #include "io/workload/cells.hpp"
 #include "io/workload/published_machine.hpp"
@@ -29,8 +30,7 @@ namespace {
 
 using io::Cells;
 using io::folded;
-
-bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+using io::has;
 
 /// A published name that no file describes: two matrices in the feed-forward block where the stated count of parameters says so.
 void guess_matrices(Model& m, double stated) {
