@@ -1,0 +1,25 @@
+#pragma once
+/// \file changes.hpp
+/// Where a curve changes what it runs, on powers of two.
+
+#include <fabricost/fabricost.hpp>
+
+namespace fabricost::test {
+
+constexpr double KiB = 1024, MiB = 1048576, GiB = 1073741824;
+
+/// First power of two from which on `wanted` runs and nothing else before 8 GiB, in MiB.
+template <class Wanted>
+double stays_from(const System& system, const Operation& op, Wanted&& wanted) {
+  const Curve curve = compile(system, op);
+  double from = -1;
+  for (double s = 512; s <= 8 * GiB; s *= 2) {
+    if (!wanted(curve.ran(s)))
+      from = -1;
+    else if (from < 0)
+      from = s;
+  }
+  return from / MiB;
+}
+
+}  // namespace fabricost::test
