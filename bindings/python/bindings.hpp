@@ -52,7 +52,8 @@ void add_pipeline(pybind11::module_& module);
 /// Money, Cost, cost.
 void add_cost(pybind11::module_& module);
 /// Goodput, goodput; Stragglers, stragglers.
-void add_failures(pybind11::module_& module);
+void add_goodput(pybind11::module_& module);
+void add_stragglers(pybind11::module_& module);
 /// Grouped, SharedCollective, SharedRun, share.
 void add_sharing(pybind11::module_& module);
 /// Storage into GPUs, loads and stores against RDMA, incast.

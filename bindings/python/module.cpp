@@ -37,7 +37,8 @@ PYBIND11_MODULE(_core, module) {
   add_inference(module);
   add_pipeline(module);
   add_cost(module);
-  add_failures(module);
+  add_goodput(module);
+  add_stragglers(module);
   add_sharing(module);
   add_transfer(module);
   add_compare(module);

@@ -122,7 +122,8 @@ class ServingModel {
   [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
     set(u);
     Eigen::VectorXd r(static_cast<Eigen::Index>(rows_.all.size()));
-    for (std::size_t i = 0; i < rows_.all.size(); ++i) r[static_cast<Eigen::Index>(i)] = std::log(ratio(rows_.all[i])) / serving_scale_of_loss;
+    for (std::size_t i = 0; i < rows_.all.size(); ++i)
+      r[static_cast<Eigen::Index>(i)] = std::log(ratio(rows_.all[i])) / serving_scale_of_loss;
     return r;
   }
   [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {

@@ -70,11 +70,7 @@ namespace {
     out += rows.text(2);
   }
   out += "\n" + terminal.strong("Software stacks") + "\n";
-  TextTable rows{{{"stack"},
-                  {"rows", right},
-                  {"factor", right},
-                  {"+- %", right},
-                  {"left %", right}}};
+  TextTable rows{{{"stack"}, {"rows", right}, {"factor", right}, {"+- %", right}, {"left %", right}}};
   for (const FittedStack& s : fit.stacks)
     rows.row({s.name, std::to_string(s.rows), fmt::format("{:.3f}", s.scale), fmt::format("{:.2g}", 100 * s.deviation),
               fmt::format("{:.2g}", 100 * s.spread)});

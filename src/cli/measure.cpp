@@ -141,7 +141,7 @@ class Measurement {
 
   [[nodiscard]] std::string list(const Terminal& terminal) const {
     if (!first()) return "";
-    return asked_.json ? printed(to_json(plan_)) : text_of(machine_, device_.processes(), plan_, terminal);
+    return asked_.json ? printed(cli::to_json(plan_)) : text_of(machine_, device_.processes(), plan_, terminal);
   }
 
   [[nodiscard]] std::string run(const Terminal& terminal) {

@@ -96,7 +96,8 @@ struct PipelineLayout {
 
 [[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 
-[[nodiscard]] std::string text(const PipelineLayout& a, const PipelineRun& run, const PipelineCost& cost, int width, const Terminal& terminal) {
+[[nodiscard]] std::string text(const PipelineLayout& a, const PipelineRun& run, const PipelineCost& cost, int width,
+                               const Terminal& terminal) {
   std::string out = terminal.strong(title(a)) + "\n";
   TextTable facts{{{""}, {"", right}, {""}}};
   facts.row({"step", seconds_text(run.longest_stage), "the longest stage, first to last piece"});

@@ -10,8 +10,8 @@
 #include <fabricost/error.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/picture.hpp>
-#include <fabricost/io/show.hpp>
 #include <fabricost/io/quantity_text.hpp>
+#include <fabricost/io/show.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>

@@ -24,7 +24,6 @@
 namespace fabricost::cli {
 namespace {
 
-
 /// As typed; empty where nothing was.
 struct ValidateOptions {
   std::vector<std::string> files;

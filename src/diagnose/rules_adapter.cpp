@@ -145,8 +145,8 @@ std::optional<Clue> far_adapter(const Context& c) {
 }
 
 constexpr std::array all_adapter_rules{Rule{gdr_off},       Rule{acs},   Rule{acs_or_iommu_behind_refusal},
-                           Rule{hang_with_acs}, Rule{iommu}, Rule{refused_for_distance},
-                           Rule{far_adapter}};
+                                       Rule{hang_with_acs}, Rule{iommu}, Rule{refused_for_distance},
+                                       Rule{far_adapter}};
 
 }  // namespace
 

@@ -280,24 +280,24 @@ std::optional<Clue> message_too_small(const Context& c) {
 }
 
 constexpr std::array all_curve_rules{Rule{collapse},
-                           Rule{collapse_in_the_network},
-                           Rule{dip},
-                           Rule{rate_of_tcp},
-                           Rule{rate_without_gpu_direct},
-                           Rule{rate_of_one_adapter},
-                           Rule{rate_of_half},
-                           Rule{rate_of_a_taper},
-                           Rule{channels_are_few},
-                           Rule{rate_of_the_ring},
-                           Rule{rate_of_pcie},
-                           Rule{rate_of_shared_memory},
-                           Rule{narrow_pcie},
-                           Rule{only_small_sizes},
-                           Rule{flat_and_low},
-                           Rule{starved_threads},
-                           Rule{message_too_small},
-                           Rule{late_launches},
-                           Rule{few_channels_on_nvlink}};
+                                     Rule{collapse_in_the_network},
+                                     Rule{dip},
+                                     Rule{rate_of_tcp},
+                                     Rule{rate_without_gpu_direct},
+                                     Rule{rate_of_one_adapter},
+                                     Rule{rate_of_half},
+                                     Rule{rate_of_a_taper},
+                                     Rule{channels_are_few},
+                                     Rule{rate_of_the_ring},
+                                     Rule{rate_of_pcie},
+                                     Rule{rate_of_shared_memory},
+                                     Rule{narrow_pcie},
+                                     Rule{only_small_sizes},
+                                     Rule{flat_and_low},
+                                     Rule{starved_threads},
+                                     Rule{message_too_small},
+                                     Rule{late_launches},
+                                     Rule{few_channels_on_nvlink}};
 
 }  // namespace
 

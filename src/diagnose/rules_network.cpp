@@ -255,14 +255,14 @@ std::optional<Clue> half_rate(const Context& c) {
 }
 
 constexpr std::array all_network_rules{Rule{tcp},
-                           Rule{idle_rails},
-                           Rule{port_down},
-                           Rule{unused_adapters_in_topology},
-                           Rule{topology_without_connections},
-                           Rule{fabric_trouble},
-                           Rule{queue_pairs},
-                           Rule{fabric_words},
-                           Rule{half_rate}};
+                                       Rule{idle_rails},
+                                       Rule{port_down},
+                                       Rule{unused_adapters_in_topology},
+                                       Rule{topology_without_connections},
+                                       Rule{fabric_trouble},
+                                       Rule{queue_pairs},
+                                       Rule{fabric_words},
+                                       Rule{half_rate}};
 
 }  // namespace
 

@@ -184,7 +184,7 @@ std::optional<Clue> ran_without_multi_node_nvlink(const Context& c) {
 }
 
 constexpr std::array all_node_rules{Rule{pcie},         Rule{pcie_in_topology}, Rule{virtual_machine}, Rule{nvlink_in_pairs},
-                           Rule{peer_to_peer}, Rule{no_multicast},     Rule{nvlink_down},     Rule{ran_without_multi_node_nvlink}};
+                                    Rule{peer_to_peer}, Rule{no_multicast},     Rule{nvlink_down},     Rule{ran_without_multi_node_nvlink}};
 
 }  // namespace
 

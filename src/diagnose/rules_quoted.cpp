@@ -443,11 +443,11 @@ std::optional<Clue> as_predicted(const Context& c) {
 }
 
 constexpr std::array all_quoted_rules{Rule{slower_version},       Rule{version_lost_a_path},      Rule{setting_that_helps},
-                           Rule{slower_across_leaves}, Rule{better_without},           Rule{algorithms},
-                           Rule{beyond_the_ring},      Rule{pairs_of_nodes},           Rule{pairs_of_nodes_otherwise},
-                           Rule{falls_with_nodes},     Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},
-                           Rule{one_gpu_slower},       Rule{adapters_lose_together},   Rule{another_driver},
-                           Rule{rare_stalls},          Rule{rare_stalls_otherwise},    Rule{as_predicted}};
+                                      Rule{slower_across_leaves}, Rule{better_without},           Rule{algorithms},
+                                      Rule{beyond_the_ring},      Rule{pairs_of_nodes},           Rule{pairs_of_nodes_otherwise},
+                                      Rule{falls_with_nodes},     Rule{wire_faster_than_library}, Rule{wire_faster_in_a_guest},
+                                      Rule{one_gpu_slower},       Rule{adapters_lose_together},   Rule{another_driver},
+                                      Rule{rare_stalls},          Rule{rare_stalls_otherwise},    Rule{as_predicted}};
 
 }  // namespace
 

@@ -158,11 +158,11 @@ std::optional<Clue> one_adapter_chosen(const Context& c) {
 }
 
 constexpr std::array all_setting_rules{Rule{set_in_environment<Cause::debug_env>},    Rule{set_in_environment<Cause::tcp_fallback>},
-                           Rule{set_in_environment<Cause::gdr_off>},      Rule{set_in_environment<Cause::nvls_off>},
-                           Rule{set_in_environment<Cause::few_channels>}, Rule{set_in_environment<Cause::nvlink_not_used>},
-                           Rule{set_in_environment<Cause::no_p2p_shm>},   Rule{set_in_environment<Cause::algorithm_choice>},
-                           Rule{set_in_environment<Cause::ll128_off>},    Rule{set_in_environment<Cause::cpu_launch_bound>},
-                           Rule{set_in_environment<Cause::other>},        Rule{one_adapter_chosen}};
+                                       Rule{set_in_environment<Cause::gdr_off>},      Rule{set_in_environment<Cause::nvls_off>},
+                                       Rule{set_in_environment<Cause::few_channels>}, Rule{set_in_environment<Cause::nvlink_not_used>},
+                                       Rule{set_in_environment<Cause::no_p2p_shm>},   Rule{set_in_environment<Cause::algorithm_choice>},
+                                       Rule{set_in_environment<Cause::ll128_off>},    Rule{set_in_environment<Cause::cpu_launch_bound>},
+                                       Rule{set_in_environment<Cause::other>},        Rule{one_adapter_chosen}};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ sanitizers() {
   configured &&
     find build-sanitized -name '*.gcda' -delete &&
     cmake --build --preset sanitized -j "$jobs" &&
-    ctest --preset sanitized -j "$jobs" -E 'consumer|compile_fail|headers_alone|compile_time|mixed_versions|fabric_in_a_box$'
+    ctest --preset sanitized -j "$jobs" -E 'consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|fabric_in_a_box$'
 }
 coverage() { "$python" tests/check/coverage.py build-sanitized --least 92; }
 fuzz() { configured && FUZZ_BUILD=build-sanitized tests/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-60}"; }

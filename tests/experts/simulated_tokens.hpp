@@ -20,6 +20,7 @@ class Tokens {
   /// skewed weights, by the sum of their two best scores as DeepSeek-V3 ranks them.
   std::vector<int> choose() {
     std::vector<std::pair<double, int>> scores;
+    scores.reserve(weights_.size());
     for (int i = 0; i < gate_.experts; ++i) {
       const double w = weights_[static_cast<std::size_t>(i)];
       const double clock = w > 0 ? -std::log(uniform_(random_)) / w : 1e300;

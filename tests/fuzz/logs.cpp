@@ -92,17 +92,17 @@ void diagnosis_of_log(std::string_view bytes) {
 }
 
 constexpr std::array<Target, 12> logs_list{{{"points_csv", points_csv},
-                                       {"any_points", any_points},
-                                       {"nccl_tests", collectives<io::read_nccl_tests>},
-                                       {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
-                                       {"nvbandwidth", pairs<io::read_nvbandwidth>},
-                                       {"nvbandwidth_json", pairs<io::read_nvbandwidth_json>},
-                                       {"p2p_bandwidth_latency", pairs<io::read_p2p_bandwidth_latency>},
-                                       {"osu", pairs<io::read_osu>},
-                                       {"imb", pairs<io::read_imb>},
-                                       {"perftest", pairs<io::read_perftest>},
-                                       {"nccl_info", nccl_info},
-                                       {"diagnosis", diagnosis_of_log}}};
+                                            {"any_points", any_points},
+                                            {"nccl_tests", collectives<io::read_nccl_tests>},
+                                            {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
+                                            {"nvbandwidth", pairs<io::read_nvbandwidth>},
+                                            {"nvbandwidth_json", pairs<io::read_nvbandwidth_json>},
+                                            {"p2p_bandwidth_latency", pairs<io::read_p2p_bandwidth_latency>},
+                                            {"osu", pairs<io::read_osu>},
+                                            {"imb", pairs<io::read_imb>},
+                                            {"perftest", pairs<io::read_perftest>},
+                                            {"nccl_info", nccl_info},
+                                            {"diagnosis", diagnosis_of_log}}};
 
 }  // namespace
 

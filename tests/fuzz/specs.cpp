@@ -81,15 +81,15 @@ void overrides(std::string_view bytes) {
 }
 
 constexpr std::array<Target, 10> specs_list{{{"system_spec", system_spec},
-                                       {"gpu_spec", loaded<load_gpu>},
-                                       {"link_spec", loaded<load_link>},
-                                       {"switch_spec", loaded<load_switch>},
-                                       {"model_spec", model_spec},
-                                       {"calibration_spec", calibration_spec},
-                                       {"saved_spec", saved_spec},
-                                       {"stack_spec", loaded<load_stack>},
-                                       {"price_spec", loaded<load_prices>},
-                                       {"overrides", overrides}}};
+                                             {"gpu_spec", loaded<load_gpu>},
+                                             {"link_spec", loaded<load_link>},
+                                             {"switch_spec", loaded<load_switch>},
+                                             {"model_spec", model_spec},
+                                             {"calibration_spec", calibration_spec},
+                                             {"saved_spec", saved_spec},
+                                             {"stack_spec", loaded<load_stack>},
+                                             {"price_spec", loaded<load_prices>},
+                                             {"overrides", overrides}}};
 
 }  // namespace
 

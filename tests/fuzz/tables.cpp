@@ -108,13 +108,13 @@ void stack_table(std::string_view bytes) {
 }
 
 constexpr std::array<Target, 8> tables_list{{{"workload", workload},
-                                      {"moe_kernels", moe_kernels},
-                                      {"iteration_times", iteration_times},
-                                      {"serving_table", serving_table},
-                                      {"serving_stacks", serving_stacks},
-                                      {"failure_facts", failure_facts},
-                                      {"training_groups", training_groups},
-                                      {"stack_table", stack_table}}};
+                                             {"moe_kernels", moe_kernels},
+                                             {"iteration_times", iteration_times},
+                                             {"serving_table", serving_table},
+                                             {"serving_stacks", serving_stacks},
+                                             {"failure_facts", failure_facts},
+                                             {"training_groups", training_groups},
+                                             {"stack_table", stack_table}}};
 
 }  // namespace
 

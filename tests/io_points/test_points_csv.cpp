@@ -139,7 +139,7 @@ TEST_CASE("sources.csv beside a point file says how the runs were made") {
                      "a,x,no,yes,4,200,tree,,complaint,\"two, words\"\nb,x,unknown,unknown,,,,,healthy,\n");
   const Points read = read_points(folder.write(
       "points.csv", csv_header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\nb,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"
-                             "c,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\na,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,ring,ll,\n"));
+                                 "c,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\na,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,ring,ll,\n"));
   REQUIRE(read.points.size() == 4);
   CHECK(read.points[0].gpu_direct == false);
   CHECK(read.points[0].sharp == true);

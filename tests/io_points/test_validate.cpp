@@ -75,8 +75,9 @@ TEST_CASE("groups are by operation, system, size and library, and their points a
 TEST_CASE("what cannot be priced is counted with its reason, repeats included") {
   Points points;
   points.skip("time_us is 0", 2);
-  points.points = {measured("dgx-h100", 1024, 1e-5),        measured("no-such-machine", 1024, 1e-5), measured("no-such-machine", 1024, 2e-5),
-                   measured("dgx-h100", 1024, 1e-5, 1, 16), measured("dgx-h100", 1024, 1e-5, 1, 1),  measured("dgx-h100", 2e18, 1)};
+  points.points = {measured("dgx-h100", 1024, 1e-5),        measured("no-such-machine", 1024, 1e-5),
+                   measured("no-such-machine", 1024, 2e-5), measured("dgx-h100", 1024, 1e-5, 1, 16),
+                   measured("dgx-h100", 1024, 1e-5, 1, 1),  measured("dgx-h100", 2e18, 1)};
   const ValidationReport report = validate(points);
   CHECK(report.total.points == 1);
   int rows = 0;

@@ -1,5 +1,5 @@
-#include "support/random_layouts.hpp"
 #include "stacks.hpp"
+#include "support/random_layouts.hpp"
 
 #include <catch.hpp>
 

@@ -7,6 +7,7 @@
 #include <fabricost/io/load_model.hpp>
 #include <fabricost/workload/flops.hpp>
 
+#include <map>
 #include <sstream>
 
 using namespace fabricost;
@@ -30,6 +31,13 @@ class Row {
   const io::CsvTable& table_;
 };
 
+/// A model, read once: tables name few in many rows.
+const Model& named(const std::string& name) {
+  static std::map<std::string, Model> read;
+  const auto known = read.find(name);
+  return known != read.end() ? known->second : read.emplace(name, load_model(name)).first->second;
+}
+
 }  // namespace
 
 TEST_CASE("every model of the table of shapes is shipped, under all its names, with the same shape", "[models][measurements]") {
@@ -41,7 +49,7 @@ TEST_CASE("every model of the table of shapes is shipped, under all its names, w
     const Row row(table);
     ++models;
     INFO(row.text("model"));
-    const Model m = load_model(row.text("model"));
+    const Model& m = named(row.text("model"));
     std::stringstream aliases(row.text("aliases"));
     for (std::string alias; std::getline(aliases, alias, ';');) {
       alias.erase(0, alias.find_first_not_of(' '));
@@ -99,7 +107,7 @@ TEST_CASE("every model of the training runs has a name here and the shape of its
     const Row row(table);
     ++rows;
     INFO(row.text("id") << " " << row.text("model"));
-    const Model m = load_model(row.text("model"));
+    const Model& m = named(row.text("model"));
     const auto hidden = io::parse_number(row.text("hidden")), heads = io::parse_number(row.text("heads"));
     // rows that cut layers off or change heads say so themselves and win; a name alone must be near
     if (!hidden) continue;
@@ -119,7 +127,7 @@ TEST_CASE("MosaicML's utilisations follow from its tokens per second, row by row
     const std::string& group = row.text("group");
     if (!group.starts_with("mosaic_fsdp") || row.text("secondary_metric") != "mfu_pct") continue;
     const double sequence = *io::parse_number(row.text("seq")), rate = *io::parse_number(row.text("value"));
-    Model m = load_model(row.text("model"));
+    Model m = named(row.text("model"));
     m.positions = static_cast<int>(sequence);
     const bool fp8 = row.text("precision").find("fp8") != std::string::npos;
     const double peak = !group.ends_with("h100") ? 312e12 : fp8 ? 1979e12 : 989.5e12;

@@ -100,7 +100,7 @@ TEST_CASE("rates go with GPUs, days and the fleet a row names") {
   CHECK(rows[13].predicted == within(3.79, 0.001));
   CHECK(rows[14].predicted == within(120 / 72.0, 1e-9));
   CHECK(rows[15].predicted == within(329, 0.005));
-  for (const std::size_t i : {2, 7, 8, 9, 10}) CHECK(!rows[i].skipped.empty());
+  for (const std::size_t i : {2u, 7u, 8u, 9u, 10u}) CHECK(!rows[i].skipped.empty());
 }
 
 TEST_CASE("a broken reliability table is refused with line, column and remedy") {

@@ -165,14 +165,14 @@ TEST_CASE("NUMA nodes that are parts of a processor are no sockets", "[topology]
   };
   // DGX A100: two EPYC 7742, 4 nodes each
   const DescribedTopology dgx = topology_in(table({{"48-63,176-191", 3},
-                                          {"48-63,176-191", 3},
-                                          {"16-31,144-159", 1},
-                                          {"16-31,144-159", 1},
-                                          {"112-127,240-255", 7},
-                                          {"112-127,240-255", 7},
-                                          {"80-95,208-223", 5},
-                                          {"80-95,208-223", 5}},
-                                         "NV12"));
+                                                   {"48-63,176-191", 3},
+                                                   {"16-31,144-159", 1},
+                                                   {"16-31,144-159", 1},
+                                                   {"112-127,240-255", 7},
+                                                   {"112-127,240-255", 7},
+                                                   {"80-95,208-223", 5},
+                                                   {"80-95,208-223", 5}},
+                                                  "NV12"));
   CHECK(dgx.sockets == 2);
   CHECK(dgx.numa_nodes == 8);
   // Polaris: one EPYC 7543P as 4 nodes

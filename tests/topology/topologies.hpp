@@ -7,8 +7,8 @@
 
 #include <fabricost/io/topology.hpp>
 
-#include <catch.hpp>
 #include <fmt/format.h>
+#include <catch.hpp>
 
 #include <string>
 #include <vector>

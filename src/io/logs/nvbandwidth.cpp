@@ -10,9 +10,7 @@
 
 namespace fabricost::io {
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title) {
   NvbandwidthTest out;

@@ -23,9 +23,9 @@ namespace {
 
 using io::has;
 
-constexpr std::array<std::string_view, 15> moe_columns{"id",  "group", "topic",  "experts",       "top_k",        "hidden",   "tokens_per_rank",
-                                                  "gpu", "gpus",  "method", "gpus_per_node", "interconnect", "quantity", "value",
-                                                  "unit"};
+constexpr std::array<std::string_view, 15> moe_columns{
+    "id",     "group",         "topic",        "experts",  "top_k", "hidden", "tokens_per_rank", "gpu", "gpus",
+    "method", "gpus_per_node", "interconnect", "quantity", "value", "unit"};
 
 struct Question {
   std::string topic, gpu, interconnect, method, quantity, unit, notes;

@@ -29,9 +29,7 @@ struct ReliabilityRow {
   double gpus = 0;
 };
 
-[[nodiscard]] bool mentions(const std::string& text, std::string_view part) {
-  return has(lowered(text), part);
-}
+[[nodiscard]] bool mentions(const std::string& text, std::string_view part) { return has(lowered(text), part); }
 
 /// Days of "interruptions in 54 days"; 0 where there are none.
 [[nodiscard]] double days_in(const std::string& unit) {
@@ -206,7 +204,8 @@ class ReliabilityPredictor {
   /// Sizes are as file tools print them, in powers of 1024: BLOOM's 16-bit weights, 352.5e9 bytes, are published as 329 GB.
   [[nodiscard]] static Answer checkpoint(const ReliabilityRow& r) {
     const bool weights = mentions(r.quantity, "weights");
-    if (!mentions(r.quantity, "checkpoint size") && !weights) return skip("depends on a storage and a network that the row does not describe");
+    if (!mentions(r.quantity, "checkpoint size") && !weights)
+      return skip("depends on a storage and a network that the row does not describe");
     const std::string name = model_named(r.out.model);
     if (name.empty()) return skip("the model has no shape here");
     const double bytes = (weights ? 2 : checkpoint_bytes_per_parameter) * parameters_of(load_model(name)).total;

@@ -5,6 +5,8 @@
 
 #include "io/spec_store.hpp"
 
+#include <fabricost/io/ops.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
