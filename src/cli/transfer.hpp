@@ -21,7 +21,7 @@ struct TransferOptions {
 };
 
 /// A heading and the lines below it, and the same as JSON.
-struct TransferAnswer {
+struct TransferAnswer {  // NOLINT(bugprone-exception-escape): its JSON asserts when moved
   std::string heading, text;
   nlohmann::ordered_json json;
 };

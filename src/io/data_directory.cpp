@@ -67,7 +67,7 @@ fs::path data_beside(const fs::path& program) {
   if (!program.is_absolute()) return {};
   fs::path folder = program.parent_path();
   std::error_code error;
-  if (const fs::path wheel = folder.parent_path() / "data"; has_data(wheel)) return wheel;
+  if (fs::path wheel = folder.parent_path() / "data"; has_data(wheel)) return wheel;
   for (;; folder = folder.parent_path()) {
     if (const fs::path share = folder / "share" / "fabricost" / "data"; has_data(share))
       return fs::is_symlink(share, error) ? fs::canonical(share, error) : share;
@@ -88,7 +88,7 @@ fs::path data_directory() {
       throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
     return given;
   }
-  const fs::path named = [] {
+  fs::path named = [] {
     const std::lock_guard lock(named_directory().guard);
     return named_directory().path;
   }();
@@ -96,7 +96,7 @@ fs::path data_directory() {
   for (fs::path (*place)() : {this_program, this_library})
     if (fs::path beside = io::data_beside(place()); !beside.empty()) return beside;
   if (const char* known = package_data; known != nullptr)
-    if (const fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && io::has_data(package)) return package;
+    if (fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && io::has_data(package)) return package;
 #ifdef FABRICOST_SOURCE_DATA
   if (io::has_data(FABRICOST_SOURCE_DATA)) return FABRICOST_SOURCE_DATA;
 #endif

@@ -143,7 +143,7 @@ class Run {
         out_.not_measured.push_back({title_of(what), what.bytes, "out of memory: " + tried.reason});
         return what.bytes > 1;
       case Attempt::Kind::wrong_result: failed(what, known, "the result was wrong: " + tried.reason); return false;
-      case Attempt::Kind::fault: failed(what, known, tried.reason); return false;
+      case Attempt::Kind::fault:
       case Attempt::Kind::refused: failed(what, known, tried.reason); return false;
       case Attempt::Kind::lost:
         lost_ = true;

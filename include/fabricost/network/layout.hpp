@@ -85,8 +85,8 @@ inline void add_scale_up(Topology& t, const Tier& tier) {
   if (tier.kind == TierKind::host || !t.joined) return;  // PCIe comes with the host
   if (tier.kind == TierKind::torus) {
     t.dims = tier.dims;
-    const int ways = 2 * static_cast<int>(t.dims.size());
-    t.wire = add_block(t, LinkKind::wire, tier.name, link * tier.links / ways, latency, tier.links / ways, domains * t.domain * ways);
+    const int ways = 2 * static_cast<int>(t.dims.size()), links = tier.links / ways;
+    t.wire = add_block(t, LinkKind::wire, tier.name, link * links, latency, links, domains * t.domain * ways);
     return;
   }
   t.wires = wires_of(tier, t.domain);
@@ -152,8 +152,8 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   NetworkLevel& top = t.levels.back();
   if (top.up < 0 || top.children < 2 || top.children > 1024) return;
   const double each = t.blocks[static_cast<std::size_t>(top.up)].capacity / (top.children - 1);
-  top.pairs = add_block(t, LinkKind::groups, top.name, each, 0, std::max(1.0, std::round(each / rate)), top.children * top.children,
-                        static_cast<int>(t.levels.size()) - 1);
+  top.pairs = add_block(t, LinkKind::groups, top.name, each, 0, std::max(1.0, std::round(each / rate)),
+                        static_cast<long long>(top.children) * top.children, static_cast<int>(t.levels.size()) - 1);
 }
 
 }  // namespace detail

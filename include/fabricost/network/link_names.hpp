@@ -20,7 +20,7 @@ namespace detail {
 [[nodiscard]] inline std::string name_of(const Topology& t, int link) {
   const LinkBlock& b = t.block_of(link);
   const int at = link - b.first;
-  const std::string tier{b.tier.view()};
+  std::string tier{b.tier.view()};
   const auto gpu = [](int n) { return "GPU " + std::to_string(n); };
   switch (b.kind) {
     case LinkKind::gpu_out: return tier + " of " + gpu(at) + " (out)";

@@ -42,7 +42,8 @@ inline void TrafficCounter::bruck(std::span<const int> ranks, Collective collect
 inline void TrafficCounter::aggregated_trees(std::span<const int> ranks, Collective collective) {
   const std::size_t n = ranks.size();
   for (std::size_t d = 1; d < n; d *= 2) {
-    const auto blocks = static_cast<double>((n - 1 - d) / (2 * d) + 1);
+    const std::size_t whole = (n - 1 - d) / (2 * d) + 1;
+    const auto blocks = static_cast<double>(whole);
     for (std::size_t r = 0; r < n; ++r) {
       const int near = ranks[r], far = ranks[(r + d) % n];
       collective == Collective::reduce_scatter ? send(far, near, blocks / static_cast<double>(n))

@@ -18,7 +18,7 @@ namespace fabricost::detail {
 
 /// The values of one dimension: the given one, or all that are allowed.
 [[nodiscard]] inline std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
-  return given ? std::vector<int>{*given} : all;
+  return given ? std::vector<int>{*given} : std::move(all);
 }
 
 }  // namespace fabricost::detail

@@ -103,7 +103,7 @@ class ServingSearch {
       return a.tokens_per_s_per_user != b.tokens_per_s_per_user ? a.tokens_per_s_per_user > b.tokens_per_s_per_user : better(a, b);
     });
     for (PricedServing& p : all)
-      if (out.empty() || p.tokens_per_s_per_gpu > out.back().tokens_per_s_per_gpu) out.push_back(std::move(p));
+      if (out.empty() || p.tokens_per_s_per_gpu > out.back().tokens_per_s_per_gpu) out.push_back(p);
     return out;
   }
 
@@ -140,7 +140,7 @@ class ServingSearch {
                 if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = l, plan_.lacking = lacks;
                 continue;
               }
-              out.push_back(std::move(engine));
+              out.push_back(engine);
             } catch (const RequestError& error) {  // the machine cannot join these ranks, another layout may
               why = error.what();
             }
@@ -191,18 +191,19 @@ class ServingSearch {
       PricedServing p = price(next);
       if (missed(p.time) <= 1) {
         good = next;
-        if (better(p, best)) best = std::move(p);
+        if (better(p, best)) best = p;
       } else {
         bad = next;
       }
       next = bad > most ? std::min(2 * good, most) : std::floor((good + bad) / 2);
       if (bad <= most && bad - good < std::max(1.5, good / 50)) break;  // 2 % of a batch decides nothing
     }
-    plan_.layouts.push_back(std::move(best));
+    plan_.layouts.push_back(best);
   }
 
   void together(const Engine& e) {
-    const double room = room_of(e), replicas = q_.gpus / e.layout().gpus();
+    const int copies = q_.gpus / e.layout().gpus();
+    const double room = room_of(e), replicas = copies;
     if (q_.batch || q_.concurrency > 0) {
       const double batch = q_.batch ? static_cast<double>(*q_.batch) : std::max(1.0, std::ceil(q_.concurrency / replicas));
       if (q_.batch && batch > room) {

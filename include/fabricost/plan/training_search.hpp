@@ -122,7 +122,7 @@ class TrainingSearch {
     }
     const double all = q_.model.dense_layers() * group.layers.dense.sum() + q_.model.expert_layers() * group.layers.mixed.sum();
     group.bound = q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
-    out.push_back(std::move(group));
+    out.push_back(group);
   }
 
   [[nodiscard]] std::vector<PipelineSchedule> schedules(int pp) const {

@@ -51,7 +51,8 @@ struct LayerActivations {
     out.attention = each * (2 * 2 * model.query_width() + (2 + input) * model.value_width());
     out.attention += (2 + input) * (model.q_rank + model.kv_rank) + 2.0 * model.rope_dim;
   } else {
-    const double kv = ((model.kv_heads + layout.tp - 1) / layout.tp) * (model.head_dim + model.value_width() / model.heads);
+    const int kv_heads = (model.kv_heads + layout.tp - 1) / layout.tp;
+    const double kv = kv_heads * (model.head_dim + model.value_width() / model.heads);
     out.attention = 2 * (each * model.query_width() + kv) + input * each * model.value_width();
   }
   if (stack.flash_attention)

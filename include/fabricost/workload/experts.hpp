@@ -168,9 +168,9 @@ class ExpertCurve {
       for (const double m : means) spread.push_back(std::max(0.0, 1 - m));
       return Imbalance{classes_of(means, spread), static_cast<double>(x.placement.ranks), 1.0};
     };
-    const int e = x.placement.ranks;
+    const int e = x.placement.ranks, experts_each = x.gate.experts / e;
     inside_imbalance_ = x.copies == Copies::per_expert ? Imbalance{load_classes(x.gate, p, e), static_cast<double>(e),
-                                                                   std::min<double>(x.gate.top_k, x.gate.experts / e)}
+                                                                   static_cast<double>(std::min(x.gate.top_k, experts_each))}
                                                        : touched(e);
     if (forwarded) across_imbalance_ = touched(x.placement.domains());
   }

@@ -112,9 +112,11 @@ enum class LayoutFault : unsigned char {
       return "schedule " + std::string(name(l.schedule)) + " cannot run " + n(l.pp) + " stages x " + n(l.vp) + " chunks with " +
              n(l.microbatches()) +
              " microbatches; dualpipe needs an even number of stages and twice as many microbatches, only interleaved takes vp above 1";
-    case LayoutFault::shard:
-      return "shard " + n(l.shard) + " cuts the " + n(l.dp * l.cp) + " replicas" + (l.ep > 1 ? " or the copies of an expert" : "") +
-             " unevenly; take " + n(detail::nearest_divisor(l.dp * l.cp, std::max(1, l.shard))) + ", or leave it out to shard over all";
+    case LayoutFault::shard: {
+      const int replicas = l.dp * l.cp;
+      return "shard " + n(l.shard) + " cuts the " + n(replicas) + " replicas" + (l.ep > 1 ? " or the copies of an expert" : "") +
+             " unevenly; take " + n(detail::nearest_divisor(replicas, std::max(1, l.shard))) + ", or leave it out to shard over all";
+    }
     case LayoutFault::no_experts: return "ep " + n(l.ep) + ": " + m.name + " has no experts; take ep 1";
     case LayoutFault::experts:
       return l.ep > m.experts ? "ep " + n(l.ep) + ": more expert ranks than the " + n(m.experts) + " experts of " + m.name +

@@ -125,7 +125,8 @@ struct Bubble {
     case PipelineSchedule::none:
     case PipelineSchedule::gpipe: return {last * (total + 2 * c) + m * e, true};
     case PipelineSchedule::one_f_one_b: {
-      const double stalls = microbatches > 1 ? 2.0 * (microbatches - 1 - (microbatches - 2 + stages) / stages) : 0;
+      const int rounds = (microbatches - 2 + stages) / stages;
+      const double stalls = microbatches > 1 ? 2.0 * (microbatches - 1 - rounds) : 0;
       return {last * (total + 2 * c) + m * e + stalls * above_zero(c - e / 2), e == 0 || e >= 2 * c};
     }
     case PipelineSchedule::interleaved: {
@@ -183,7 +184,10 @@ struct Bubble {
     case PipelineSchedule::zb_h2: return std::min(m, 2 * p - 1);
     case PipelineSchedule::zb_2p: return std::min(m, 2 * p);
     case PipelineSchedule::v_half: return std::min(m, stages % 2 == 0 ? p / 2 + 1 : (p + 1) / 2);
-    case PipelineSchedule::v_min: return std::min(m, 1.0 + (stages + 1) / 3);
+    case PipelineSchedule::v_min: {
+      const int third = (stages + 1) / 3;
+      return std::min(m, 1.0 + third);
+    }
     case PipelineSchedule::dualpipe: return std::min(m, p + 1);
     case PipelineSchedule::dualpipe_v: return std::min(m, p + 0.5);
     default: return std::min(m, p);

@@ -76,7 +76,7 @@ std::string commonest(const std::vector<MeasuredGpu>& gpus) {
 /// One line for all GPUs, or the first that differs beside it.
 template <class Text>
 std::string of_all(const std::vector<MeasuredGpu>& gpus, Text&& text) {
-  const std::string first = text(gpus.front());
+  std::string first = text(gpus.front());
   for (std::size_t i = 1; i < gpus.size(); ++i)
     if (const std::string other = text(gpus[i]); other != first) return fmt::format("{} (GPU 0), {} (GPU {})", first, other, i);
   return first;

@@ -271,7 +271,7 @@ class NcclXml {
     }
     if (ports == 0) add_port(nic, at, at.node, {});
   }
-  void add_port(const pugi::xml_node& here, const Function& at, const pugi::xml_node& pci, std::string name) {
+  void add_port(const pugi::xml_node& here, const Function& at, const pugi::xml_node& pci, const std::string& name) {
     TopologyDevice d;
     d.name = fmt::format("NIC{}", t_.nics.size());
     d.device = shortened(name);

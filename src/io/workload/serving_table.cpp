@@ -182,7 +182,7 @@ ServingTable load_serving_table() {
       generations.take(generation);
       const auto g = generation_of(generation, constants, generations);
       if (!g) continue;
-      MapReader one(constants, path + "." + generation, faults);
+      MapReader one(constants, fmt::format("{}.{}", path, generation), faults);
       ServingTable::PerGeneration& into = out.fitted[name][*g];
       into.stack = *known;
       read_constants(one, into.stack, serving_stack_parameters);
