@@ -93,20 +93,22 @@ double predicted_bus(const Context& c, double bytes, int nodes) {
 Expectation parse_expectation(const std::string& text) {
   std::string_view rest;
   const double number = io::leading_number(text, rest);
+  const std::string shown = io::printable(text, 80);
   const std::string remedy = "; write for example --expected \"450 GB/s\" or \"400 Gbit/s\"";
-  if (!(number > 0)) throw RequestError(fmt::format("--expected \"{}\" is not a rate above zero{}", text, remedy));
+  if (!(number > 0)) throw RequestError(fmt::format("--expected \"{}\" is not a rate above zero{}", shown, remedy));
   const auto space = rest.find(' ');
   const std::string_view unit = rest.substr(0, space);
   Expectation out;
-  out.typed = text;
+  out.typed = shown;
   for (const RateUnit& one : rate_units)
     if (one.name == unit) {
       out.rate = number * one.factor;
       out.in_bits = one.bits;
     }
-  if (unit.empty()) throw RequestError(fmt::format("--expected \"{}\" has no unit{}", text, remedy));
-  if (!(out.rate > 0)) throw RequestError(fmt::format("--expected \"{}\": \"{}\" is not a unit of a rate{}", text, unit, remedy));
-  if (!(out.rate < 1e18)) throw RequestError(fmt::format("--expected \"{}\" is beyond every machine{}", text, remedy));
+  if (unit.empty()) throw RequestError(fmt::format("--expected \"{}\" has no unit{}", shown, remedy));
+  if (!(out.rate > 0))
+    throw RequestError(fmt::format("--expected \"{}\": \"{}\" is not a unit of a rate{}", shown, io::printable(unit), remedy));
+  if (!(out.rate < 1e18)) throw RequestError(fmt::format("--expected \"{}\" is beyond every machine{}", shown, remedy));
   std::string words{space == std::string_view::npos ? std::string_view{} : rest.substr(space)};
   for (char& c : words) c = io::lower(c);
   const auto says = [&](const char* word) { return words.find(word) != std::string::npos; };
@@ -115,7 +117,8 @@ Expectation parse_expectation(const std::string& text) {
   const bool known = words.find_first_not_of(' ') == std::string::npos || out.both_directions || out.of_algorithm || says("bus") ||
                      says("direction") || says("one way") || says("each way") || says("per gpu") || says("per nic");
   if (!known)
-    throw RequestError(fmt::format("--expected \"{}\": \"{}\" was not understood{}", text, std::string_view{words}.substr(1), remedy));
+    throw RequestError(
+        fmt::format("--expected \"{}\": \"{}\" was not understood{}", shown, io::printable(std::string_view{words}.substr(1)), remedy));
   return out;
 }
 

@@ -14,6 +14,13 @@ namespace fabricost::io {
 [[nodiscard]] constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
 [[nodiscard]] inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+/// To quote: at most so many characters, control characters as question marks.
+[[nodiscard]] inline std::string printable(std::string_view text, std::size_t most = 40) {
+  std::string out{text.substr(0, most)};
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F) c = '?';
+  return out;
+}
 [[nodiscard]] inline std::string lowered(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
   return text;

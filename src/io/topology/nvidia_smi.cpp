@@ -218,7 +218,7 @@ class NvidiaSmi {
         }
         const Word word{words[k], line};
         if (!is_gpu(words[k]) && !is_nic_name(words[k]))
-          fault(word, fmt::format("\"{}\" is no name of a GPU or a NIC", words[k]), "a header names GPU0 GPU1 ... and NICs");
+          fault(word, fmt::format("\"{}\" is no name of a GPU or a NIC", printable(words[k])), "a header names GPU0 GPU1 ... and NICs");
         const std::string name = is_gpu(words[k]) ? upper(words[k]) : std::string{words[k]};
         if (std::find(names_.begin(), names_.end(), name) != names_.end()) fault(word, fmt::format("a second column {}", name), "keep one");
         names_.push_back(name);
@@ -284,7 +284,9 @@ class NvidiaSmi {
       const std::vector<Word>& words = row->second;
       if (!words.empty()) device(i).line = static_cast<int>(words.front().line) + 1;
       const bool nic = i >= t.gpus.size();
-      const std::size_t have = std::min(words.size(), names_.size());
+      // an affinity that the terminal broke to a line of its own may follow a row that ends early
+      std::size_t have = 0;
+      while (have < std::min(words.size(), names_.size()) && cell_of(words[have].text)) ++have;
       if (have < names_.size() && !(nic && have == gpu_columns()))
         fault(words.back(), fmt::format("{}'s row ends after {} of {} cells", device(i).name, have, names_.size()),
               "the row is cut: give the whole table");
@@ -300,7 +302,7 @@ class NvidiaSmi {
       if (words.size() > names_.size() && cell_of(words[names_.size()].text) && !cell_of(words[names_.size()].text)->unknown())
         fault(words[names_.size()], fmt::format("{}'s row has more cells than the header's {}", device(i).name, names_.size()),
               "the header is cut: give the whole table");
-      read_affinity(t, device(i), {words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), names_.size())), words.end()});
+      read_affinity(t, device(i), {words.begin() + static_cast<std::ptrdiff_t>(have), words.end()});
     }
     for (std::size_t i = 0; i < all; ++i)
       for (std::size_t j = i + 1; j < all; ++j) {

@@ -69,10 +69,4 @@ bool read_numbers(std::string_view text, std::vector<int>& out) {
   return true;
 }
 
-std::string printable(std::string_view word) {
-  std::string out;
-  for (const char c : word.substr(0, 40)) out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F ? '?' : c;
-  return out;
-}
-
 }  // namespace fabricost::io

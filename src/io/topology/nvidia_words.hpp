@@ -4,6 +4,8 @@
 
 #include "io/topology/topology_text.hpp"
 
+#include "io/ascii.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +41,5 @@ struct Cell {
 
 /// 0-23,48-71 appended to `out`. \return false when the text is no such list
 [[nodiscard]] bool read_numbers(std::string_view text, std::vector<int>& out);
-
-/// At most 40 characters, control characters as question marks.
-[[nodiscard]] std::string printable(std::string_view word);
 
 }  // namespace fabricost::io
