@@ -25,7 +25,7 @@ namespace {
 }
 
 template <class Thing, class Load>
-[[nodiscard]] Thing loaded(py::handle value, std::string_view name, const char* kind, Load&& load) {
+[[nodiscard]] Thing named_or_read(py::handle value, std::string_view name, const char* kind, Load&& load) {
   if (py::isinstance<Thing>(value)) return value.cast<const Thing&>();
   const std::optional<std::string> path = path_text(value);
   if (!path) throw_type(name, fmt::format("a {}, or its name or path,", kind), value);
@@ -89,13 +89,13 @@ void needed(py::handle value, std::string_view name, std::string_view how) {
 }
 
 System system_from(py::handle value, std::string_view name) {
-  return loaded<System>(value, name, "System", [](const std::string& path) { return load_system(path); });
+  return named_or_read<System>(value, name, "System", [](const std::string& path) { return load_system(path); });
 }
 Model model_from(py::handle value, std::string_view name) {
-  return loaded<Model>(value, name, "Model", [](const std::string& path) { return load_model(path); });
+  return named_or_read<Model>(value, name, "Model", [](const std::string& path) { return load_model(path); });
 }
 Stack stack_from(py::handle value, std::string_view name) {
-  return loaded<Stack>(value, name, "Stack", [](const std::string& path) { return load_stack(path); });
+  return named_or_read<Stack>(value, name, "Stack", [](const std::string& path) { return load_stack(path); });
 }
 
 std::string in_python(std::string text) {

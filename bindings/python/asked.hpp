@@ -23,6 +23,8 @@ namespace fabricost::python {
 
 inline constexpr double most_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
 
+[[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
+
 /// A whole number of a range.
 [[nodiscard]] int whole(pybind11::handle value, std::string_view name, double least = 1, double most = most_counted);
 /// A number of a range; infinity where it is not above `most`.
@@ -53,7 +55,7 @@ void needed(pybind11::handle value, std::string_view name, std::string_view how)
 template <class Enum, class Names>
 [[nodiscard]] Enum word(pybind11::handle value, std::string_view name, std::string_view what, const Names& names) {
   const std::string given = text(value, name);
-  const auto found = detail::parse_enum<Enum>(given, names);
+  const auto found = fabricost::detail::parse_enum<Enum>(given, names);
   if (!found) throw RequestError(fmt::format("{}: {}", name, cli::unknown_text(given, what, cli::listed(names))));
   return *found;
 }

@@ -16,13 +16,13 @@ namespace py = pybind11;
 namespace fabricost::python {
 namespace {
 
-struct Field {
+struct Given {
   const char* name;
   const py::object* given;
 };
 
-[[nodiscard]] std::array<Field, 3> fields_of(const AskedOperation& op) {
-  return {Field{"bytes", &op.bytes}, Field{"ranks", &op.ranks}, Field{"nodes", &op.nodes}};
+[[nodiscard]] std::array<Given, 3> fields_of(const AskedOperation& op) {
+  return {Given{"bytes", &op.bytes}, Given{"ranks", &op.ranks}, Given{"nodes", &op.nodes}};
 }
 
 [[nodiscard]] py::array as_array(const py::object& given) { return py::reinterpret_borrow<py::array>(given); }
@@ -31,20 +31,22 @@ struct Field {
 
 std::vector<py::ssize_t> broadcast_shape(const AskedOperation& op) {
   std::size_t most = 0;
-  for (const Field& field : fields_of(op))
+  for (const Given& field : fields_of(op))
     if (*field.given) most = std::max(most, static_cast<std::size_t>(as_array(*field.given).ndim()));
   std::vector<py::ssize_t> out(most, 1);
   bool fits = true;
   std::string shapes;
-  for (const Field& field : fields_of(op)) {
+  for (const Given& field : fields_of(op)) {
     if (!*field.given) continue;
     const py::array array = as_array(*field.given);
     const auto dims = static_cast<std::size_t>(array.ndim());
     for (std::size_t i = 0; i < dims; ++i) {
       py::ssize_t& here = out[most - dims + i];
       const py::ssize_t count = array.shape(static_cast<py::ssize_t>(i));
-      if (here == 1) here = count;
-      else if (count != 1 && count != here) fits = false;
+      if (here == 1)
+        here = count;
+      else if (count != 1 && count != here)
+        fits = false;
     }
     shapes += fmt::format("{}{} {}", shapes.empty() ? "" : ", ", field.name, py::str(array.attr("shape")).cast<std::string>());
   }

@@ -3,6 +3,7 @@
 
 #include "operations.hpp"
 
+#include "asked.hpp"
 #include "bindings.hpp"
 
 #include <fabricost/error.hpp>
@@ -113,7 +114,7 @@ template <Collective C>
 
 [[nodiscard]] bool same(const py::object& a, const py::object& b) {
   if (!a || !b) return !a && !b;
-  return py::module_::import("numpy").attr("array_equal")(a, b).cast<bool>();
+  return numpy().attr("array_equal")(a, b).cast<bool>();
 }
 [[nodiscard]] bool same(const AskedOperation& a, const AskedOperation& b) {
   const double x = a.scalar.bytes.value(), y = b.scalar.bytes.value();

@@ -3,6 +3,7 @@
 
 #include "predictions.hpp"
 
+#include "asked.hpp"
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "grid.hpp"
@@ -24,8 +25,6 @@ using namespace py::literals;
 
 namespace fabricost::python {
 namespace {
-
-[[nodiscard]] py::module_ numpy() { return py::module_::import("numpy"); }
 
 /// An array of float64 in C order that nobody writes to any more.
 [[nodiscard]] py::array sealed(py::array array) {
@@ -203,14 +202,15 @@ template <class NameOf>
   const System& system = p.machine();
   if (one && p.choice.rule == Choice::Rule::nccl) return py::cast(predict(system, op.scalar, p.choice));
   if (one)
-    return py::cast(answer(system, op.scalar, p.choice, detail::compile_lines(system, op.scalar, p.choice), op.scalar.bytes.value()));
+    return py::cast(
+        answer(system, op.scalar, p.choice, fabricost::detail::compile_lines(system, op.scalar, p.choice), op.scalar.bytes.value()));
   Predictions out{p.system, op, p.choice, {}, sealed(py::array(numpy().attr("ascontiguousarray")(seconds))), {}};
   for (py::ssize_t i = 0; i < out.seconds.ndim(); ++i) out.shape.push_back(out.seconds.shape(i));
   if (!op.has_arrays()) throw py::index_error("this index selects no element");
   return py::cast(std::move(out));
 }
 
-[[nodiscard]] py::object to_pandas(const py::object& self) {
+[[nodiscard]] py::object data_frame_of(const py::object& self) {
   Predictions& p = self.cast<Predictions&>();
   py::dict columns;
   const auto flat = [](const py::object& array) { return array.attr("reshape")(-1); };
@@ -222,7 +222,7 @@ template <class NameOf>
   return py::module_::import("pandas").attr("DataFrame")(columns);
 }
 
-[[nodiscard]] std::string shown(const Predictions& p) {
+[[nodiscard]] std::string predictions_text(const Predictions& p) {
   const auto* const seconds = static_cast<const double*>(p.seconds.data());
   std::string range;
   if (p.size() > 0) {
@@ -234,7 +234,7 @@ template <class NameOf>
 }
 
 /// Pickles hold the question, what was to run, and the seconds.
-[[nodiscard]] py::tuple state_of(const Predictions& p) {
+[[nodiscard]] py::tuple pickled(const Predictions& p) {
   const auto or_none = [](const auto& chosen) { return chosen ? py::object(py::str(std::string{name(*chosen)})) : py::none(); };
   return py::make_tuple(p.system, operation_object(p.operation), or_none(p.choice.algorithm), or_none(p.choice.protocol),
                         py::str(std::string{rule_names[static_cast<std::size_t>(p.choice.rule)]}), p.seconds);
@@ -313,7 +313,7 @@ void add_predictions(py::module_& module) {
       .def_property_readonly("algorithm", &algorithms, "What runs, as in `ring`: an array of text.")
       .def_property_readonly("protocol", &protocols, "What it runs under: ll, ll128 or simple.")
       .def_property_readonly("bottleneck", &bottlenecks, "Name of the tier of the largest term.")
-      .def("to_pandas", &to_pandas,
+      .def("to_pandas", &data_frame_of,
            "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each prediction in C order; columns are named as the fields here.")
       .def(
           "__len__", [](const Predictions& p) { return p.shape.front(); }, "Length of the first axis.")
@@ -325,14 +325,14 @@ void add_predictions(py::module_& module) {
           "__eq__",
           [](const Predictions& a, const py::object& b) -> py::object {
             if (!py::isinstance<Predictions>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            return py::bool_(state_of(a)[py::slice(0, 5, 1)].equal(state_of(b.cast<const Predictions&>())[py::slice(0, 5, 1)]) &&
+            return py::bool_(pickled(a)[py::slice(0, 5, 1)].equal(pickled(b.cast<const Predictions&>())[py::slice(0, 5, 1)]) &&
                              numpy().attr("array_equal")(a.seconds, b.cast<const Predictions&>().seconds).cast<bool>());
           },
           "other"_a, "Same machine, question, choice and seconds.")
       .def(
           "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.")
-      .def("__repr__", &shown)
-      .def(py::pickle(&state_of, &from_state))
+      .def("__repr__", &predictions_text)
+      .def(py::pickle(&pickled, &from_state))
       .attr("__hash__") = py::none();
 }
 

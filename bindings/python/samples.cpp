@@ -3,6 +3,7 @@
 
 #include "samples.hpp"
 
+#include "asked.hpp"
 #include "bindings.hpp"
 #include "machine.hpp"
 
@@ -22,8 +23,6 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-[[nodiscard]] py::module_ numpy() { return py::module_::import("numpy"); }
-
 template <class Get>
 [[nodiscard]] py::array numbers_of(const std::vector<Point>& points, Get get) {
   std::vector<std::decay_t<decltype(get(points.front()))>> out;
@@ -38,7 +37,7 @@ template <class Get>
   for (const Point& p : points) out.push_back(get(p));
   return text_column(out);
 }
-[[nodiscard]] std::int8_t flag(std::optional<bool> value) { return static_cast<std::int8_t>(value ? (*value ? 1 : 0) : -1); }
+[[nodiscard]] std::int8_t flag_code(std::optional<bool> value) { return static_cast<std::int8_t>(value ? (*value ? 1 : 0) : -1); }
 
 /// A column of what was given: None where there is none.
 [[nodiscard]] py::object column(const py::object& samples, const char* name) {
@@ -160,7 +159,7 @@ py::array samples_of(const std::vector<Point>& points) {
        })},
       {"operation", text([](const Point& p) { return name(p.collective); })},
       {"dtype", text([](const Point& p) { return name(p.dtype); })},
-      {"in_place", number([](const Point& p) { return flag(p.in_place); })},
+      {"in_place", number([](const Point& p) { return flag_code(p.in_place); })},
       {"algorithm", text([](const Point& p) { return p.algorithm ? name(*p.algorithm) : View{}; })},
       {"protocol", text([](const Point& p) { return p.protocol ? name(*p.protocol) : View{}; })},
       {"path", text([](const Point& p) { return p.path ? name(*p.path) : View{}; })},
@@ -169,13 +168,13 @@ py::array samples_of(const std::vector<Point>& points) {
       {"library", text([](const Point& p) { return View{p.library.str()}; })},
       {"library_version", text([](const Point& p) { return View{p.library_version.str()}; })},
       {"notes", text([](const Point& p) { return View{p.notes.str()}; })},
-      {"gpu_direct", number([](const Point& p) { return flag(p.gpu_direct); })},
-      {"sharp", number([](const Point& p) { return flag(p.sharp); })},
+      {"gpu_direct", number([](const Point& p) { return flag_code(p.gpu_direct); })},
+      {"sharp", number([](const Point& p) { return flag_code(p.sharp); })},
       {"nics_per_node", number([](const Point& p) { return static_cast<std::int32_t>(p.nics_per_node); })},
       {"nic_bits_per_second", number([](const Point& p) { return p.nic_rate.value(); })},
-      {"both_ways", number([](const Point& p) { return flag(p.both_ways); })},
-      {"streamed", number([](const Point& p) { return flag(p.streamed); })},
-      {"contradicts_itself", number([](const Point& p) { return flag(p.contradicts_itself); })},
+      {"both_ways", number([](const Point& p) { return flag_code(p.both_ways); })},
+      {"streamed", number([](const Point& p) { return flag_code(p.streamed); })},
+      {"contradicts_itself", number([](const Point& p) { return flag_code(p.contradicts_itself); })},
       {"repeats", number([](const Point& p) { return static_cast<std::int32_t>(p.repeats); })},
   });
 }

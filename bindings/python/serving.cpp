@@ -23,7 +23,7 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-constexpr double longest = 1e9;  ///< s
+constexpr double longest_wait = 1e9;  ///< s
 constexpr double most_at_once = 1e9;
 constexpr double most_on_host = 65536 * gibibyte;  ///< of one GPU's share, as the command has it
 
@@ -44,7 +44,7 @@ struct ServePlans {
 }
 
 /// How remedies are written.
-const ServingWords words{
+const ServingWords serving_words{
     .limits = [](double ttft, double tpot) { return fmt::format("ttft_seconds={:.4g}, tpot_seconds={:.4g}", ttft, tpot); },
     .precision = [](std::string_view format) { return fmt::format("precision=\"{}\"", format); },
     .together = "disaggregated=False"};
@@ -53,7 +53,7 @@ const ServingWords words{
   const auto start = std::chrono::steady_clock::now();
   const ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan, words));
+  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan, serving_words));
   ServePlans out{.question = std::move(q),
                  .system = std::move(system),
                  .layouts = {},
@@ -153,7 +153,7 @@ ServingQuestion question_of(const AskedServing& a) {
   q.isl = whole(a.isl, "isl");
   q.osl = whole(a.osl, "osl");
   const auto limit = [](const py::object& value, const char* name) {
-    const auto given = real_or_none(value, name, 0, longest);
+    const auto given = real_or_none(value, name, 0, longest_wait);
     if (given && !(*given > 0)) throw RequestError(fmt::format("{}: a limit is above 0 s; None is no limit", name));
     return given.value_or(0);
   };

@@ -17,7 +17,7 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-constexpr double longest = 1e12;  ///< s
+constexpr double longest_run = 1e12;  ///< s
 using Known = std::optional<double>;
 
 struct AtRanks {
@@ -46,7 +46,7 @@ void read_times(WaitingRanks& out, const py::object& times) {
     const py::object path = py::module_::import("os").attr("fspath")(times);
     out.times = read_iteration_times(text(path, "times"));
   } else {
-    const py::object all = py::module_::import("numpy").attr("asarray")(times);
+    const py::object all = numpy().attr("asarray")(times);
     if (all.attr("dtype").attr("kind").cast<std::string>().find_first_of("fiu") == std::string::npos)
       throw_type("times", "a path, or numbers of seconds,", times);
     const auto seconds = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(all);
@@ -116,7 +116,7 @@ void read_times(WaitingRanks& out, const py::object& times) {
   out.ranks = whole(ranks, "ranks");
   const auto form = word_or_none<JitterShape>(shape, "shape", "a distribution", jitter_shape_names)
                         .value_or(by_mean ? JitterShape::normal : JitterShape::lognormal);
-  const auto seconds = [](const py::object& value, const char* name) { return real(value, name, 0, longest); };
+  const auto seconds = [](const py::object& value, const char* name) { return real(value, name, 0, longest_run); };
   if (by_mean) {
     if (mean.is_none() || deviation.is_none()) throw RequestError("mean_seconds and deviation_seconds go together");
     out.jitter = {form, seconds(mean, "mean_seconds"), seconds(deviation, "deviation_seconds")};

@@ -18,7 +18,7 @@ namespace fabricost::python {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-constexpr double most_bytes = 1e18, fastest = 1e15, longest = 1e6;
+constexpr double most_bytes = 1e18, fastest = 1e15, longest_start = 1e6;
 
 struct Stored {
   std::string system{}, sharing{};
@@ -56,7 +56,7 @@ struct Stored {
   load.node.storage_rate = source_rate(client, ports, read_rate);
   load.node.gpus = whole_or_none(gpus, "gpus").value_or(0);
   load.node.below_switch = !flag(behind_host, "behind_host");
-  load.node.latency = real(latency, "latency_seconds", 0, longest);
+  load.node.latency = real(latency, "latency_seconds", 0, longest_start);
   load.node.host_memory_rate = real_or_none(host_memory, "host_memory_bytes_per_second", 1, fastest).value_or(0);
   load.store_rate = real_or_none(store_rate, "store_bytes_per_second", 1, fastest).value_or(0);
   const System system = system_from(given);
@@ -142,7 +142,7 @@ struct Accessed {
   const System system = system_from(given);
   const bool dma = warps.is_none() && copies_by_dma(system);
   out.in_flight_bytes = window.value_or(dma ? unbounded : warps_given * warp_window);
-  const AccessLines lines = access_lines(system, out.in_flight_bytes, hops_given, real(start, "start_seconds", 0, longest));
+  const AccessLines lines = access_lines(system, out.in_flight_bytes, hops_given, real(start, "start_seconds", 0, longest_start));
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.store_until_bytes = lines.stores_until;
@@ -200,7 +200,7 @@ struct Met {
   needed(bytes, "bytes", "bytes=2**20 of each sender");
   Met out{.system = {}, .senders = whole(senders, "senders"), .bytes = real(bytes, "bytes", 0, most_bytes)};
   const System system = system_from(given);
-  const fabricost::Incast met = fabricost::incast(system, out.senders, out.bytes, real(start, "start_seconds", 0, longest));
+  const fabricost::Incast met = fabricost::incast(system, out.senders, out.bytes, real(start, "start_seconds", 0, longest_start));
   out.system = system.name;
   out.bytes_per_second = met.rate;
   out.alone_seconds = met.alone;

@@ -38,17 +38,18 @@ namespace {
   return fmt::format("{:.4g}", value);
 }
 
-[[nodiscard]] std::string counted(int n, std::string_view one, std::string_view many) {
+[[nodiscard]] std::string counted_words(int n, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
 [[nodiscard]] std::string text_of(const Calibration& fit, const Terminal& terminal) {
-  std::string out = fmt::format("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
-                                counted(fit.constants, "constant", "constants"), fit.determined, counted(fit.points, "point", "points"),
-                                fit.median_before, fit.median_after, fit.mean_before, fit.mean_after);
+  std::string out =
+      fmt::format("{} fitted, {} of them narrowed by {}; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
+                  counted_words(fit.constants, "constant", "constants"), fit.determined, counted_words(fit.points, "point", "points"),
+                  fit.median_before, fit.median_after, fit.mean_before, fit.mean_after);
   if (!fit.converged) out += "The fit had not settled after its last step: more points, or points of other sizes, would help.\n";
   for (const CalibratedSet& set : fit.sets) {
-    out += fmt::format("\n{}: {}, {}\n", set.name, counted(set.points, "point", "points"), fmt::join(set.systems, ", "));
+    out += fmt::format("\n{}: {}, {}\n", set.name, counted_words(set.points, "point", "points"), fmt::join(set.systems, ", "));
     TextTable constants{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {"goes with"}}};
     std::string held;
     for (const FittedConstant& c : set.fitted) {

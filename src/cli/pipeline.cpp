@@ -35,7 +35,7 @@ struct PipelineOptions {
 };
 
 /// Seconds of "18.5ms". \throws RequestError
-[[nodiscard]] double seconds_of(const std::string& text, std::string_view option) {
+[[nodiscard]] double stage_time(const std::string& text, std::string_view option) {
   constexpr std::array<std::pair<std::string_view, double>, 4> units{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
   if (text.empty()) return 0;
   std::string_view rest;
@@ -66,13 +66,13 @@ struct PipelineLayout {
   const int chunks = count_of(typed.chunks, "--chunks");
   out.chunks = chunks > 0 ? chunks : out.schedule == PipelineSchedule::interleaved ? 2 : 1;
   if (typed.forward.empty()) throw RequestError("how long is a forward? Add --forward, as in --forward 18.5ms");
-  out.times.forward = seconds_of(typed.forward, "--forward");
+  out.times.forward = stage_time(typed.forward, "--forward");
   // a GEMM's two gradients cost as much as its forward each
-  out.times.backward = typed.backward.empty() ? out.times.forward : seconds_of(typed.backward, "--backward");
-  out.times.weight = typed.weight.empty() ? out.times.forward : seconds_of(typed.weight, "--weight");
-  out.times.exchange = seconds_of(typed.exchange, "--exchange");
-  out.times.last_extra = seconds_of(typed.head, "--head");
-  out.times.overlapped = seconds_of(typed.overlapped, "--overlapped");
+  out.times.backward = typed.backward.empty() ? out.times.forward : stage_time(typed.backward, "--backward");
+  out.times.weight = typed.weight.empty() ? out.times.forward : stage_time(typed.weight, "--weight");
+  out.times.exchange = stage_time(typed.exchange, "--exchange");
+  out.times.last_extra = stage_time(typed.head, "--head");
+  out.times.overlapped = stage_time(typed.overlapped, "--overlapped");
   if (!typed.held.empty()) {
     std::string_view rest;
     out.times.held_for_weight = io::leading_number(typed.held, rest);

@@ -132,7 +132,7 @@ template <class Enum, std::size_t N>
     row["slow_down"] = one.slow_down;
     row["least_slow_down"] = one.least_slow_down;
     row["time_us"] = one.seconds * 1e6;
-    row["alone"] = to_json(s.system, one.alone);
+    row["alone"] = cli::to_json(s.system, one.alone);
     row["link"] = nullptr;
     if (const ContendedLink* link = held_by(s.result, one)) {
       const std::vector<int> groups = groups_on(s.result, *link);

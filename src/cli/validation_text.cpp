@@ -143,7 +143,7 @@ void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGro
   return rows.text(2);
 }
 
-[[nodiscard]] std::string whole_or_real(double value) {
+[[nodiscard]] std::string number_text(double value) {
   return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
 
@@ -243,7 +243,7 @@ std::string per_point_csv(const ValidationReport& report) {
     const Point& p = c.point;
     const Prediction& q = c.prediction;
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes,
-                       p.gpus_per_node, name(p.collective), name(p.dtype), whole_or_real(p.bytes), p.seconds * 1e6,
+                       p.gpus_per_node, name(p.collective), name(p.dtype), number_text(p.bytes), p.seconds * 1e6,
                        p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library), io::csv_quoted(p.library_version),
                        p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
     const auto flag = [&p](bool set) { return p.path ? (set ? "1" : "0") : ""; };

@@ -20,7 +20,7 @@ namespace {
 
 using io::Svg;
 
-constexpr double page_width = 1000, margin = 16, column = 30, column_width = 346, drawing = 386, drawing_width = 590;
+constexpr double page_width = 1000, page_margin = 16, column = 30, column_width = 346, drawing = 386, drawing_width = 590;
 constexpr double band_height = 88, gap = 34, box_height = 36, line_height = 17;
 constexpr int most_boxes = 16;
 constexpr const char* link_colour = "#5b7083";
@@ -65,11 +65,6 @@ struct Row {
   return r;
 }
 
-[[nodiscard]] std::string gigabytes(Bandwidth rate) {
-  const double value = rate.value() / 1e9;
-  return value >= 1000 ? fmt::format("{:.4g} TB/s", value / 1000) : fmt::format("{:.4g} GB/s", value);
-}
-
 class Picture {
  public:
   Picture(const System& system, const Prediction* prediction, std::string question)
@@ -87,26 +82,26 @@ class Picture {
     for (const Tier& tier : system_.tiers)
       if (tier.role == TierRole::scale_up) scale_up(tier);
     legend();
-    return svg_.document(page_width, y_ + margin, fmt::format("{}: its tiers and links", system_.name));
+    return svg_.document(page_width, y_ + page_margin, fmt::format("{}: its tiers and links", system_.name));
   }
 
  private:
   void heading() {
-    svg_.text(margin, 34, fmt::format("{}{}", system_.name, system_.title.empty() ? "" : ": " + system_.title), 19, Svg::Anchor::start,
-              true, page_width - 2 * margin);
+    svg_.text(page_margin, 34, fmt::format("{}{}", system_.name, system_.title.empty() ? "" : ": " + system_.title), 19, Svg::Anchor::start,
+              true, page_width - 2 * page_margin);
     const std::string nodes =
         system_.domain > system_.gpus_per_node
             ? fmt::format("{} GPUs in one domain, {} in a node", system_.domain, system_.gpus_per_node)
             : fmt::format("{} of {} GPU{}", system_.nodes == 1 ? "one node" : fmt::format("one of {} nodes", system_.nodes),
                           system_.gpus_per_node, system_.gpus_per_node == 1 ? "" : "s");
-    svg_.text(margin, 56, fmt::format("{}. Rates are one way.", nodes), 13, Svg::Anchor::start, false, page_width - 2 * margin);
+    svg_.text(page_margin, 56, fmt::format("{}. Rates are one way.", nodes), 13, Svg::Anchor::start, false, page_width - 2 * page_margin);
     y_ = 72;
     if (prediction_ != nullptr) {
       const Prediction& p = *prediction_;
-      svg_.text(margin, 78,
+      svg_.text(page_margin, 78,
                 fmt::format("{}: {}, bus bandwidth {}, {} {}.", question_, time_text(p.time()), rate_text(p.bus_bandwidth()),
                             p.algorithm.view(), p.protocol.view()),
-                13, Svg::Anchor::start, true, page_width - 2 * margin);
+                13, Svg::Anchor::start, true, page_width - 2 * page_margin);
       y_ = 94;
     }
   }
@@ -114,7 +109,7 @@ class Picture {
   /// A band with its words; \return its upper edge. `above`: what its links to the band above carry; empty: none are drawn.
   double band(const std::vector<std::string>& words, Load load, std::string_view tier, double height = band_height) {
     const double top = y_;
-    svg_.panel(margin, top, page_width - 2 * margin, height, prediction_ != nullptr ? heat(load.share) : "#f4f7fa", "#c5d0da");
+    svg_.panel(page_margin, top, page_width - 2 * page_margin, height, prediction_ != nullptr ? heat(load.share) : "#f4f7fa", "#c5d0da");
     std::vector<std::string> lines = words;
     if (prediction_ != nullptr) {
       std::string text = fmt::format("{:.0f} % of the time", 100 * load.share);
@@ -143,7 +138,7 @@ class Picture {
   }
   [[nodiscard]] static std::string link_of(const Tier& tier) {
     if (tier.link.empty()) return fmt::format("{} link{}", tier.links, tier.links == 1 ? "" : "s");
-    return tier.links > 1 ? fmt::format("{} x {} of {}", tier.links, tier.link, gigabytes(tier.link_bandwidth)) : tier.link;
+    return tier.links > 1 ? fmt::format("{} x {} of {}", tier.links, tier.link, rate_text(tier.link_bandwidth)) : tier.link;
   }
 
   void boxes(const Row& row, double top, double height, std::string_view label, std::string_view fill) {
@@ -164,7 +159,7 @@ class Picture {
     if (tier.oversubscription > 1)
       words.push_back(fmt::format("takes in 1/{:.3g} of what comes from below", tier.oversubscription));
     else
-      words.push_back(fmt::format("{} a NIC, not oversubscribed", gigabytes(tier.bandwidth.value)));
+      words.push_back(fmt::format("{} a NIC, not oversubscribed", rate_text(tier.bandwidth.value)));
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
     const Tier* nic = system_.tier(TierRole::nic);
     const bool lowest = system_.tier(TierRole::network) == &tier;
@@ -185,7 +180,7 @@ class Picture {
       const Row below = row_of(nic->endpoints);
       for (int i = 0; i < below.shown; ++i)
         svg_.line(rails ? row.centre(i) : below.centre(i), from, below.centre(i), to + box_offset(), link_colour, 1.4);
-      rate_of_links(fmt::format("{} each", gigabytes(nic->bandwidth.value)));
+      rate_of_links(fmt::format("{} each", rate_text(nic->bandwidth.value)));
     } else {
       for (int i = 0; i < 8; ++i) {
         const double x = drawing + drawing_width * (i + 0.5) / 8;
@@ -199,7 +194,7 @@ class Picture {
   void nics(const Tier& tier) {
     std::vector<std::string> words{
         title_of(tier),
-        fmt::format("{} a NIC, {}{}", gigabytes(tier.bandwidth.value), tier.link.empty() ? "" : tier.link, latency_of(tier)),
+        fmt::format("{} a NIC, {}{}", rate_text(tier.bandwidth.value), tier.link.empty() ? "" : tier.link, latency_of(tier)),
         fmt::format("{}, {} to the GPU, GPUDirect {}", name(tier.transport), name(tier.path), tier.gpu_direct ? "on" : "off")};
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
     const Row row = row_of(tier.endpoints);
@@ -213,8 +208,8 @@ class Picture {
     for (int i = 0; i < lines; ++i)
       svg_.line(row.centre(i * row.shown / lines), from, below.centre(i * mine / lines), to, link_colour, 1.4);
     const Tier* host = system_.tier(TierRole::host);
-    rate_of_links((host != nullptr ? fmt::format("{} a slot, {}", gigabytes(host->bandwidth.value), host->link)
-                                   : fmt::format("{} each", gigabytes(tier.bandwidth.value))) +
+    rate_of_links((host != nullptr ? fmt::format("{} a slot, {}", rate_text(host->bandwidth.value), host->link)
+                                   : fmt::format("{} each", rate_text(tier.bandwidth.value))) +
                   (nodes > 1 ? ", NICs of the first node" : ""));
   }
   /// What NICs hang above: PCIe where it is described, else the GPUs.
@@ -228,21 +223,21 @@ class Picture {
 
   void host(const Tier& tier) {
     std::vector<std::string> words{
-        title_of(tier), fmt::format("{} a link, {}", gigabytes(tier.bandwidth.value), link_of(tier)),
+        title_of(tier), fmt::format("{} a link, {}", rate_text(tier.bandwidth.value), link_of(tier)),
         (tier.shared_by > 1 ? fmt::format("{} GPUs share one link upward", tier.shared_by) : "each GPU has its own") + latency_of(tier)};
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
     const Row row = host_row(tier), below = gpu_row();
     boxes(row, top + box_offset(), box_height, tier.role == TierRole::c2c ? "CPU" : "PCIe", "#f3e6c8");
     const double from = top + box_offset() + box_height, to = y_ + gap + box_offset();
     for (int i = 0; i < below.shown; ++i) svg_.line(row.centre(i / tier.shared_by), from, below.centre(i), to, link_colour, 1.4);
-    rate_of_links(fmt::format("{} each", gigabytes(tier.bandwidth.value)));
+    rate_of_links(fmt::format("{} each", rate_text(tier.bandwidth.value)));
   }
 
   void gpus() {
     std::vector<std::string> words{fmt::format("GPUs: {}", system_.gpu.name)};
     for (const Tier& tier : system_.tiers)
       if (tier.role == TierRole::memory)
-        words.push_back(fmt::format("{}: {}, reads and writes together", tier.name.view(), gigabytes(tier.bandwidth.value)));
+        words.push_back(fmt::format("{}: {}, reads and writes together", tier.name.view(), rate_text(tier.bandwidth.value)));
     const double top = band(words, load_of(prediction_, "gpu"), "launching");
     gpu_bottom_ = top + box_offset() + box_height;
     boxes(gpu_row(), top + box_offset(), box_height, "GPU", "#cfe0f1");
@@ -253,9 +248,9 @@ class Picture {
     const bool mesh = tier.kind == TierKind::full_mesh || tier.kind == TierKind::mesh_graph || tier.kind == TierKind::ring ||
                       tier.kind == TierKind::point_to_point;
     const double height = mesh ? 132 : band_height;
-    rate_of_links(fmt::format("{} a GPU: {}", gigabytes(tier.bandwidth.value), link_of(tier)));
+    rate_of_links(fmt::format("{} a GPU: {}", rate_text(tier.bandwidth.value), link_of(tier)));
     std::vector<std::string> words{title_of(tier),
-                                   fmt::format("{} all GPUs, {} across halves", gigabytes(tier.aggregate()), gigabytes(tier.bisection()))};
+                                   fmt::format("{} all GPUs, {} across halves", rate_text(tier.aggregate()), rate_text(tier.bisection()))};
     if (tier.kind == TierKind::host)
       words.push_back(fmt::format("peer to peer {}{}", tier.peer_to_peer ? "on" : "off, through host memory", latency_of(tier)));
     else if (mesh)
@@ -289,17 +284,17 @@ class Picture {
 
   [[nodiscard]] static std::string pair_rates(const Tier& tier) {
     if (tier.kind == TierKind::full_mesh)
-      return fmt::format("{} a pair{}", gigabytes(tier.bandwidth.value * (1.0 / std::max(1, tier.endpoints - 1))), latency_of(tier));
-    if (tier.kind != TierKind::mesh_graph) return fmt::format("{} to each neighbour", gigabytes(tier.link_bandwidth));
+      return fmt::format("{} a pair{}", rate_text(tier.bandwidth.value * (1.0 / std::max(1, tier.endpoints - 1))), latency_of(tier));
+    if (tier.kind != TierKind::mesh_graph) return fmt::format("{} to each neighbour", rate_text(tier.link_bandwidth));
     int fewest = 1 << 20, most = 0;
     for (const Edge& e : tier.edges) {
       fewest = std::min(fewest, e.links);
       most = std::max(most, e.links);
     }
-    if (fewest == most) return fmt::format("{} a pair", gigabytes(tier.link_bandwidth * static_cast<double>(most)));
+    if (fewest == most) return fmt::format("{} a pair", rate_text(tier.link_bandwidth * static_cast<double>(most)));
     return fmt::format("thin {} link{}, {}; thick {}, {}", fewest, fewest == 1 ? "" : "s",
-                       gigabytes(tier.link_bandwidth * static_cast<double>(fewest)), most,
-                       gigabytes(tier.link_bandwidth * static_cast<double>(most)));
+                       rate_text(tier.link_bandwidth * static_cast<double>(fewest)), most,
+                       rate_text(tier.link_bandwidth * static_cast<double>(most)));
   }
 
   /// Arcs from GPU to GPU, the deeper the farther apart.

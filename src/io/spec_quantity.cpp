@@ -41,7 +41,7 @@ std::optional<double> factor_of(std::string_view unit, std::span<const UnitName>
   return std::nullopt;
 }
 
-std::string listed(std::span<const UnitName> units) {
+std::string units_listed(std::span<const UnitName> units) {
   std::string out;
   for (const UnitName& u : units) out += (out.empty() ? "" : ", ") + std::string{u.name};
   return out;
@@ -62,7 +62,7 @@ std::pair<std::string_view, std::string_view> unit_and_rest(std::string_view tex
 
 Refusal bad_unit(std::string_view text, std::string_view unit, std::span<const UnitName> units, std::string_view what) {
   const std::string given = unit.empty() ? "has no unit" : fmt::format("has the unit \"{}\", which is none of {}", unit, what);
-  return {fmt::format("\"{}\" {}", text, given), fmt::format("write a number and one of {}", listed(units))};
+  return {fmt::format("\"{}\" {}", text, given), fmt::format("write a number and one of {}", units_listed(units))};
 }
 
 Parsed plain(std::string_view text, double number, std::string_view rest, std::span<const UnitName> units, std::string_view what) {

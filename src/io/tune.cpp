@@ -53,7 +53,7 @@ struct Found {
   friend bool operator==(const Found&, const Found&) = default;
 };
 
-struct Priced {
+struct PricedChoice {
   double seconds = 0, half_width = 0;
   Basis basis = Basis::datasheet;
 };
@@ -93,14 +93,14 @@ class Question {
   /// Among what is surely faster the fastest, else among what is faster; but `keep` while nothing is better by enough to be listed.
   [[nodiscard]] Found at(double bytes, std::optional<Candidate> keep) const {
     Found out{curve_.ran(bytes)};
-    const Priced now = priced(out.now, curve_.line(bytes), bytes);
+    const PricedChoice now = priced(out.now, curve_.line(bytes), bytes);
     const Fabric& f = curve_.fabric();
     const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, f);
     const bool switches_seen = f.domains() <= 1 && system_.constants.basis == Basis::calibrated;
     double least = 0;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i] == out.now) continue;
-      const Priced other = priced(candidates_[i], lines_[i], bytes);
+      const PricedChoice other = priced(candidates_[i], lines_[i], bytes);
       const double gain = std::log(now.seconds / other.seconds);
       if (!(gain > worth_listing)) continue;
       const bool known_to_lose = switches_seen || octaves_from_own_choice(candidates_[i], bytes).value_or(1) >= 1;
@@ -127,7 +127,7 @@ class Question {
     out.better = *found.better;
     out.sure = found.sure;
     const auto consider = [&](double bytes) {
-      const Priced now = priced(found.now, curve_.line(bytes), bytes), better = priced(out.better, line_of(out.better), bytes);
+      const PricedChoice now = priced(found.now, curve_.line(bytes), bytes), better = priced(out.better, line_of(out.better), bytes);
       if (out.bytes > 0 && now.seconds - better.seconds <= out.lost_seconds()) return;
       out.bytes = bytes;
       out.now_seconds = now.seconds;
@@ -163,7 +163,7 @@ class Question {
     return lines_[static_cast<std::size_t>(std::find(candidates_.begin(), candidates_.end(), c) - candidates_.begin())];
   }
 
-  [[nodiscard]] Priced priced(Candidate c, const Line& line, double bytes) const {
+  [[nodiscard]] PricedChoice priced(Candidate c, const Line& line, double bytes) const {
     const Certainty sure = certainty_of(system_.constants, curve_.fabric(), op_.collective, c, bytes);
     return {line(bytes), sure.half_width + beyond_own_choice(c, bytes), sure.basis};
   }

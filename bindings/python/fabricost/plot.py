@@ -8,10 +8,11 @@ few of them, and by markers, dashes or patterns in grey prints. docs/pictures.md
 >>> axes.figure.savefig("busbw.png")  # doctest: +SKIP
 """
 
-from ._plot_choices import goodput, layouts, pareto, pipeline
+from ._plot_choices import goodput, layouts, pareto
 from ._plot_curves import busbw, roofline, scaling, terms
 from ._plot_errors import residuals
 from ._plot_machine import topology
+from ._plot_pipeline import pipeline
 
 __all__ = ["busbw", "goodput", "layouts", "pareto", "pipeline", "residuals", "roofline", "scaling", "terms", "topology"]
 

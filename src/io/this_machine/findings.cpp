@@ -206,7 +206,7 @@ Found held_clocks(const Findings& f) {
                         "nvidia-smi -q -d PERFORMANCE,CLOCK; cooling and power limit; clocks somebody locked (nvidia-smi -rgc)"};
 }
 
-Found cut_short(const Findings& f) {
+Found ended_early(const Findings& f) {
   if (f.machine.complete) return std::nullopt;
   return MachineFinding{
       "measurement_incomplete", 0.3,
@@ -215,7 +215,7 @@ Found cut_short(const Findings& f) {
 }
 
 constexpr std::array rules{narrow_link, narrow_slot, slow_host, slice,       slow_memory,
-                           one_behind,  links_down,  no_peers,  held_clocks, cut_short};
+                           one_behind,  links_down,  no_peers,  held_clocks, ended_early};
 
 }  // namespace
 

@@ -26,7 +26,7 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr int deepest = 64;  ///< elements within elements; real files have some 10
+constexpr int deepest_element = 64;  ///< elements within elements; real files have some 10
 
 /// One PCI function with what NCCL wrote into it.
 struct Function {
@@ -117,7 +117,8 @@ class NcclXml {
   void check_depth() const {
     int depth = 0;
     for (pugi::xml_node node = document_.first_child(); node;) {
-      if (depth > deepest) fault(node, fmt::format("is nested more than {} deep", deepest), "real topologies have some 10 levels");
+      if (depth > deepest_element)
+        fault(node, fmt::format("is nested more than {} deep", deepest_element), "real topologies have some 10 levels");
       if (node.first_child()) {
         node = node.first_child();
         ++depth;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,12 @@ class Cells {
     if (value <= 1e9 && value == std::floor(value)) return static_cast<int>(value);
     table_.fault(at(column), fmt::format("{} \"{}\" is not a whole number", column, text(column).substr(0, 40)), "write a whole number");
     return otherwise;
+  }
+  /// A figure; nothing when the cell is a range or a word, a fault when it is negative.
+  std::optional<double> figure(std::string_view column) {
+    const auto value = parse_number(text(column));
+    if (value && *value < 0) fault(column, "is negative", "write a number of at least 0");
+    return value;
   }
   /// Which of some words a cell is; 0 for an empty one, a fault for another.
   int one_of(std::string_view column, std::initializer_list<std::string_view> words) {

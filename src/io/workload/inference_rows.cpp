@@ -3,6 +3,7 @@
 
 #include "io/ascii.hpp"
 #include "io/csv.hpp"
+#include "io/workload/cells.hpp"
 
 #include <fabricost/io/inference.hpp>
 #include <fabricost/io/load.hpp>
@@ -24,51 +25,24 @@ namespace fabricost {
 
 namespace {
 
+using io::Cells;
 using io::has;
 
-struct NamedMachine {
+struct InferenceMachine {
   std::string_view gpu, system;
 };
-constexpr std::array machines{
-    NamedMachine{"GB300", "gb300-nvl72"},     NamedMachine{"GB200", "gb200-nvl72"}, NamedMachine{"B300", "dgx-b300"},
-    NamedMachine{"B200", "dgx-b200"},         NamedMachine{"H200", "dgx-h200"},     NamedMachine{"H100", "dgx-h100"},
-    NamedMachine{"H800", "deepseek-v3-h800"}, NamedMachine{"H20", "hgx-h20"},       NamedMachine{"A100", "dgx-a100"},
-    NamedMachine{"MI355X", "mi355x-8"},       NamedMachine{"MI325X", "mi325x-8"},   NamedMachine{"MI300X", "mi300x-8"},
-    NamedMachine{"L40S", "l40s-pcie"},        NamedMachine{"T4", "aws-g4dn"},
+constexpr std::array inference_machines{
+    InferenceMachine{"GB300", "gb300-nvl72"},     InferenceMachine{"GB200", "gb200-nvl72"}, InferenceMachine{"B300", "dgx-b300"},
+    InferenceMachine{"B200", "dgx-b200"},         InferenceMachine{"H200", "dgx-h200"},     InferenceMachine{"H100", "dgx-h100"},
+    InferenceMachine{"H800", "deepseek-v3-h800"}, InferenceMachine{"H20", "hgx-h20"},       InferenceMachine{"A100", "dgx-a100"},
+    InferenceMachine{"MI355X", "mi355x-8"},       InferenceMachine{"MI325X", "mi325x-8"},   InferenceMachine{"MI300X", "mi300x-8"},
+    InferenceMachine{"L40S", "l40s-pcie"},        InferenceMachine{"T4", "aws-g4dn"},
 };
 std::string machine_of(std::string_view gpu) {
-  for (const NamedMachine& m : machines)
+  for (const InferenceMachine& m : inference_machines)
     if (gpu.starts_with(m.gpu)) return std::string{m.system};
   return {};
 }
-
-/// One row's cells by the names of their columns.
-class Cells {
- public:
-  explicit Cells(io::CsvTable& table) : table_(table) {}
-  [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(table_.column(column)); }
-  /// A whole number of at least 0; `otherwise` for an empty cell, a fault for anything else.
-  int count(std::string_view column, int otherwise = 0) {
-    const std::string& cell = text(column);
-    if (cell.empty()) return otherwise;
-    const auto value = io::parse_number(cell);
-    if (value && *value >= 0 && *value <= 1e9 && *value == std::floor(*value)) return static_cast<int>(*value);
-    table_.fault(table_.column(column), fmt::format("{} \"{}\" is not a whole number of at least 0", column, cell.substr(0, 40)),
-                 "write a whole number, or leave it empty");
-    return otherwise;
-  }
-  /// A figure; nothing when the cell is a range or a word, a fault when it is negative.
-  std::optional<double> figure(std::string_view column) {
-    const auto value = io::parse_number(text(column));
-    if (value && *value < 0)
-      table_.fault(table_.column(column), fmt::format("{} \"{}\" is negative", column, text(column).substr(0, 40)),
-                   "write a number of at least 0");
-    return value;
-  }
-
- private:
-  io::CsvTable& table_;
-};
 
 struct NamedQuantity {
   std::string_view metric;

@@ -121,7 +121,7 @@ class MoeKernelRowReader {
   MoeKernelRow& row_;
 };
 
-const char* size_group(double tokens) {
+const char* token_group(double tokens) {
   return tokens <= 128 ? "<=128 tokens" : tokens <= 1024 ? "<=1024 tokens" : tokens <= 16384 ? "<=16384 tokens" : "above";
 }
 
@@ -236,7 +236,7 @@ MoeKernelReport summarise(std::vector<MoeKernelRow> rows) {
   out.by_operation =
       grouped(out.rows, [](const MoeKernelRow& r) { return r.question.phase == MoePhase::combine ? "moe_combine" : "moe_dispatch"; });
   out.by_system = grouped(out.rows, [](const MoeKernelRow& r) { return r.system; });
-  out.by_size = grouped(out.rows, [](const MoeKernelRow& r) { return size_group(r.question.tokens); });
+  out.by_size = grouped(out.rows, [](const MoeKernelRow& r) { return token_group(r.question.tokens); });
   out.by_library = grouped(out.rows, [](const MoeKernelRow& r) { return r.implementation; });
   out.by_group =
       grouped(out.rows, [](const MoeKernelRow& r) { return fmt::format("{} {} {}", r.system, r.implementation, name(r.question.phase)); });

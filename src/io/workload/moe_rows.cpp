@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 15> moe_columns{
     "id",     "group",         "topic",        "experts",  "top_k", "hidden", "tokens_per_rank", "gpu", "gpus",
     "method", "gpus_per_node", "interconnect", "quantity", "value", "unit"};
 
-struct Question {
+struct RowQuestion {
   std::string topic, gpu, interconnect, method, quantity, unit, notes;
   int experts = 0, top_k = 0, hidden = 0, gpus = 0, gpus_per_node = 0;
   double tokens = 0;
@@ -57,16 +57,16 @@ int count_in(io::CsvTable& table, std::string_view column) {
 }
 
 /// Which shipped machine a row means.
-struct Named {
+struct MoeMachine {
   std::string_view gpu, interconnect, system;
 };
-constexpr std::array<Named, 5> machines{{{"H800", "", "deepseek-v3-h800"},
-                                         {"H100", "EFA", "aws-p5"},
-                                         {"B200", "EFA", "aws-p6-b200"},
-                                         {"B300", "EFA", "aws-p6-b300"},
-                                         {"H200", "CX7", "nebius-h200"}}};
-std::string_view system_of(const Question& q) {
-  for (const Named& m : machines)
+constexpr std::array<MoeMachine, 5> moe_machines{{{"H800", "", "deepseek-v3-h800"},
+                                                  {"H100", "EFA", "aws-p5"},
+                                                  {"B200", "EFA", "aws-p6-b200"},
+                                                  {"B300", "EFA", "aws-p6-b300"},
+                                                  {"H200", "CX7", "nebius-h200"}}};
+std::string_view system_of(const RowQuestion& q) {
+  for (const MoeMachine& m : moe_machines)
     if (q.gpu == m.gpu && has(q.interconnect, m.interconnect)) return m.system;
   return {};
 }
@@ -76,7 +76,7 @@ class MoePredictor {
   explicit MoePredictor(std::string_view calibration) : calibration_(calibration) {}
 
   /// The answer in the row's unit, or a reason in `why`.
-  double operator()(const Question& q, std::string& why) {
+  double operator()(const RowQuestion& q, std::string& why) {
     if (q.topic == "dedup") return distinct_nodes(q, why);
     if (has(q.quantity, "max expert load over mean")) {
       if (q.experts < 1 || q.top_k < 1 || !(q.tokens >= 1)) return skip(why, "experts, top_k or tokens not given");
@@ -97,7 +97,7 @@ class MoePredictor {
     return 0;
   }
 
-  const System* machine(const Question& q, std::string& why) {
+  const System* machine(const RowQuestion& q, std::string& why) {
     const std::string_view name = system_of(q);
     if (name.empty()) {
       why = fmt::format("no machine is described for {} {}", q.gpu.empty() ? "a row without GPU" : q.gpu, q.interconnect);
@@ -108,7 +108,7 @@ class MoePredictor {
     return &systems_.emplace(std::string{name}, load_system(name, {}, calibration_)).first->second;
   }
 
-  static double distinct_nodes(const Question& q, std::string& why) {
+  static double distinct_nodes(const RowQuestion& q, std::string& why) {
     int k = 0, experts = 0, nodes = 0;
     const std::size_t at = q.quantity.find("top-");
     if (at == std::string::npos ||
@@ -117,7 +117,7 @@ class MoePredictor {
     return touched_sets({experts, k}, nodes);
   }
 
-  double experts_for_one_copy(const Question& q, std::string& why) {
+  double experts_for_one_copy(const RowQuestion& q, std::string& why) {
     const System* s = machine(q, why);
     if (s == nullptr) return 0;
     const Tier* nic = s->tier(TierRole::nic);
@@ -126,7 +126,7 @@ class MoePredictor {
     return inside / (nic->aggregate().value() * s->nodes_per_domain() / s->domain);
   }
 
-  double all_to_all_bus(const Question& q, std::string& why) {
+  double all_to_all_bus(const RowQuestion& q, std::string& why) {
     const System* s = machine(q, why);
     if (s == nullptr) return 0;
     if (q.gpus < 2) return skip(why, "number of GPUs not given");
@@ -134,7 +134,7 @@ class MoePredictor {
   }
 
   /// DeepEP's low-latency kernels, in microseconds or as the bytes of all copies over the time.
-  double low_latency(const Question& q, std::string& why) {
+  double low_latency(const RowQuestion& q, std::string& why) {
     if (q.experts < 1 || q.top_k < 1 || q.hidden < 1 || q.gpus < 2 || !(q.tokens > 0))
       return skip(why, "low-latency: experts, top_k, hidden, GPUs or tokens not given");
     const bool dispatch = has(q.quantity, "dispatch");
@@ -155,7 +155,7 @@ class MoePredictor {
   /// Kernels that send a token once to each node it goes to, tokens limited to 4 nodes as DeepEP's own benchmark routes
   /// (tests/test_internode.py of deepseek-ai/DeepEP: as many groups as nodes, at most 4 of them); fp8 out and bf16 back unless the row says
   /// bf16.
-  double kernel_bandwidth(const Question& q, std::string& why) {
+  double kernel_bandwidth(const RowQuestion& q, std::string& why) {
     if (q.experts < 1 || q.top_k < 1 || q.hidden < 1 || q.gpus < 2 || !(q.tokens > 0))
       return skip(why, "experts, top_k, hidden, GPUs or tokens not given");
     const System* s = machine(q, why);
@@ -196,7 +196,7 @@ std::vector<MoeRow> predict_moe_rows(const std::filesystem::path& file, std::str
   require_columns(table);
   MoePredictor predict_row{calibration};
   std::vector<MoeRow> out;
-  std::vector<Question> questions;
+  std::vector<RowQuestion> questions;
   while (table.next()) {
     const auto text = [&](std::string_view column) { return table.cell(table.column(column)); };
     questions.push_back({.topic = text("topic"),

@@ -71,41 +71,41 @@ struct Answer {
 }
 
 /// The machine whose power a row states.
-struct Named {
+struct NamedEquipment {
   std::string_view words;  ///< all of them, apart by blanks, stand in the quantity
   std::string_view spec;
 };
 // the first that fits; a GPU where no machine is meant
-constexpr std::array<Named, 15> racks{{{"gb200 nvl72", "gb200-nvl72"},
-                                       {"gb300 nvl72", "gb300-nvl72"},
-                                       {"nvl144", "vera-rubin-nvl144"},
-                                       {"nvl576", "kyber-nvl576"},
-                                       {"cloudmatrix", "cloudmatrix384"},
-                                       {"8xh100 node", "dgx-h100"},
-                                       {"dgx h100", "dgx-h100"},
-                                       {"dgx b200", "dgx-b200"},
-                                       {"dgx b300", "dgx-b300"},
-                                       {"dgx a100", "dgx-a100"},
-                                       {"8xh200 node", "dgx-h200"},
-                                       {"8xb200 node", "dgx-b200"},
-                                       {"8xa100 node", "dgx-a100"},
-                                       {"8xb300 node", "dgx-b300"},
-                                       {"8xmi300x node", "mi300x-8"}}};
-constexpr std::array<Named, 11> cards{{{"gb300", "gb300"},
-                                       {"gb200", "gb200"},
-                                       {"b300", "b300-sxm"},
-                                       {"b200", "b200-sxm"},
-                                       {"h200", "h200-sxm"},
-                                       {"h100", "h100-sxm"},
-                                       {"a100", "a100-sxm-80"},
-                                       {"h800", "h800-sxm"},
-                                       {"h20", "h20"},
-                                       {"mi300x", "mi300x"},
-                                       {"v100", "v100-sxm"}}};
+constexpr std::array<NamedEquipment, 15> racks{{{"gb200 nvl72", "gb200-nvl72"},
+                                                {"gb300 nvl72", "gb300-nvl72"},
+                                                {"nvl144", "vera-rubin-nvl144"},
+                                                {"nvl576", "kyber-nvl576"},
+                                                {"cloudmatrix", "cloudmatrix384"},
+                                                {"8xh100 node", "dgx-h100"},
+                                                {"dgx h100", "dgx-h100"},
+                                                {"dgx b200", "dgx-b200"},
+                                                {"dgx b300", "dgx-b300"},
+                                                {"dgx a100", "dgx-a100"},
+                                                {"8xh200 node", "dgx-h200"},
+                                                {"8xb200 node", "dgx-b200"},
+                                                {"8xa100 node", "dgx-a100"},
+                                                {"8xb300 node", "dgx-b300"},
+                                                {"8xmi300x node", "mi300x-8"}}};
+constexpr std::array<NamedEquipment, 11> cards{{{"gb300", "gb300"},
+                                                {"gb200", "gb200"},
+                                                {"b300", "b300-sxm"},
+                                                {"b200", "b200-sxm"},
+                                                {"h200", "h200-sxm"},
+                                                {"h100", "h100-sxm"},
+                                                {"a100", "a100-sxm-80"},
+                                                {"h800", "h800-sxm"},
+                                                {"h20", "h20"},
+                                                {"mi300x", "mi300x"},
+                                                {"v100", "v100-sxm"}}};
 template <std::size_t N>
-[[nodiscard]] std::string_view named(const std::array<Named, N>& list, const std::string& quantity) {
+[[nodiscard]] std::string_view named(const std::array<NamedEquipment, N>& list, const std::string& quantity) {
   const std::string text = lowered(quantity);
-  for (const Named& n : list) {
+  for (const NamedEquipment& n : list) {
     const auto blank = n.words.find(' ');
     if (text.find(n.words.substr(0, blank)) != std::string::npos &&
         (blank == std::string_view::npos || text.find(n.words.substr(blank + 1)) != std::string::npos))
