@@ -4,7 +4,7 @@
 
 checkout: `pip install .`; sdist: a source archive is made, and installed from somewhere else. Default: checkout. Each compiles everything,
 which takes minutes; ccache is used where it is installed. --python: with this interpreter; default the one that runs this. --pip: handed to
-pip install, as in --pip=-Cbuild-dir=build-wheel. Run by ./quickstart check. Prints what it saw, fails otherwise.
+pip install, as in --pip=-Cbuild-dir=build-wheel. Run by packaging/release.sh. Prints what it saw, fails otherwise.
 """
 import argparse
 import json
