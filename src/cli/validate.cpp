@@ -77,6 +77,11 @@ struct ValidateOptions {
   return validate(points, how);
 }
 
+/// An option that these tables have no use for would be a wrong belief about the answer.
+void refuse_for_tables(bool given, std::string_view option, std::string_view tables) {
+  if (given) throw RequestError(fmt::format("{} has no meaning for tables of {}; leave it out", option, tables));
+}
+
 }  // namespace
 
 void add_validate(CLI::App& app, Runner& runner) {
@@ -94,6 +99,7 @@ void add_validate(CLI::App& app, Runner& runner) {
   sub.footer("Example: fabricost validate all_reduce.log --system dgx-h100");
   runner.add(sub, [options](const Terminal& terminal) {
     if (are_moe_tables(options->files)) {
+      refuse_for_tables(!options->choice.empty(), "--choice", "expert exchange");
       std::vector<MoeKernelRow> rows;
       for (const std::string& file : options->files)
         for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
@@ -104,6 +110,9 @@ void add_validate(CLI::App& app, Runner& runner) {
       return options->json ? printed(cli::to_json(report)) : moe_kernel_text(report, terminal);
     }
     if (const auto tables = workload_files(options->files); !tables.empty()) {
+      refuse_for_tables(!options->choice.empty(), "--choice", "workloads");
+      refuse_for_tables(!options->calibration.empty(), "--calibration", "workloads");
+      refuse_for_tables(options->raw, "--raw", "workloads");
       const WorkloadReport report = validate_workloads(tables);
       if (!options->out.empty()) write_file(options->out, per_row_csv(report));
       return options->json ? printed(to_json(report)) : workload_text(report, terminal);
