@@ -170,6 +170,14 @@ TEST_CASE("a row that other output broke is counted, not read as numbers") {
   CHECK(skipped_rows(read, "broken by other output") >= 1);
 }
 
+TEST_CASE("a header that lost its count and type is none: rows are read by what stands in them") {
+  const std::string lost = "#       size   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n";
+  const Points read = points_in(started + devices(8, 8) + lost + row_1m + row_1g, h100);
+  const Points whole = points_in(started + devices(8, 8) + header + row_1m + row_1g, h100);
+  REQUIRE(read.points.size() == whole.points.size());
+  for (std::size_t i = 0; i < read.points.size(); ++i) CHECK(read.points[i].seconds == whole.points[i].seconds);
+}
+
 TEST_CASE("cells without a time are no points") {
   const Points read = points_in(
       started + devices(8, 8) + header + row_1m +

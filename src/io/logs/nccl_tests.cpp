@@ -51,7 +51,9 @@ std::vector<Column> header_in(const Tokens& tokens) {
     std::vector<Column> out;
     for (std::size_t j = first; j < tokens.size(); ++j)
       if (tokens[j] != "#") out.push_back(column_named(tokens[j]));
-    if (column_named(tokens[first]) != Column::size) return {};
+    // every version prints these first, and rows are told by them; other words are a header that something else was printed into
+    constexpr std::array begins{Column::size, Column::count, Column::type};
+    if (out.size() < begins.size() || !std::equal(begins.begin(), begins.end(), out.begin())) return {};
     return out;
   }
   return {};
