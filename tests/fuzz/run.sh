@@ -19,7 +19,7 @@ build=${FUZZ_BUILD:-build-fuzz}
 if [ ! -f "$build/build.ninja" ]; then
   cmake -S . -B "$build" -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DFABRICOST_BUILD_FUZZERS=ON -DFABRICOST_BUILD_TESTS=OFF -DFABRICOST_BUILD_EXAMPLES=OFF \
-    -DFABRICOST_INSTALL=OFF >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+    -DFABRICOST_INSTALL=OFF -DCMAKE_UNITY_BUILD=ON >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
   rm -f "$build.log"
 fi
 cmake --build "$build" -j "${FUZZ_JOBS:-$(nproc)}" --target fabricost_fuzz fuzz_replay
