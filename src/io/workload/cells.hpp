@@ -34,10 +34,13 @@ class Cells {
                  "write a number, or leave it empty");
     return otherwise;
   }
+  /// A whole number that is not negative; `otherwise` for an empty cell, a fault for anything else.
   int count(std::string_view column, int otherwise = 0) {
-    const double value = number(column, otherwise);
-    if (value <= 1e9 && value == std::floor(value)) return static_cast<int>(value);
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a whole number", column, text(column).substr(0, 40)), "write a whole number");
+    const std::string& cell = text(column);
+    if (cell.empty()) return otherwise;
+    const auto value = parse_number(cell);
+    if (value && *value >= 0 && *value <= 1e9 && *value == std::floor(*value)) return static_cast<int>(*value);
+    fault(column, "is not a whole number of at least 0", "write a whole number, or leave it empty");
     return otherwise;
   }
   /// A figure; nothing when the cell is a range or a word, a fault when it is negative.
