@@ -77,7 +77,7 @@ std::vector<std::filesystem::path> probe_folders() {
   const std::filesystem::path command = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return out;
   out.push_back(command.parent_path());
-  out.push_back((command.parent_path() / "../lib/fabricost").lexically_normal());
+  out.push_back((command.parent_path() / "../lib/fabricost/probes").lexically_normal());
   return out;
 }
 

@@ -1,7 +1,7 @@
 /// \file idle_nap.cpp
 /// A library to preload where more processes run than there are processors, on purpose: simulated networks, tests.
 ///
-///   mpirun -x LD_PRELOAD=/usr/local/lib/fabricost/libfabricost_idle_nap.so --mca mpi_yield_when_idle 1 -n 16 fabricost measure --mpi
+///   mpirun -x LD_PRELOAD=/usr/lib/fabricost/probes/libfabricost_idle_nap.so --mca mpi_yield_when_idle 1 -n 16 fabricost measure --mpi
 ///
 /// An idle Open MPI process then calls sched_yield in a loop, and so takes turns with those who carry packets. Sleeping for 50 us there
 /// instead leaves them the processor; a wait ends up to 50 us late. Where every process has a processor of its own, that would only harm.
