@@ -37,10 +37,17 @@ void workload(std::string_view bytes) {
 
 void moe_kernels(std::string_view bytes) {
   const fs::path file = Scratch::folder().write("kernels.csv", bytes);
+  std::string table;
   tolerate([&] {
-    for (const MoeKernelRow& row : read_moe_kernel_rows(file))
-      require(std::isfinite(row.seconds) && row.seconds > 0, "a time is above zero");
+    std::vector<MoeKernelRow> rows = merge_repeats(read_moe_kernel_rows(file));
+    predict_moe_kernel_rows(rows);
+    for (const MoeKernelRow& row : rows)
+      require(!row.skipped.empty() || (std::isfinite(row.seconds) && row.seconds > 0 && std::isfinite(row.predicted) && row.predicted > 0 &&
+                                       row.low <= row.predicted && row.predicted <= row.high),
+              "a priced row has a time, a prediction and an interval around it");
+    table = per_row_csv(summarise(std::move(rows)));
   });
+  if (!table.empty()) (void)read_moe_kernel_rows(Scratch::folder().write("predicted.csv", table));  // what was written can be read
 }
 
 void iteration_times(std::string_view bytes) {

@@ -89,6 +89,18 @@ TEST_CASE("well-formed rows that cannot be priced are counted with the reason") 
   CHECK(rows == 5);
 }
 
+TEST_CASE("the table of predictions is one that can be read again, with nothing where nothing was given") {
+  const MoeKernelReport r = report_of(good + "a,dgx-h100,,dispatch,deepep-normal,fp8,,,,,uniform,,=A1*2,\n");
+  const std::string table = per_row_csv(r);
+  CHECK(has(table, "\na,dgx-h100,,dispatch,deepep-normal,fp8,,,,,uniform,,,,,,,,,1,time_us is a formula\n"));
+  const auto path = std::filesystem::temp_directory_path() / "fabricost-moe-predicted.csv";
+  std::ofstream(path) << table;
+  const std::vector<MoeKernelRow> again = read_moe_kernel_rows(path);
+  REQUIRE(again.size() == 2);
+  CHECK(again[0].seconds == Approx(r.rows[0].seconds));
+  CHECK(again[1].seconds == 0);
+}
+
 TEST_CASE("a calibration that does not exist is refused, not a row skipped") {
   std::vector<MoeKernelRow> rows = read_moe_kernel_rows(file_with(good));
   CHECK_THROWS_AS(predict_moe_kernel_rows(rows, "no-such-calibration"), RequestError);

@@ -18,7 +18,7 @@ namespace fabricost {
 struct MoeKernelRow {
   MoeQuestion question;
   std::string source, system, implementation, distribution, dtype, notes;
-  double seconds = 0;  ///< measured, above zero
+  double seconds = 0;  ///< measured; 0 only in a row that is skipped
   double predicted = 0, low = 0, high = 0;
   Basis basis = Basis::datasheet;
   std::string skipped;  ///< why there is no prediction; empty when there is one
@@ -48,7 +48,7 @@ struct MoeKernelReport {
 };
 [[nodiscard]] MoeKernelReport summarise(std::vector<MoeKernelRow> rows);
 
-/// The columns of a MoE CSV, then what was predicted.
+/// The columns of a MoE CSV, then what was predicted; a cell that was not given, or was a formula, stays empty.
 [[nodiscard]] std::string per_row_csv(const MoeKernelReport& report);
 
 /// The moe constants of every GPU generation in the rows, from the prior. \param leave_out sources, or beginnings of their names

@@ -248,12 +248,13 @@ std::string per_row_csv(const MoeKernelReport& report) {
       "source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,sms,time_us,notes,predicted_us,low_"
       "us,"
       "high_us,error_percent,basis,repeats,skipped\n";
+  const auto given = [](auto value, auto least) { return value < least ? std::string() : fmt::format("{}", value); };
   for (const MoeKernelRow& r : report.rows) {
     const MoeQuestion& q = r.question;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(r.source), io::csv_quoted(r.system), q.ranks,
-                       name(q.phase), io::csv_quoted(r.implementation), io::csv_quoted(r.dtype), q.tokens, q.hidden, q.gate.experts,
-                       q.gate.top_k, io::csv_quoted(r.distribution), q.sms > 0 ? std::to_string(q.sms) : "", 1e6 * r.seconds,
-                       io::csv_quoted(r.notes));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(r.source), io::csv_quoted(r.system), given(q.ranks, 1),
+                       name(q.phase), io::csv_quoted(r.implementation), io::csv_quoted(r.dtype), given(q.tokens, 0.0), given(q.hidden, 1),
+                       given(q.gate.experts, 1), given(q.gate.top_k, 1), io::csv_quoted(r.distribution), given(q.sms, 1),
+                       r.seconds > 0 ? fmt::format("{}", 1e6 * r.seconds) : "", io::csv_quoted(r.notes));
     out += r.skipped.empty() ? fmt::format("{},{},{},{},{},", 1e6 * r.predicted, 1e6 * r.low, 1e6 * r.high, 100 * r.error(), name(r.basis))
                              : ",,,,,";
     out += fmt::format("{},{}\n", r.repeats, io::csv_quoted(r.skipped));
