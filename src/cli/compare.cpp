@@ -52,11 +52,7 @@ struct Comparison {
   q.global_batch = count_of(o.global_batch, "--global-batch");
   if (!o.sequence.empty()) q.sequence = count_of(o.sequence, "--sequence");
   q.max_tp = count_of(o.max_tp, "--max-tp");
-  if (!o.precision.empty()) {
-    const auto p = detail::parse_enum<Precision>(o.precision, precision_names);
-    if (!p) throw_unknown(o.precision, "a precision", listed(precision_names), "--precision");
-    q.precision = *p;
-  }
+  if (const auto p = one_of<Precision>(o.precision, precision_names, "a precision", "--precision")) q.precision = *p;
   return q;
 }
 

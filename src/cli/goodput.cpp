@@ -29,21 +29,21 @@ struct GoodputOptions {
   bool async = false, json = false;
 };
 
-constexpr GoodputWords words{.rates = "--mttf-node, --failures-per-node-day, --failures-per-1000-node-days or --fleet",
-                             .storage = "--storage",
-                             .model = "--model",
-                             .drain = "--drain",
-                             .background = "--async",
-                             .flaps = "--flaps-per-link-year",
-                             .flap_stall = "--flap-stall",
-                             .links = "--links",
-                             .flap_fatal = "--flap-fatal",
-                             .lost_rails = "--lost-rails",
-                             .rails = "--rails",
-                             .network_share = "--network-share",
-                             .rails_example = "--rails 8",
-                             .network_example = "--network-share 20%",
-                             .system = "--system"};
+constexpr GoodputWords goodput_words{.rates = "--mttf-node, --failures-per-node-day, --failures-per-1000-node-days or --fleet",
+                                     .storage = "--storage",
+                                     .model = "--model",
+                                     .drain = "--drain",
+                                     .background = "--async",
+                                     .flaps = "--flaps-per-link-year",
+                                     .flap_stall = "--flap-stall",
+                                     .links = "--links",
+                                     .flap_fatal = "--flap-fatal",
+                                     .lost_rails = "--lost-rails",
+                                     .rails = "--rails",
+                                     .network_share = "--network-share",
+                                     .rails_example = "--rails 8",
+                                     .network_example = "--network-share 20%",
+                                     .system = "--system"};
 
 /// Texts as numbers; what they mean together is goodput_of_job's.
 [[nodiscard]] GoodputAsked meant(const GoodputOptions& o) {
@@ -254,7 +254,7 @@ void add_goodput(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", o->json, "Print JSON");
   sub.footer("Example: fabricost goodput --gpus 16384 --checkpoint 30s --restart 10min");
   runner.add(sub, [o](const Terminal& terminal) {
-    const GoodputAnswer answer = goodput_of_job(meant(*o), words);
+    const GoodputAnswer answer = goodput_of_job(meant(*o), goodput_words);
     return o->json ? printed(to_json(answer)) : text_of(answer, terminal);
   });
 }

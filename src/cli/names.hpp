@@ -2,6 +2,10 @@
 /// \file names.hpp
 /// Names that do not exist, with what was probably meant.
 
+#include <fabricost/collective.hpp>
+
+#include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +27,16 @@ namespace fabricost::cli {
 template <class Names>
 [[nodiscard]] std::vector<std::string> listed(const Names& names) {
   return {names.begin(), names.end()};
+}
+
+/// The value that `text` names; nothing for an empty one. \param what \param option as in throw_unknown \throws RequestError for others
+template <class Enum, std::size_t N>
+[[nodiscard]] std::optional<Enum> one_of(const std::string& text, const std::array<std::string_view, N>& names, std::string_view what,
+                                         std::string_view option = {}) {
+  if (text.empty()) return std::nullopt;
+  const auto found = detail::parse_enum<Enum>(text, names);
+  if (!found) throw_unknown(text, what, listed(names), option);
+  return found;
 }
 
 }  // namespace fabricost::cli

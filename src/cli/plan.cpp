@@ -36,14 +36,6 @@ struct PlanOptions {
   ServeOptions serving;
 };
 
-template <class Enum, std::size_t N>
-[[nodiscard]] std::optional<Enum> one_of(const std::string& text, const std::array<std::string_view, N>& names, std::string_view what) {
-  if (text.empty()) return std::nullopt;
-  const auto found = detail::parse_enum<Enum>(text, names);
-  if (!found) throw_unknown(text, what, listed(names));
-  return found;
-}
-
 /// balanced, uniform or zipf:EXPONENT
 void choose_routing(const std::string& text, Stack& out) {
   const auto point = text.find(':');

@@ -37,11 +37,6 @@ using Json = nlohmann::ordered_json;
     throw RequestError(fmt::format("{} {}: write a time above zero with its unit, as in 30ms or 1s", option, text.substr(0, 40)));
   return *seconds;
 }
-[[nodiscard]] WeightFormat format_of(const std::string& text, std::string_view what) {
-  const auto found = detail::parse_enum<WeightFormat>(text, weight_format_names);
-  if (!found) throw_unknown(text, what, listed(weight_format_names));
-  return *found;
-}
 
 [[nodiscard]] Json layout_json(const ServingQuestion& q, const PricedServing& p) {
   const auto ttft = interval_around(p.time.ttft, q.stack.spread_ttft), tpot = interval_around(p.time.tpot, q.stack.spread_tpot);
@@ -144,7 +139,7 @@ using Json = nlohmann::ordered_json;
 }
 
 /// How remedies are typed.
-const ServingWords words{
+const ServingWords serving_words{
     .limits = [](double ttft, double tpot) { return fmt::format("--ttft {} --tpot {}", io::duration_text(ttft), io::duration_text(tpot)); },
     .precision = [](std::string_view format) { return fmt::format("--precision {}", format); },
     .together = "leave out --disaggregated"};
@@ -214,12 +209,9 @@ ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
   q.pp = given_count(o.pp, "--pp");
   q.ep = given_count(o.ep, "--ep");
   q.attention_dp = given_count(o.dp, "--dp");
-  std::optional<WeightFormat> format, cache;
-  if (!o.precision.empty()) format = format_of(o.precision, "a precision");
-  if (!o.kv_precision.empty()) {
-    cache = format_of(o.kv_precision, "a precision");
-    if (*cache != WeightFormat::bf16 && *cache != WeightFormat::fp8) throw RequestError("--kv-precision: write bf16 or fp8");
-  }
+  const auto format = one_of<WeightFormat>(o.precision, weight_format_names, "a precision", "--precision");
+  const auto cache = one_of<WeightFormat>(o.kv_precision, weight_format_names, "a precision", "--kv-precision");
+  if (cache && *cache != WeightFormat::bf16 && *cache != WeightFormat::fp8) throw RequestError("--kv-precision: write bf16 or fp8");
   q.model = load_model(o.model);
   q.format.weights = format.value_or(system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16);
   q.format.kv_width =
@@ -231,7 +223,7 @@ ServeAnswer serve_answer(const ServeOptions& o, const System& system) {
   const auto start = std::chrono::steady_clock::now();
   ServingPlan plan = plan_serving(q, system);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan, words));
+  if (plan.layouts.empty()) throw RequestError(nothing_found(q, system, plan, serving_words));
   ServeAnswer answer{q, system, std::move(plan), seconds, {}};
   if (o.pareto) answer.pareto = serving_pareto(q, system);
   return answer;

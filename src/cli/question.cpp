@@ -47,11 +47,7 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
 
 [[nodiscard]] Choice choice_of(const Question& q) {
   Choice out;
-  if (!q.choice.empty()) {
-    const auto rule = detail::parse_enum<Choice::Rule>(q.choice, rule_names);
-    if (!rule) throw_unknown(q.choice, "a choice", listed(rule_names), "--choice");
-    out.rule = *rule;
-  }
+  if (const auto rule = one_of<Choice::Rule>(q.choice, rule_names, "a choice", "--choice")) out.rule = *rule;
   if (!q.algorithm.empty()) {
     out.algorithm = parse_algorithm(q.algorithm);
     if (!out.algorithm) throw_unknown(q.algorithm, "an algorithm", listed(algorithm_names), "--algorithm");

@@ -40,22 +40,14 @@ struct Shared {
   SharpTurns sharp;
 };
 
-template <class Enum, std::size_t N>
-[[nodiscard]] Enum one_of(const std::string& text, const std::array<std::string_view, N>& names, std::string_view what) {
-  if (text.empty()) return Enum{};
-  const auto found = detail::parse_enum<Enum>(text, names);
-  if (!found) throw_unknown(text, what, listed(names));
-  return *found;
-}
-
 [[nodiscard]] Shared work_out(const ShareOptions& typed) {
   if (typed.of.empty())
     throw RequestError("which collectives? Add --of for each, as in --of \"all_reduce 1GiB\" --of \"all_to_all 64MiB over 8\"");
   if (typed.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
   const int nodes = count_of(typed.nodes, "--nodes");
-  const auto rule = one_of<Choice::Rule>(typed.choice, rule_names, "a choice");
+  const auto rule = one_of<Choice::Rule>(typed.choice, rule_names, "a choice", "--choice").value_or(Choice::Rule{});
   Shared out;
-  out.options.balancing = one_of<Balancing>(typed.balancing, balancing_names, "a way to spread flows");
+  out.options.balancing = one_of<Balancing>(typed.balancing, balancing_names, "a way to spread flows", "--balancing").value_or(Balancing{});
   out.options.routes.relay_on_rails = !typed.no_pxn;
   out.options.routes.adaptive = !typed.minimal;
   out.system = load_system(typed.system, typed.overrides, typed.calibration);

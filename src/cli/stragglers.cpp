@@ -44,17 +44,16 @@ struct StragglersOptions {
     throw RequestError("which times? Give a file of measured ones, or --mean and --deviation, or --p50 and --p99");
   if (o.ranks.empty()) throw RequestError("over how many ranks? Add --ranks, as in --ranks 1024");
   out.ranks = count_of(o.ranks, "--ranks");
-  const auto shape = o.shape.empty() ? std::optional{by_mean ? JitterShape::normal : JitterShape::lognormal}
-                                     : detail::parse_enum<JitterShape>(o.shape, jitter_shape_names);
-  if (!shape) throw_unknown(o.shape, "a distribution", listed(jitter_shape_names), "--shape");
+  const JitterShape shape = one_of<JitterShape>(o.shape, jitter_shape_names, "a distribution", "--shape")
+                                .value_or(by_mean ? JitterShape::normal : JitterShape::lognormal);
   if (!o.file.empty() && !o.shape.empty()) throw RequestError("--shape is for --mean or --p50; measured times have their own");
   if (by_mean) {
     if (o.mean.empty() || o.deviation.empty()) throw RequestError("--mean and --deviation go together");
-    out.jitter = {*shape, duration_of(o.mean, "--mean"), duration_of(o.deviation, "--deviation")};
+    out.jitter = {shape, duration_of(o.mean, "--mean"), duration_of(o.deviation, "--deviation")};
     if (!(out.jitter.mean > 0)) throw RequestError("--mean: give a time above 0");
   } else if (by_percentile) {
     if (o.p50.empty() || o.p99.empty()) throw RequestError("--p50 and --p99 go together");
-    out.jitter = jitter_of_percentiles(duration_of(o.p50, "--p50"), duration_of(o.p99, "--p99"), *shape);
+    out.jitter = jitter_of_percentiles(duration_of(o.p50, "--p50"), duration_of(o.p99, "--p99"), shape);
   } else {
     out.times = read_iteration_times(o.file);
     out.measured.emplace(out.times.seconds);
@@ -67,11 +66,7 @@ struct StragglersOptions {
   (void)slow_factor(out.slow, out.ranks);  // refuses shares that cannot be
   if (!o.rails.empty()) out.rails = count_of(o.rails, "--rails");
   if (!o.rails_lost.empty()) out.lost = count_of(o.rails_lost, "--rails-lost");
-  if (!o.reroute.empty()) {
-    const auto how = detail::parse_enum<LostRail>(o.reroute, lost_rail_names);
-    if (!how) throw_unknown(o.reroute, "a way of a lost rail's traffic", listed(lost_rail_names), "--reroute");
-    out.reroute = *how;
-  }
+  if (const auto how = one_of<LostRail>(o.reroute, lost_rail_names, "a way of a lost rail's traffic", "--reroute")) out.reroute = *how;
   if (out.rails == 0 && (!o.rails_lost.empty() || !o.reroute.empty() || !o.network.empty()))
     throw RequestError("how many rails are there? Add --rails, as in --rails 8");
   if (out.rails > 0) {

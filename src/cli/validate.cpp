@@ -63,11 +63,7 @@ struct ValidateOptions {
 [[nodiscard]] ValidationReport compare(const ValidateOptions& options) {
   if (options.files.empty()) throw RequestError("which measurements? Name point CSVs or logs of benchmarks");
   ValidationOptions how{.calibration = options.calibration, .raw = options.raw};
-  if (!options.choice.empty()) {
-    const auto rule = detail::parse_enum<Choice::Rule>(options.choice, rule_names);
-    if (!rule) throw_unknown(options.choice, "a choice", listed(rule_names), "--choice");
-    how.rule = *rule;
-  }
+  if (const auto rule = one_of<Choice::Rule>(options.choice, rule_names, "a choice", "--choice")) how.rule = *rule;
   const PointSource otherwise{
       .system = options.system, .nodes = count_of(options.nodes, "--nodes"), .ranks = count_of(options.ranks, "--ranks")};
   if (!options.system.empty()) (void)load_system(options.system, {}, options.calibration);  // a name that was typed must exist

@@ -15,7 +15,7 @@
 namespace fabricost::measure::gpu {
 namespace {
 
-constexpr std::uint32_t seed = 11;
+constexpr std::uint32_t host_copy_seed = 11;
 
 // One direction: what it copies, and back in between to check it.
 struct Direction {
@@ -31,16 +31,16 @@ struct Direction {
 
   void try_and_check(cudaStream_t stream, const std::string& name) const {
     auto* const bytes = host.as<unsigned char>();
-    const auto byte_at = [](std::uint64_t i) { return static_cast<unsigned char>(pattern_word(i / 4, seed) >> (8 * (i % 4))); };
+    const auto byte_at = [](std::uint64_t i) { return static_cast<unsigned char>(pattern_word(i / 4, host_copy_seed) >> (8 * (i % 4))); };
     const Words wrong(ordinal);
     if (to_device) {
       for (std::uint64_t i = 0; i < host.bytes(); ++i) bytes[i] = byte_at(i);
       device.poison();
       check(copy(stream), name);
-      check(count_wrong_bytes(device.as<void>(), device.bytes(), seed, Content::words, wrong.at(), stream), "checking");
+      check(count_wrong_bytes(device.as<void>(), device.bytes(), host_copy_seed, Content::words, wrong.at(), stream), "checking");
       expect_none_wrong(wrong, stream, name, "bytes");
     } else {
-      check(fill_words(device.as<void>(), device.bytes(), seed, Content::words, stream), "filling");
+      check(fill_words(device.as<void>(), device.bytes(), host_copy_seed, Content::words, stream), "filling");
       std::fill(bytes, bytes + host.bytes(), static_cast<unsigned char>(0xA5));
       check(copy(stream), name);
       check(cudaStreamSynchronize(stream), name);

@@ -8,7 +8,7 @@
 namespace fabricost::measure::gpu {
 namespace {
 
-constexpr std::uint32_t seed = 7;
+constexpr std::uint32_t memory_seed = 7;
 constexpr int read_number = 0, write_number = 1, copy_number = 2, scale_number = 3;
 
 struct Sets {
@@ -43,7 +43,7 @@ std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
   const std::string name = "GPU " + std::to_string(gpu) + ", " + std::to_string(bytes) + " bytes";
   const auto expect = [&](const void* set, Content content) {
     sets->sum.clear();
-    check(count_wrong_bytes(set, bytes, seed, content, sets->sum.at(), stream), "checking");
+    check(count_wrong_bytes(set, bytes, memory_seed, content, sets->sum.at(), stream), "checking");
     expect_none_wrong(sets->sum, stream, name, "bytes");
   };
 
@@ -51,10 +51,10 @@ std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
   switch (what.kind) {
     case ProbeKind::memory_read: {
       const unsigned blocks = blocks_on(gpus, gpu, read_number, bytes);
-      check(fill_words(first, bytes, seed, Content::words, stream), "filling");
+      check(fill_words(first, bytes, memory_seed, Content::words, stream), "filling");
       pass = [=](int passes) { return read_memory(first, bytes, passes, sets->sum.at(2), blocks, stream); };
       check(pass(1), "reading");
-      check(sum_of_words(bytes, seed, sets->sum.at(3), stream), "summing");
+      check(sum_of_words(bytes, memory_seed, sets->sum.at(3), stream), "summing");
       if (const auto sums = sets->sum.read(stream); sums[2] != sums[3])
         throw WrongResult(name + ": what was read sums to " + std::to_string(sums[2]) + ", what was written to " + std::to_string(sums[3]));
       break;
@@ -62,14 +62,14 @@ std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
     case ProbeKind::memory_write: {
       const unsigned blocks = blocks_on(gpus, gpu, write_number, bytes);
       sets->first.poison();
-      pass = [=](int passes) { return write_memory(first, bytes, passes, seed, blocks, stream); };
+      pass = [=](int passes) { return write_memory(first, bytes, passes, memory_seed, blocks, stream); };
       check(pass(1), "writing");
       expect(first, Content::words);
       break;
     }
     case ProbeKind::memory_copy: {
       const unsigned blocks = blocks_on(gpus, gpu, copy_number, bytes);
-      check(fill_words(first, bytes, seed, Content::words, stream), "filling");
+      check(fill_words(first, bytes, memory_seed, Content::words, stream), "filling");
       sets->second.poison();
       pass = [=](int passes) { return copy_memory(second, first, bytes, passes, blocks, stream); };
       check(pass(1), "copying");
@@ -79,11 +79,11 @@ std::unique_ptr<Job> prepare_memory(Gpus& gpus, const Case& what) {
     case ProbeKind::memory_scale: {
       const std::uint64_t whole = bytes / 4 * 4;
       const unsigned blocks = blocks_on(gpus, gpu, scale_number, whole);
-      check(fill_words(first, bytes, seed, Content::floats, stream), "filling");
+      check(fill_words(first, bytes, memory_seed, Content::floats, stream), "filling");
       pass = [=](int passes) { return scale_memory(first, whole, passes, -1, blocks, stream); };
       check(pass(1), "scaling");
       sets->sum.clear();
-      check(count_wrong_bytes(first, whole, seed, Content::floats_negated, sets->sum.at(), stream), "checking");
+      check(count_wrong_bytes(first, whole, memory_seed, Content::floats_negated, sets->sum.at(), stream), "checking");
       expect_none_wrong(sets->sum, stream, name, "bytes");
       break;
     }
