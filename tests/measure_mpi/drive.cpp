@@ -134,11 +134,13 @@ int stopped(Device& device) {
   }
 }
 
+// Large and late, so that it is the measurement that is stopped, not what the processes agree on before and between: that has its own
+// words.
 int stuck(Device& device) {
-  auto job = device.prepare({.kind = ProbeKind::collective, .bytes = 1 << 22, .dtype = DataType::single});
+  auto job = device.prepare({.kind = ProbeKind::collective, .bytes = 1 << 26, .dtype = DataType::single});
   if (device.process() == device.processes() - 1)
     std::thread([] {
-      usleep(300'000);
+      usleep(2'000'000);
       raise(SIGSTOP);
     }).detach();
   (void)job->run(1'000'000);
