@@ -11,6 +11,18 @@
 namespace py = pybind11;
 
 namespace fabricost::python {
+namespace {
+
+/// What carries units, a mask or names of axes, as a plain number (fabricost/_given.py); anything else as it is.
+/// \throws RequestError
+[[nodiscard]] py::object plain_number(py::handle given, std::string_view argument) {
+  const std::string_view type = Py_TYPE(given.ptr())->tp_name;
+  const bool numpys_own = type.starts_with("numpy.") && type != "numpy.timedelta64" && type != "numpy.ndarray";
+  if (PyLong_CheckExact(given.ptr()) || numpys_own) return py::reinterpret_borrow<py::object>(given);
+  return py::module_::import("fabricost._given").attr("number")(given, argument);
+}
+
+}  // namespace
 
 void throw_type(std::string_view argument, std::string_view wanted, py::handle given) {
   throw py::type_error(fmt::format("{}: {} is wanted, not {}", argument, wanted, Py_TYPE(given.ptr())->tp_name));
@@ -38,7 +50,8 @@ double number_of(py::handle given, std::string_view argument) {
     const auto* const slots = Py_TYPE(object)->tp_as_number;
     if (text_or_flag || slots == nullptr || (slots->nb_float == nullptr && slots->nb_index == nullptr))
       throw_type(argument, "a number", given);
-    value = PyFloat_AsDouble(object);
+    const py::object plain = plain_number(given, argument);
+    value = PyFloat_AsDouble(plain.ptr());
     if (value == -1 && PyErr_Occurred() != nullptr) {
       const bool huge = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
       PyErr_Clear();

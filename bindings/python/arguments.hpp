@@ -3,10 +3,13 @@
 /// What a caller may write for an argument, and the one exception that names the argument when it is something else:
 ///
 ///   text      str (an enum whose members are str, such as fc.Algorithm, is that too); nothing else
-///   number    int, float, NumPy's scalars, whatever has __float__ or __index__; never bool, str, complex, None, NaN
+///   number    int, float, NumPy's scalars, whatever has __float__ or __index__; never bool, str, complex, None, NaN; what carries units
+///             is converted to those the argument's name ends with, or refused (fabricost/_given.py)
 ///   count     the same, whole, from 0 to 2^31 - 1
 ///
 /// TypeError for a wrong type, RequestError (a ValueError) for a wrong value: "ranks: -1 is negative; ...".
+
+#include "text.hpp"
 
 #include <cli/names.hpp>
 #include <fabricost/error.hpp>

@@ -8,6 +8,7 @@
 #include <fabricost/io/workload.hpp>
 
 #include <cctype>
+#include <chrono>
 #include <cmath>
 
 namespace py = pybind11;
@@ -96,6 +97,19 @@ Model model_from(py::handle value, std::string_view name) {
 }
 Stack stack_from(py::handle value, std::string_view name) {
   return named_or_read<Stack>(value, name, "Stack", [](const std::string& path) { return load_stack(path); });
+}
+
+void raise_signals() {
+  using Clock = std::chrono::steady_clock;
+  constexpr unsigned calls = 64;  // between two looks at the clock
+  static thread_local unsigned count = 0;
+  static thread_local Clock::time_point last{};
+  if (++count % calls != 0) return;
+  const auto now = Clock::now();
+  if (now - last < std::chrono::milliseconds(50)) return;
+  last = now;
+  const py::gil_scoped_acquire held;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 std::string in_python(std::string text) {

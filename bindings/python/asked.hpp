@@ -7,11 +7,13 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/interrupt.hpp>
 #include <fabricost/plan/unmet.hpp>
 #include <fabricost/workload/model.hpp>
 #include <fabricost/workload/stack.hpp>
 
 #include <fmt/format.h>
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <optional>
@@ -24,6 +26,15 @@ namespace fabricost::python {
 inline constexpr double most_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
 
 [[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
+
+/// \throws ImportError naming the extra to install
+[[nodiscard]] inline pybind11::object pandas() { return pybind11::module_::import("fabricost._extras").attr("module")("pandas"); }
+
+/// An array of NumPy's own class, without units and with nothing masked (fabricost/_given.py). \param unit that it counts in; null: the one
+/// that its name ends with \throws RequestError, TypeError
+[[nodiscard]] inline pybind11::array plain_array(pybind11::handle given, std::string_view name, const char* unit = nullptr) {
+  return pybind11::array(pybind11::module_::import("fabricost._given").attr("numbers")(given, name, unit));
+}
 
 /// A whole number of a range.
 [[nodiscard]] int whole(pybind11::handle value, std::string_view name, double least = 1, double most = most_counted);
@@ -68,11 +79,15 @@ template <class Enum, class Names>
 /// The command's messages name its options; here they are arguments: "--global-batch" is "global_batch".
 [[nodiscard]] std::string in_python(std::string text);
 
-/// Runs the search with the GIL released; its faults name arguments.
+/// Raises what Python's signal handlers raise, KeyboardInterrupt for Ctrl-C: called by a search without the GIL, it looks now and then.
+void raise_signals();
+
+/// Runs the search with the GIL released, so that Ctrl-C ends it; its faults name arguments.
 template <class Search>
 [[nodiscard]] auto searched(Search&& search) {
   try {
     const pybind11::gil_scoped_release released;
+    const InterruptWith interrupts{&raise_signals};
     return search();
   } catch (const SpecError&) {
     throw;

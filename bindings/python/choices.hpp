@@ -5,6 +5,7 @@
 #include "arguments.hpp"
 
 #include <fabricost/choice/choice.hpp>
+#include <fabricost/operation.hpp>
 #include <fabricost/workload/serving_constants.hpp>
 
 #include <array>
@@ -36,5 +37,10 @@ inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
   if (!protocol.is_none()) out.protocol = enum_of(protocol, "protocol", "a protocol", parse_protocol, protocol_names);
   return out;
 }
+
+/// With the kernels of an inference engine where one is named. None: the communication library's alone, replayed in a CUDA graph.
+/// \throws TypeError, RequestError for an engine that is none, for launch='eager' of anything but an all_reduce
+[[nodiscard]] Choice engine_choice_of(Choice choice, const Operation& operation, const pybind11::object& library,
+                                      const pybind11::object& version, const pybind11::object& launch);
 
 }  // namespace fabricost::python

@@ -18,16 +18,20 @@ namespace {
 using Known = std::optional<double>;
 
 struct Row {
-  std::string system{}, job{}, trouble{}, layout{}, binds{};
+  std::string system{}, job{}, trouble{}, layout{}, binds{}, kernels{};
+  std::optional<std::string> price_kind{};
+  Known dollars_per_gpu_hour{};
   double seconds = 0;
   std::pair<double, double> interval_seconds{};
   double tokens_per_second_per_gpu = 0, share = 0;
+  int idle_gpus = 0;
   Known dollars_per_million_tokens{}, joules_per_million_tokens{}, watts{};
   std::vector<NamedSeconds> terms{};
 };
 
 struct Comparison {
   std::string model{}, job{}, verdict{};
+  std::optional<std::string> price_kind{};
   int gpus = 0;
   std::vector<Row> rows{};
 };
@@ -49,19 +53,49 @@ struct Comparison {
   out.interval_seconds = {c.low, c.high};
   out.tokens_per_second_per_gpu = c.tokens_per_gpu;
   out.dollars_per_million_tokens = c.dollars;
+  out.kernels = c.assumed_kernels ? "assumed" : "measured";
+  if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
+  if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
   out.joules_per_million_tokens = c.joules;
   if (c.joules) out.watts = c.megawatts * 1e6;
   for (const TimeTerm& term : c.terms) out.terms.push_back({std::string{term.name}, term.seconds});
   const NamedSeconds most = largest(out.terms);
   out.binds = most.name;
-  out.share = most.seconds / c.seconds;
+  out.share = share_of({"", most.seconds}, c.terms);
+  out.idle_gpus = c.idle_gpus;
   return out;
 }
 
-[[nodiscard]] Comparison answered(const std::vector<Compared>& all, const std::string& model, const std::string& job, int gpus) {
+/// Prices of a GPU-hour by machine, and the kind of those that are not given.
+[[nodiscard]] OwnMachinePrices own_prices_of(const py::object& prices, const py::object& kind, const std::vector<System>& systems) {
+  OwnMachinePrices out;
+  out.kind = word_or_none<PriceKind>(kind, "price_kind", "a kind of price", asked_price_kinds);
+  if (prices.is_none()) return out;
+  if (!py::isinstance<py::dict>(prices)) throw_type("prices", "a dict of machines' names and dollars per GPU-hour", prices);
+  out.gpu_hours.assign(systems.size(), 0);
+  std::vector<std::string> names;
+  for (const System& s : systems) names.push_back(s.name);
+  for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(prices)) {
+    const std::string system = text(py::reinterpret_borrow<py::object>(key), "prices");
+    const auto at = std::find(names.begin(), names.end(), system);
+    if (at == names.end()) throw RequestError("prices: " + cli::unknown_text(system, "one of the machines", names));
+    const double dollars = real(py::reinterpret_borrow<py::object>(value), "prices", 1e-6, 1e6);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i] == system) out.gpu_hours[i] = dollars;
+  }
+  return out;
+}
+
+[[nodiscard]] Comparison answered(const std::vector<Compared>& all, const PricedBy& priced, const std::string& model,
+                                  const std::string& job, int gpus) {
   Comparison out{.model = model, .job = job, .verdict = {}, .gpus = gpus, .rows = {}};
+  if (priced.kind) out.price_kind = std::string{name(*priced.kind)};
   for (const Compared& c : all) out.rows.push_back(row_of(c, job));
   const Verdict v = verdict_of(all);
+  if (v.best == nullptr) {
+    out.verdict = "none: " + v.why;
+    return out;
+  }
   out.verdict = v.next == nullptr
                     ? fmt::format("{} alone can do the job", v.best->system)
                     : fmt::format("{} makes {:.2f} times the tokens of {}; the intervals {}", v.best->system, v.faster, v.next->system,
@@ -95,7 +129,7 @@ struct Comparison {
                                          const py::object& train, const py::object& serve, const py::object& global_batch,
                                          const py::object& sequence, const py::object& max_tp, const py::object& isl, const py::object& osl,
                                          const py::object& ttft, const py::object& tpot, const py::object& precision,
-                                         const py::object& stack) {
+                                         const py::object& stack, const py::object& own_prices, const py::object& price_kind) {
   const bool training = flag(train, "train"), serving = flag(serve, "serve");
   if (training == serving) throw RequestError("compare for what? Say train=True or serve=True");
   const std::string job = serving ? "serve" : "train";
@@ -107,6 +141,7 @@ struct Comparison {
   const Model model = model_from(model_given);
   const std::vector<System> systems = systems_from(systems_given);
   const Prices prices = load_prices();
+  const OwnMachinePrices own = own_prices_of(own_prices, price_kind, systems);
   std::vector<Compared> all;
   int count = 0;
   if (job == "train") {
@@ -153,26 +188,32 @@ struct Comparison {
       });
     });
   }
-  return answered(all, model.name, job, count);
+  const PricedBy priced = price_alike(all, systems, count, prices, own);
+  return answered(all, priced, model.name, job, count);
 }
 
 }  // namespace
 
 void add_compare(py::module_& module) {
   using R = Row;
-  add_record<R>(module, "Compared", "The best one machine makes of a job. Made by compare.",
-                field("system", &R::system, "Name of the machine."), field("job", &R::job, "train or serve."),
-                field("trouble", &R::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
-                field("layout", &R::layout, "Its best layout or deployment, in words."), field("binds", &R::binds, "The largest of terms."),
-                field("seconds", &R::seconds, "Of a step, or of a token, s."),
-                field("interval_seconds", &R::interval_seconds, "(low, high), s: nine in ten should fall between."),
-                field("tokens_per_second_per_gpu", &R::tokens_per_second_per_gpu, "Trained or answered tokens."),
-                field("share", &R::share, "Of the time, what binds takes."),
-                field("dollars_per_million_tokens", &R::dollars_per_million_tokens,
-                      "The rent where known, else what owning costs, USD; None: not known."),
-                field("joules_per_million_tokens", &R::joules_per_million_tokens, "Of the site with cooling, J; None: not known."),
-                field("watts", &R::watts, "Of the site with all GPUs busy, W; None: not known."),
-                field("terms", &R::terms, "What the seconds are made of, a list of StepTerm."))
+  add_record<R>(
+      module, "Compared", "The best one machine makes of a job. Made by compare.", field("system", &R::system, "Name of the machine."),
+      field("job", &R::job, "train or serve."),
+      field("trouble", &R::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
+      field("layout", &R::layout, "Its best layout or deployment, in words."), field("binds", &R::binds, "The largest of terms."),
+      field("seconds", &R::seconds, "Of a step, or of a token, s."),
+      field("interval_seconds", &R::interval_seconds, "(low, high), s: nine in ten should fall between."),
+      field("tokens_per_second_per_gpu", &R::tokens_per_second_per_gpu, "Trained or answered tokens."),
+      field("share", &R::share, "Of the time, what binds takes."),
+      field("idle_gpus", &R::idle_gpus, "GPUs of the scale-up domains a training job takes that its groups leave idle; in no figure."),
+      field("kernels", &R::kernels, "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
+      field("price_kind", &R::price_kind, "on_demand, reserved, owned or stated (given); None: not known."),
+      field("dollars_per_gpu_hour", &R::dollars_per_gpu_hour, "The rent, USD; None: owned, or not known."),
+      field("dollars_per_million_tokens", &R::dollars_per_million_tokens,
+            "Of one kind for all machines, USD; None: no kind is known of all."),
+      field("joules_per_million_tokens", &R::joules_per_million_tokens, "Of the site with cooling, J; None: not known."),
+      field("watts", &R::watts, "Of the site with all GPUs busy, W; None: not known."),
+      field("terms", &R::terms, "What the seconds are made of, a list of StepTerm."))
       .def("__repr__", [](const R& r) {
         if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
         return fmt::format("{}: {:.4g} s, {:.4g} tokens/s/GPU, {}, mostly {}", r.system, r.seconds, r.tokens_per_second_per_gpu, r.layout,
@@ -182,8 +223,10 @@ void add_compare(py::module_& module) {
   py::class_<C> type(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.");
   type.def_readonly("model", &C::model, "Name of the model.")
       .def_readonly("job", &C::job, "train or serve.")
+      .def_readonly("price_kind", &C::price_kind, "By which all are priced: on_demand, reserved or owned; None: none is known of all.")
       .def_readonly("gpus", &C::gpus, "GPUs of each.");
-  type.def_readonly("verdict", &C::verdict, "Which is better, by how much, and whether that is sure.");
+  type.def_readonly("verdict", &C::verdict,
+                    "Which is better, by how much, and whether that is sure; begins with `none` and says why where there is no verdict.");
   add_sequence(type, &C::rows);
   type.def("__repr__", [](const C& c) {
     std::string out = fmt::format("{} {} on {} GPUs", c.job, c.model, c.gpus);
@@ -194,9 +237,9 @@ void add_compare(py::module_& module) {
   module.def(
       "compare", &compare_systems, "systems"_a, "model"_a, py::kw_only(), "gpus"_a = none, "train"_a = false, "serve"_a = false,
       "global_batch"_a = none, "sequence"_a = none, "max_tp"_a = none, "isl"_a = none, "osl"_a = none, "ttft_seconds"_a = none,
-      "tpot_seconds"_a = none, "precision"_a = none, "stack"_a = none,
+      "tpot_seconds"_a = none, "precision"_a = none, "stack"_a = none, "prices"_a = none, "price_kind"_a = none,
       R"(compare(systems, model, *, gpus, train=False, serve=False, global_batch=None, sequence=None, max_tp=None, isl=None, osl=None,
-    ttft_seconds=None, tpot_seconds=None, precision=None, stack=None)
+    ttft_seconds=None, tpot_seconds=None, precision=None, stack=None, prices=None, price_kind=None)
 --
 
 The best each of several machines makes of one job, side by side: time, tokens, money, power, what binds, a Comparison.
@@ -205,7 +248,11 @@ train=True takes global_batch, sequence (default 4096) and max_tp; serve=True ta
 systems, model, stack: things loaded, or their names or paths; gpus: of each. A machine that cannot do the job says why in its `trouble`.
 Raises RequestError when none can. Other Python threads run during the searches.
 
-dollars per million tokens = rent (else owning) of all GPUs x 10^6 / tokens/s; joules the same of the site's power.
+prices: your own dollars per GPU-hour by a machine's name, as in {"dgx-h100": 2.5}. price_kind: on_demand, reserved or owned for the others;
+default the first of these known of all. Kinds are never mixed: where none is known of all, dollars are None.
+No verdict is given where what kernels reach was measured for some machines and is assumed for others (`kernels` of the rows).
+
+dollars per million tokens = rent (or owning) of all GPUs x 10^6 / tokens/s; joules the same of the site's power.
 
 >>> import fabricost as fc
 >>> rows = fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=16, train=True, global_batch=64)

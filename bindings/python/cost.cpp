@@ -43,6 +43,7 @@ struct Costed {
   std::string system{}, prices{}, prices_date{}, gpu_hour_source{}, gpu_hour_confidence{}, server_source{}, power_source{},
       power_confidence{}, rate_source{};
   double gpus = 0;
+  std::optional<std::string> gpu_hour_kind{};
   Known dollars_per_gpu_hour{}, server_dollars_per_gpu{};
   double dollars_per_kwh = 0, pue = 0, load = 0, lifetime_years = 0;
   Known rated_watts{}, racks_watts{}, switches_watts{}, site_watts{}, servers_dollars{}, network_share{};
@@ -59,7 +60,7 @@ struct Costed {
 
 [[nodiscard]] Costed costed(const Bill& a) {
   const BillFigures f = figures_of(a);
-  const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
+  const Rent rent = rent_of(a.system, a.prices);
   const Money& h = f.hourly;
   const auto watts = [&](Watts w) { return h.power_known ? Known{w.value()} : std::nullopt; };
   Costed out{.system = a.system.name,
@@ -73,6 +74,7 @@ struct Costed {
              .rate_source = a.rate_source,
              .gpus = a.gpus};
   if (h.rent_known) out.dollars_per_gpu_hour = in(rent.value, units::USD_per_h).value();
+  if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
   if (h.servers_known) {
     out.server_dollars_per_gpu = usd(f.server) / a.gpus;
     out.servers_dollars = usd(f.server);
@@ -111,7 +113,7 @@ struct Costed {
 /// As they were written; None where nothing was.
 struct AskedCost {
   const py::object &system, &gpus, &hours, &tokens, &step_seconds, &global_batch, &sequence, &rate, &model, &mfu, &plan, &goodput, &share,
-      &upgrade, &gpu_hour, &server, &kwh, &pue, &years, &prices;
+      &upgrade, &gpu_hour, &server, &kwh, &pue, &years, &prices, &price_kind;
 };
 
 /// Tokens a second of all GPUs, from whichever speed was given.
@@ -167,6 +169,7 @@ void refuse_mixtures(const AskedCost& a) {
   if (plan != nullptr && plan->system != out.system.name)
     throw RequestError(fmt::format("plan: of {}, but the system is {}; give the same to both", plan->system, out.system.name));
   out.prices = load_prices(text(a.prices, "prices"));
+  out.prices.kind = word_or_none<PriceKind>(a.price_kind, "price_kind", "a kind of price", asked_price_kinds);
   override_prices(out.prices,
                   {.gpu_hour = real_or_none(a.gpu_hour, "dollars_per_gpu_hour", 1e-6, 1e6),
                    .server = real_or_none(a.server, "dollars_per_server", 1, 1e12),
@@ -219,6 +222,7 @@ void add_costed(py::module_& module) {
                 field("system", &C::system, "Name of the machine."), field("gpus", &C::gpus, "How many GPUs."),
                 field("prices", &C::prices, "Name of the prices."), field("prices_date", &C::prices_date, "Their date."),
                 field("dollars_per_gpu_hour", &C::dollars_per_gpu_hour, "Rent of a GPU, USD/h; None: not known."),
+                field("gpu_hour_kind", &C::gpu_hour_kind, "on_demand, reserved or stated (your own); None: not known."),
                 field("gpu_hour_source", &C::gpu_hour_source, "Where that comes from."),
                 field("gpu_hour_confidence", &C::gpu_hour_confidence, "How far to trust it."),
                 field("server_dollars_per_gpu", &C::server_dollars_per_gpu, "A GPU's share of its server, USD; None: not known."),
@@ -266,17 +270,18 @@ void add_cost(py::module_& module) {
          const py::object& step_seconds, const py::object& global_batch, const py::object& sequence, const py::object& rate,
          const py::object& model, const py::object& mfu, const py::object& plan, const py::object& goodput, const py::object& share,
          const py::object& upgrade, const py::object& gpu_hour, const py::object& server, const py::object& kwh, const py::object& pue,
-         const py::object& years, const py::object& prices) {
-        return cost({system, gpus,    hours, tokens,  step_seconds, global_batch, sequence, rate, model, mfu,
-                     plan,   goodput, share, upgrade, gpu_hour,     server,       kwh,      pue,  years, prices});
+         const py::object& years, const py::object& prices, const py::object& price_kind) {
+        return cost({system,  gpus,  hours,   tokens,   step_seconds, global_batch, sequence, rate,  model,  mfu,       plan,
+                     goodput, share, upgrade, gpu_hour, server,       kwh,          pue,      years, prices, price_kind});
       },
       "system"_a, py::kw_only(), "gpus"_a = none, "hours"_a = none, "tokens"_a = none, "step_seconds"_a = none, "global_batch"_a = none,
       "sequence"_a = none, "tokens_per_second_per_gpu"_a = none, "model"_a = none, "mfu"_a = none, "plan"_a = none, "goodput"_a = 1.0,
       "share"_a = 0.01, "upgrade_dollars"_a = none, "dollars_per_gpu_hour"_a = none, "dollars_per_server"_a = none,
-      "dollars_per_kwh"_a = none, "pue"_a = none, "lifetime_years"_a = none, "prices"_a = "default",
+      "dollars_per_kwh"_a = none, "pue"_a = none, "lifetime_years"_a = none, "prices"_a = "default", "price_kind"_a = none,
       R"(cost(system, *, gpus=None, hours=None, tokens=None, step_seconds=None, global_batch=None, sequence=None,
     tokens_per_second_per_gpu=None, model=None, mfu=None, plan=None, goodput=1.0, share=0.01, upgrade_dollars=None,
-    dollars_per_gpu_hour=None, dollars_per_server=None, dollars_per_kwh=None, pue=None, lifetime_years=None, prices='default')
+    dollars_per_gpu_hour=None, dollars_per_server=None, dollars_per_kwh=None, pue=None, lifetime_years=None, prices='default',
+    price_kind=None)
 --
 
 What GPUs, tokens and training runs cost in dollars and joules, a Cost.
@@ -289,7 +294,8 @@ A speed, one of: step_seconds with global_batch and sequence; tokens_per_second_
 plan, a TrainingPlan.
 goodput: share of the time that counts. share: what this share of the time costs; upgrade_dollars: what would save it.
 dollars_per_gpu_hour, dollars_per_server, dollars_per_kwh, pue, lifetime_years: your own prices come before those of `prices`,
-a name of data/prices or a YAML file; each has source and date there.
+a name of data/prices or a YAML file; each has source and date there. price_kind: on_demand, reserved or owned; default on_demand where a
+price is known, else reserved.
 
 >>> import fabricost as fc
 >>> c = fc.cost("dgx-h100", gpus=16384, dollars_per_gpu_hour=3)

@@ -26,8 +26,10 @@ PyObject* spec_error_type = nullptr;
   return type;
 }
 
+void raise_with_text(PyObject* type, std::string_view message) { PyErr_SetObject(type, text_object(message).ptr()); }
+
 void raise(const SpecError& error) {
-  const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(error.what());
+  const py::object instance = py::reinterpret_borrow<py::object>(spec_error_type)(text_object(error.what()));
   instance.attr("issues") = py::cast(error.issues());
   const Issue first = error.issues().empty() ? Issue{} : error.issues().front();
   instance.attr("file") = first.file;
@@ -37,7 +39,7 @@ void raise(const SpecError& error) {
 }
 
 void raise_request(const char* message, std::string_view reason) {
-  const py::object instance = py::reinterpret_borrow<py::object>(request_error_type)(message);
+  const py::object instance = py::reinterpret_borrow<py::object>(request_error_type)(text_object(message));
   instance.attr("reason") = reason;
   PyErr_SetObject(request_error_type, instance.ptr());
 }
@@ -50,9 +52,9 @@ void translate(std::exception_ptr thrown) {
   } catch (const UnmetError& error) {
     raise_request(error.what(), name(error.why()));
   } catch (const RequestError& error) {
-    PyErr_SetString(request_error_type, error.what());
+    raise_with_text(request_error_type, error.what());
   } catch (const Error& error) {
-    PyErr_SetString(error_type, error.what());
+    raise_with_text(error_type, error.what());
   }
 }
 

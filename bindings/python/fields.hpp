@@ -7,6 +7,7 @@
 /// flag. The bytes begin with the version of the library and the layout of the type: bytes of another version, or with a byte missing, are
 /// refused, never misread.
 
+#include <fabricost/fixed_list.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/shared_text.hpp>
 
@@ -77,6 +78,10 @@ inline constexpr bool is_list = false;
 template <class E>
 inline constexpr bool is_list<std::vector<E>> = true;
 template <class T>
+inline constexpr bool is_fixed_list = false;
+template <class E, int n>
+inline constexpr bool is_fixed_list<FixedList<E, n>> = true;
+template <class T>
 inline constexpr bool is_array = false;
 template <class E, std::size_t n>
 inline constexpr bool is_array<std::array<E, n>> = true;
@@ -105,6 +110,9 @@ class FieldWriter {
     else if constexpr (detail::is_list<T>) {
       size(value.size());
       for (std::size_t i = 0; i < value.size(); ++i) (*this)(static_cast<const typename T::value_type&>(value[i]));
+    } else if constexpr (detail::is_fixed_list<T>) {
+      size(static_cast<std::size_t>(value.size()));
+      for (const auto& each : value) (*this)(each);
     } else if constexpr (detail::is_array<T>) {
       for (const auto& each : value) (*this)(each);
     } else if constexpr (detail::is_optional<T>) {
@@ -158,6 +166,15 @@ class FieldReader {
         typename T::value_type one{};
         (*this)(one);
         value.push_back(std::move(one));
+      }
+    } else if constexpr (detail::is_fixed_list<T>) {
+      const std::size_t count = size();
+      if (count > T::capacity) throw std::invalid_argument("the pickled bytes hold too many items");
+      value = {};
+      for (std::size_t i = 0; i < count; ++i) {
+        std::remove_cvref_t<decltype(value[0])> one{};
+        (*this)(one);
+        value.add(one);
       }
     } else if constexpr (detail::is_array<T>) {
       for (auto& each : value) (*this)(each);

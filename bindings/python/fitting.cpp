@@ -1,6 +1,7 @@
 /// \file fitting.cpp
 /// fc.calibrate: measurements of a machine in, the machine with its own constants out, with how well each is known.
 
+#include "asked.hpp"
 #include "bindings.hpp"
 #include "machine.hpp"
 #include "samples.hpp"
@@ -103,7 +104,7 @@ struct FittedMachine {
     rows.append(py::dict("set"_a = c.set, "name"_a = c.name, "unit"_a = c.unit, "value"_a = c.value, "before"_a = c.before,
                          "relative_error"_a = c.relative_error, "determined"_a = c.determined, "partner"_a = c.partner,
                          "correlation"_a = c.correlation));
-  return py::module_::import("pandas").attr("DataFrame")(rows);
+  return pandas().attr("DataFrame")(rows);
 }
 
 void add_constant(py::module_& module) {
@@ -154,7 +155,7 @@ void add_fitting(py::module_& module) {
           "skipped",
           [](const FittedMachine& f) {
             py::dict out;
-            for (const Skipped& one : f.calibration.skipped) out[py::str(one.reason)] = one.rows;
+            for (const Skipped& one : f.calibration.skipped) out[text_object(one.reason)] = one.rows;
             return out;
           },
           "Rows that were not fitted, by reason.")
@@ -193,7 +194,7 @@ Fits the constants a machine is priced with to measurements of it: least squares
 priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found.
 
 samples: as in validate. only: 'scale_up', 'pcie' or 'transport' to fit these constants alone. leave_out: sources, or how their names
-begin, not to be fitted.
+begin, not to be fitted; 'SOURCE:128KiB:1GiB' leaves out these sizes, * stands for any letters.
 
 Raises RequestError when no point is left to fit, SpecError for faulty files.
 

@@ -71,7 +71,7 @@ void add_tier(py::module_& module) {
           "source", [](const Tier& t) { return t.bandwidth.provenance.source; }, "Where bytes_per_second comes from.")
       .def_property_readonly(
           "confidence", [](const Tier& t) { return name(t.bandwidth.provenance.confidence); },
-          "How far to trust bytes_per_second: datasheet, measured, vendor-code, press, announced, assumed or derived.")
+          "How far to trust bytes_per_second: datasheet, measured, vendor-code, derived, secondary, relative, press, announced or assumed.")
       .def("__repr__", [](const Tier& t) {
         return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way, {:.4g} us", t.name.view(), name(t.kind), t.endpoints,
                            t.bandwidth.value.value() / 1e9, t.latency.value.value() * 1e6);
@@ -143,7 +143,7 @@ void add_system(py::module_& module) {
       .def_readonly("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
       .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
       .def_property_readonly(
-          "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU, byte.")
+          "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU as its driver shows it, byte.")
       .def_property_readonly(
           "tiers", [](const Machine& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
       .def_property_readonly(
@@ -227,6 +227,15 @@ std::string path_of(py::handle path, std::string_view argument) {
 void add_hardware(py::module_& module) {
   module.def("_use_data_directory", &use_data_directory, "directory"_a,
              "_use_data_directory(directory)\n--\n\nWhere the data of the package is.");
+  module.def(
+      "_write_file",
+      [](const py::object& path, const py::object& text, const py::object& argument) {
+        cli::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
+      },
+      "path"_a, "text"_a, "argument"_a,
+      "_write_file(path, text, argument)\n--\n\nWrites a text whole or not at all; a link stays one. RequestError naming the argument "
+      "where "
+      "it cannot, or where\nthe path is no regular file.");
   add_tier(module);
   add_tiers(module);
   add_system(module);

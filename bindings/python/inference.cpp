@@ -7,6 +7,7 @@
 #include "operations.hpp"
 #include "record.hpp"
 
+#include <fabricost/io/explain.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/workload/fused_norm.hpp>
 
@@ -20,6 +21,7 @@ namespace {
 struct Normed {
   std::string algorithm{};
   double all_reduce_seconds = 0, apart_seconds = 0, fused_seconds = 0, saved_seconds = 0;
+  FusedNorm made{};  ///< not a field of the class in Python: what explain() prints
 };
 
 /// What runs: an engine of a version, in a CUDA graph.
@@ -43,29 +45,33 @@ struct Normed {
   return called || how == Launch::eager;
 }
 
+void check_launch(const Inference& engine, const Operation& op) {
+  if (engine.from_host && op.collective != Collective::all_reduce)
+    throw RequestError(
+        fmt::format("launch: eager is known for AllReduce alone, not for {}", class_names[static_cast<std::size_t>(op.collective)]));
+}
+
 [[nodiscard]] Prediction predict_inference(const py::object& given, const AskedOperation& asked, const py::object& library,
                                            const py::object& version, const py::object& from_python, const py::object& launch) {
   const System system = system_from(given);
   const Operation& op = asked.one();
   Inference inference = engine_of(library, version);
   inference.from_host = from_host(launch, from_python);
-  if (inference.from_host && op.collective != Collective::all_reduce)
-    throw RequestError(
-        fmt::format("launch: eager is known for AllReduce alone, not for {}", class_names[static_cast<std::size_t>(op.collective)]));
+  check_launch(inference, op);
   return predict(system, op, Choice{.inference = inference});
 }
 
 [[nodiscard]] Normed normed(const py::object& given, const AskedOperation& asked, const py::object& library, const py::object& version) {
   const System system = system_from(given);
   const Operation& op = asked.one();
-  const Choice choice{.inference = engine_of(library, version)};
-  const FusedNorm both = fused_norm(system, op, choice);
-  const Prediction p = predict(system, op, choice);
+  const Prediction p = predict(system, op, Choice{.inference = engine_of(library, version)});
+  const FusedNorm both = fused_norm(system, p);
   return {.algorithm = std::string{p.algorithm.view()},
           .all_reduce_seconds = p.seconds,
           .apart_seconds = both.apart,
           .fused_seconds = both.fused,
-          .saved_seconds = both.saved()};
+          .saved_seconds = both.saved(),
+          .made = both};
 }
 
 void add_fused_norm(py::module_& module) {
@@ -76,6 +82,9 @@ void add_fused_norm(py::module_& module) {
                 field("apart_seconds", &N::apart_seconds, "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s."),
                 field("fused_seconds", &N::fused_seconds, "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses."),
                 field("saved_seconds", &N::saved_seconds, "apart_seconds - fused_seconds, s."))
+      .def(
+          "explain", [](const N& n) { return explain(n.made); },
+          "explain(self)\n--\n\nBoth times with the numbers they are made of, as text.")
       .def("__repr__", [](const N& n) {
         return fmt::format("all-reduce {:.4g} us; with residual and norm {:.4g} us apart, {:.4g} us fused", 1e6 * n.all_reduce_seconds,
                            1e6 * n.apart_seconds, 1e6 * n.fused_seconds);
@@ -97,6 +106,15 @@ True
 }
 
 }  // namespace
+
+Choice engine_choice_of(Choice choice, const Operation& operation, const py::object& library, const py::object& version,
+                        const py::object& launch) {
+  if (!library.is_none()) choice.inference = engine_of(library, version);
+  if (library.is_none() && !version.is_none()) throw RequestError("version is that of an engine: add library");
+  choice.inference.from_host = launch_of(launch) == Launch::eager;
+  check_launch(choice.inference, operation);
+  return choice;
+}
 
 void add_inference(py::module_& module) {
   module.def("predict_inference", &predict_inference, "system"_a, "operation"_a, py::kw_only(), "library"_a = "vllm",

@@ -8,6 +8,31 @@
 
 #include <fabricost/version.hpp>
 
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+
+namespace {
+
+/// pybind11 gives an object that nobody initialised (`cls.__new__(cls)`) memory of no content when it is first looked at, and reading it
+/// ends the process. This stands in for that memory.
+[[nodiscard]] void* refuse_uninitialised(std::size_t /*size*/) {
+  throw pybind11::type_error("this object was made by __new__ alone and holds nothing; make it as the documentation of its class says");
+}
+
+/// For every class of the module.
+void refuse_uninitialised_objects(const pybind11::module_& module) {
+  const pybind11::dict names = module.attr("__dict__");
+  for (const auto& [name, thing] : names) {
+    if (PyType_Check(thing.ptr()) == 0) continue;
+    auto* const type = reinterpret_cast<PyTypeObject*>(thing.ptr());
+    const auto& known = pybind11::detail::get_internals().registered_types_py;
+    if (known.find(type) != known.end()) pybind11::detail::get_type_info(type)->operator_new = &refuse_uninitialised;
+  }
+}
+
+}  // namespace
+
 PYBIND11_MODULE(_core, module) {
   fabricost::io::use_catalogue(fabricost::io::shipped_specs);
   // Docstrings start with the signature as a person would write it, which is also what inspect.signature reads.
@@ -42,4 +67,5 @@ PYBIND11_MODULE(_core, module) {
   add_sharing(module);
   add_transfer(module);
   add_compare(module);
+  refuse_uninitialised_objects(module);
 }

@@ -7,6 +7,7 @@
 #include "routing.hpp"
 
 #include <fabricost/io/assumed.hpp>
+#include <fabricost/io/explain_moe.hpp>
 #include <fabricost/workload/moe_kernels.hpp>
 
 #include <array>
@@ -40,6 +41,7 @@ struct Predicted {
   std::vector<std::string> extrapolated{}, assumed{};
   std::pair<double, double> interval_seconds{};
   std::vector<Term> terms{};
+  MoePrediction made{};  ///< not a field of the class in Python: what explain() prints
 };
 
 /// As it is kept: a name, or the tokens each expert was seen to receive.
@@ -109,26 +111,16 @@ template <MoePhase P>
                                     : fmt::format(", distribution=[{:.6g}])", fmt::join(e.histogram, ", ")));
 }
 
-template <MoePhase P>
-[[nodiscard]] Predicted predict_exchange(const py::object& given, const Exchange<P>& e) {
-  const System system = system_from(given);
-  MoeQuestion q{.phase = P,
-                .kernel = *parse_moe_kernel(e.implementation),
-                .gate = {e.experts, e.top_k, e.groups, e.group_limit},
-                .routing = routing_of(e.distribution, e.histogram),
-                .hidden = e.hidden,
-                .tokens = e.tokens,
-                .ranks = e.ranks,
-                .precision = precision_of(e.dtype),
-                .sms = e.sms};
-  if (e.nodes > 0) {
-    const long long most = static_cast<long long>(e.nodes) * system.gpus_per_node;
+/// \param nodes of the question, 0: not said
+[[nodiscard]] Predicted predicted(const System& system, MoeQuestion q, int nodes) {
+  if (nodes > 0) {
+    const long long most = static_cast<long long>(nodes) * system.gpus_per_node;
     if (q.ranks == 0) q.ranks = static_cast<int>(std::min<long long>(most, 10'000'000));
     if (q.ranks > most)
-      throw RequestError(fmt::format("ranks: {} do not fit on {} of {} GPUs", q.ranks, counted(e.nodes, "node"), system.gpus_per_node));
+      throw RequestError(fmt::format("ranks: {} do not fit on {} of {} GPUs", q.ranks, counted(nodes, "node"), system.gpus_per_node));
   }
   const MoePrediction p = searched([&] { return predict(system, q); });
-  Predicted out{.operation = std::string{operation_names[static_cast<std::size_t>(P)]},
+  Predicted out{.operation = std::string{operation_names[static_cast<std::size_t>(q.phase)]},
                 .system = system.name,
                 .implementation = std::string{name(q.kernel)},
                 .dtype = type_name(p.precision),
@@ -146,8 +138,33 @@ template <MoePhase P>
                 .extrapolated = names_of(p.extrapolated),
                 .assumed = assumed(system, p.nodes),
                 .interval_seconds = {p.low, p.high},
-                .terms = {p.terms.begin(), p.terms.end()}};
+                .terms = {p.terms.begin(), p.terms.end()},
+                .made = p};
   return out;
+}
+
+template <MoePhase P>
+[[nodiscard]] MoeQuestion question_of(const Exchange<P>& e) {
+  return {.phase = P,
+          .kernel = *parse_moe_kernel(e.implementation),
+          .gate = {e.experts, e.top_k, e.groups, e.group_limit},
+          .routing = routing_of(e.distribution, e.histogram),
+          .hidden = e.hidden,
+          .tokens = e.tokens,
+          .ranks = e.ranks,
+          .precision = precision_of(e.dtype),
+          .sms = e.sms};
+}
+
+template <MoePhase P>
+[[nodiscard]] Predicted predict_exchange(const py::object& given, const Exchange<P>& e) {
+  return predicted(system_from(given), question_of(e), e.nodes);
+}
+
+template <MoePhase P>
+[[nodiscard]] std::string explain_exchange(const py::object& given, const Exchange<P>& e) {
+  const System system = system_from(given);
+  return explain(system, predicted(system, question_of(e), e.nodes).made);
 }
 
 template <MoePhase P>
@@ -207,6 +224,9 @@ void add_predicted(py::module_& module) {
             return *std::max_element(p.terms.begin(), p.terms.end(), [](const Term& a, const Term& b) { return a.time < b.time; });
           },
           "The largest Term.")
+      .def(
+          "explain", [](const P& p, const py::object& system) { return explain(system_from(system), p.made); }, "system"_a,
+          "explain(self, system)\n--\n\nThe story of this prediction as text, on the system it was made for; nothing is predicted again.")
       .def("__repr__", [](const P& p) {
         return fmt::format("{}: {:.4g} us over {} on {}, {}, {:.4g} MB", p.operation, p.seconds * 1e6, counted(p.ranks, "rank"),
                            counted(p.nodes, "node"), p.implementation, p.bytes / 1e6);
@@ -238,6 +258,12 @@ True
   module.def("predict_moe", &predict_exchange<MoePhase::dispatch>, "system"_a, "operation"_a, doc);
   module.def("predict_moe", &predict_exchange<MoePhase::combine>, "system"_a, "operation"_a, "");
   module.def("predict_moe", &predict_exchange<MoePhase::prepare>, "system"_a, "operation"_a, "");
+  module.def("explain", &explain_exchange<MoePhase::dispatch>, "system"_a, "operation"_a, "");
+  module.def("explain", &explain_exchange<MoePhase::combine>, "system"_a, "operation"_a, "");
+  module.def("explain", &explain_exchange<MoePhase::prepare>, "system"_a, "operation"_a, "");
+  module.def(
+      "explain", [](const py::object& system, const Predicted& p) { return explain(system_from(system), p.made); }, "system"_a,
+      "operation"_a, "");
 }
 
 }  // namespace fabricost::python

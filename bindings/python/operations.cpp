@@ -5,6 +5,7 @@
 
 #include "asked.hpp"
 #include "bindings.hpp"
+#include "predictions.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -20,10 +21,33 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
-/// NumPy's array of what was given, of float64 or int64; the given one where it already is that. \throws TypeError, RequestError
+/// A number or an array of NumPy itself, and of none of its subclasses.
+[[nodiscard]] bool is_numpys(py::handle given) { return std::string_view{Py_TYPE(given.ptr())->tp_name}.starts_with("numpy."); }
+
+/// Each element once: one place of the axes along which the array repeats itself.
+[[nodiscard]] py::array without_repeats(const py::array& given) {
+  py::list places;
+  bool repeats = false;
+  for (py::ssize_t i = 0; i < given.ndim(); ++i) {
+    const bool repeated = given.strides(i) == 0 && given.shape(i) > 1;
+    repeats = repeats || repeated;
+    places.append(repeated ? py::slice(0, 1, 1) : py::slice(py::none(), py::none(), py::none()));
+  }
+  return repeats ? py::array(given[py::tuple(places)]) : given;
+}
+
+/// A copy of `elements` as float64 or int64 that cannot be written to, in the order they lie in memory, repeated to a shape.
+[[nodiscard]] py::array own_array(const py::array& elements, const char* type, const py::object& shape) {
+  const py::array own = sealed(py::array(elements.attr("astype")(type, "order"_a = "K", "copy"_a = true)));
+  const py::object own_shape = own.attr("shape");
+  return own_shape.equal(shape) ? own : py::array(numpy().attr("broadcast_to")(own, shape));
+}
+
+/// NumPy's array of what was given, of float64 or int64. \throws TypeError, RequestError
 [[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
   if (PyUnicode_Check(given.ptr()) || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
-  const py::array array = py::array::ensure(given);
+  const py::array array =
+      is_numpys(given) ? py::array::ensure(given) : py::array(py::module_::import("fabricost._given").attr("numbers")(given, field));
   if (!array) throw_type(field, "a number or an array of numbers", given);
   const char kind = array.dtype().kind();
   if (kind == 'O' && array.ndim() == 0) throw_type(field, "a number or an array of numbers", given);
@@ -31,14 +55,39 @@ namespace {
     throw py::type_error(fmt::format("{}: numbers are wanted, not an array of {}{}", field,
                                      py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>(),
                                      kind == 'O' ? " (texts, None, or integers beyond 2^63)" : ""));
-  if (!whole) return py::isinstance<py::array_t<double>>(array) ? array : py::array(array.attr("astype")("float64"));
-  if (py::isinstance<py::array_t<std::int64_t>>(array)) return array;
-  const py::array_t<double, py::array::c_style | py::array::forcecast> real(array);
+  const py::array elements = without_repeats(array);
+  const py::object shape = array.attr("shape");
+  if (!whole) return own_array(elements, "float64", shape);
+  if (py::isinstance<py::array_t<std::int64_t>>(elements)) return own_array(elements, "int64", shape);
+  const py::array_t<double, py::array::c_style | py::array::forcecast> real(elements);
   for (py::ssize_t i = 0; i < real.size(); ++i)
     if (const double v = real.data()[i]; !(v == std::floor(v) && v >= 0 && v <= std::numeric_limits<int>::max()))
       throw RequestError(fmt::format("{}: {} is not a whole number from 0 to {}", field, v, std::numeric_limits<int>::max()));
-  return py::array(array.attr("astype")("int64"));
+  return own_array(elements, "int64", shape);
 }
+
+/// True for objects of other libraries, whose axes may have names.
+[[nodiscard]] bool may_name_axes(py::handle given) {
+  PyObject* const o = given.ptr();
+  return !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
+           is_numpys(given));
+}
+
+/// The fields of an operation as they broadcast by place, where some of them broadcast by name (xarray); and their axes.
+struct Fields {
+  py::object bytes, ranks, nodes, axes{};
+
+  void by_place() {
+    if (!may_name_axes(bytes) && !may_name_axes(ranks) && !may_name_axes(nodes)) return;
+    const py::tuple both =
+        py::module_::import("fabricost._given").attr("fields")(py::dict("bytes"_a = bytes, "ranks"_a = ranks, "nodes"_a = nodes));
+    const py::dict placed = both[0];
+    bytes = placed["bytes"];
+    ranks = placed["ranks"];
+    nodes = placed["nodes"];
+    if (!both[1].is_none()) axes = both[1];
+  }
+};
 
 /// One number into `scalar`, or an array into `array`. \param read turns an object into one number
 template <class Read, class Number>
@@ -71,11 +120,14 @@ void take_bytes(AskedOperation& out, const py::object& bytes) {
 
 template <Collective C>
 [[nodiscard]] Asked<C> ask(const py::object& bytes, const py::object& ranks, const py::object& nodes, const py::object& dtype) {
+  Fields given{bytes, ranks, nodes};
+  given.by_place();
   Asked<C> out;
   out.scalar.collective = C;
-  take_bytes(out, bytes);
-  take(ranks, "ranks", true, out.scalar.ranks, out.ranks, [](const py::object& o) { return count_of(o, "ranks"); });
-  take(nodes, "nodes", true, out.scalar.nodes, out.nodes, [](const py::object& o) { return count_of(o, "nodes"); });
+  out.axes = given.axes;
+  take_bytes(out, given.bytes);
+  take(given.ranks, "ranks", true, out.scalar.ranks, out.ranks, [](const py::object& o) { return count_of(o, "ranks"); });
+  take(given.nodes, "nodes", true, out.scalar.nodes, out.nodes, [](const py::object& o) { return count_of(o, "nodes"); });
   out.scalar.dtype = enum_of(dtype, "dtype", "a data type", parse_data_type, data_type_names);
   return out;
 }
@@ -83,7 +135,10 @@ template <Collective C>
 [[nodiscard]] Asked<Collective::send_recv> ask_pair(const py::object& bytes, const py::object& path) {
   Asked<Collective::send_recv> out;
   static_cast<AskedOperation&>(out).scalar = SendRecv{.path = enum_of(path, "path", "a path", parse_path, path_names)};
-  take_bytes(out, bytes);
+  Fields given{bytes, py::none(), py::none()};
+  given.by_place();
+  out.axes = given.axes;
+  take_bytes(out, given.bytes);
   return out;
 }
 
@@ -125,8 +180,19 @@ template <Collective C>
 
 /// What makes the same object again: pickles hold it.
 [[nodiscard]] py::tuple state_of(const AskedOperation& op) {
-  if (op.scalar.collective == Collective::send_recv) return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}));
-  return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}));
+  const py::object axes = op.axes ? op.axes : py::none();
+  if (op.scalar.collective == Collective::send_recv)
+    return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}), axes);
+  return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}), axes);
+}
+
+/// The operation of a pickle. \param ask (its first fields) to an operation
+template <class Ask>
+[[nodiscard]] auto from_pickle(const py::tuple& state, std::size_t fields, Ask&& ask) {
+  if (state.size() != fields + 1) throw py::value_error("a pickle of another version of this class");
+  auto out = ask(state);
+  if (!state[fields].is_none()) out.axes = state[fields];
+  return out;
 }
 
 /// \param bytes what `bytes` counts; \param factor busbw / algbw over n ranks
@@ -139,14 +205,17 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
       "ranks: GPUs that take part; 0 for all of `nodes`.\n"
       "nodes: nodes they sit on; 0 for as few as hold the ranks.\n"
       "dtype: int8, half, bfloat16, fp8, float or double, or NumPy's and nccl-tests' names of them.\n\n"
-      "Each number may be an array; arrays broadcast as NumPy's do and predict answers with Predictions.\n\n"
+      "Each number may be an array; arrays broadcast as NumPy's do, xarray's by name, and predict answers with Predictions. The operation\n"
+      "keeps a copy. What has units (pint, astropy, ...) is converted to bytes, or refused; so are masked elements.\n\n"
       "algbw = bytes / seconds; busbw = algbw x {2} (NVIDIA/nccl-tests, doc/PERFORMANCE.md).\n\n"
       "Raises TypeError and RequestError, naming the field, for what is no such number.",
       what, bytes, factor);
   py::class_<Asked<C>, AskedOperation>(module, title, doc.c_str())
       .def(py::init(&ask<C>), "bytes"_a = py::none(), py::kw_only(), "ranks"_a = 0, "nodes"_a = 0, "dtype"_a = "half",
            "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
-      .def(py::pickle([](const Asked<C>& op) { return state_of(op); }, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }));
+      .def(py::pickle(
+          [](const Asked<C>& op) { return state_of(op); },
+          [](const py::tuple& state) { return from_pickle(state, 4, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }); }));
 }
 
 void add_operation(py::module_& module) {
@@ -224,8 +293,9 @@ path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic t
 algbw = busbw = bytes / seconds.)")
       .def(py::init(&ask_pair), "bytes"_a = py::none(), "path"_a = "gpu-gpu",
            "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
-      .def(py::pickle([](const Asked<Collective::send_recv>& op) { return state_of(op); },
-                      [](const py::tuple& s) { return ask_pair(s[0], s[1]); }));
+      .def(py::pickle(
+          [](const Asked<Collective::send_recv>& op) { return state_of(op); },
+          [](const py::tuple& state) { return from_pickle(state, 2, [](const py::tuple& s) { return ask_pair(s[0], s[1]); }); }));
 }
 
 }  // namespace fabricost::python

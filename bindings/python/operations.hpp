@@ -2,6 +2,8 @@
 /// \file operations.hpp
 /// fc.Operation: the question of operation.hpp, whose numbers may be arrays.
 
+#include "text.hpp"
+
 #include <fabricost/operation.hpp>
 
 #include <pybind11/numpy.h>
@@ -13,10 +15,12 @@
 namespace fabricost::python {
 
 /// A field that is an array stands in `bytes` (float64), `ranks` or `nodes` (int64), which are null where it is one number; that number is
-/// in `scalar`. Bytes that were not given are not-a-number there, which nothing else is.
+/// in `scalar`. Bytes that were not given are not-a-number there, which nothing else is. Arrays are the operation's own and cannot be
+/// written to: what a caller does to theirs later changes no question.
 struct AskedOperation {
   Operation scalar;
   pybind11::object bytes, ranks, nodes;
+  pybind11::object axes{};  ///< (names, coordinates) of xarray objects that were given; null without
 
   [[nodiscard]] bool has_arrays() const { return bytes || ranks || nodes; }
   /// \throws RequestError when a field is an array or the bytes were not given

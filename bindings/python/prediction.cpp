@@ -1,6 +1,7 @@
 /// \file prediction.cpp
 /// The answer to one question: how long, what ran, the terms that sum to the time, what binds, how sure; and the whole story as text.
 
+#include "asked.hpp"
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "operations.hpp"
@@ -18,21 +19,22 @@ using namespace py::literals;
 
 namespace fabricost {
 
-// found by fields.hpp
-static void write_fields(python::FieldWriter& out, const Terms& terms) {
-  out.size(static_cast<std::size_t>(terms.size()));
-  for (const Term& term : terms) out(term);
+// Found by fields.hpp. Types with constructors of their own have their fields named here; one that is added there stops the build here.
+template <class F, class Visit>
+static void each_field_of_fabric(F& fabric, Visit&& visit) {
+  auto& [levels, nodes, inner_rate, inner_latency, full_rate, inner_exchanges, outer_rate, outer_latency, nics, streams, exchanges,
+         inner_tier, outer_tier, held_tier, streams_tier, exchanges_tier, usable_per_gpu, channels, host_link_rate, host_latency, pcie_rate,
+         over_pcie, per_socket, peer_to_peer, in_switch, switched, neighbours_only, host_bridge, gpu_direct, sharp, wrap, torus_axes, torus,
+         generation, library, cpu, transport] = fabric;
+  [&visit](auto&... each) {
+    (visit(each), ...);
+  }(levels.sizes, levels.count, nodes, inner_rate, inner_latency, full_rate, inner_exchanges, outer_rate, outer_latency, nics, streams,
+    exchanges, inner_tier, outer_tier, held_tier, streams_tier, exchanges_tier, usable_per_gpu, channels, host_link_rate, host_latency,
+    pcie_rate, over_pcie, per_socket, peer_to_peer, in_switch, switched, neighbours_only, host_bridge, gpu_direct, sharp, wrap, torus_axes,
+    torus, generation, library, cpu, transport);
 }
-static void read_fields(python::FieldReader& in, Terms& terms) {
-  terms = {};
-  const std::size_t count = in.size();
-  if (count > Terms::capacity) throw std::invalid_argument("the pickled bytes hold too many terms");
-  for (std::size_t i = 0; i < count; ++i) {
-    Term term;
-    in(term);
-    terms.add(term);
-  }
-}
+static void write_fields(python::FieldWriter& out, const Fabric& fabric) { each_field_of_fabric(fabric, out); }
+static void read_fields(python::FieldReader& in, Fabric& fabric) { each_field_of_fabric(fabric, in); }
 
 }  // namespace fabricost
 
@@ -52,9 +54,15 @@ void add_term(py::module_& module) {
   add_value_semantics(type);
 }
 
-[[nodiscard]] std::string explain_one(const System& system, const AskedOperation& op, const py::object& algorithm,
-                                      const py::object& protocol, const py::object& rule) {
-  return explain(system, op.one(), choice_of(algorithm, protocol, rule));
+[[nodiscard]] std::string explain_one(const py::object& system, const AskedOperation& op, const py::object& algorithm,
+                                      const py::object& protocol, const py::object& rule, const py::object& library,
+                                      const py::object& version, const py::object& launch) {
+  return explain(system_from(system), op.one(), engine_choice_of(choice_of(algorithm, protocol, rule), op.one(), library, version, launch));
+}
+
+/// Of a prediction that is there: nothing is predicted again.
+[[nodiscard]] std::string explain_made(const py::object& system, const Prediction& prediction) {
+  return explain(system_from(system), prediction);
 }
 
 }  // namespace
@@ -94,6 +102,14 @@ void add_prediction(py::module_& module) {
       .def_property_readonly(
           "interval_seconds", [](const Prediction& p) { return py::make_tuple(p.low, p.high); },
           "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.")
+      .def(
+          "explain",
+          [](const Prediction& p, const py::object& system) { return system.is_none() ? explain_alone(p) : explain_made(system, p); },
+          "system"_a = py::none(),
+          "explain(self, system=None)\n--\n\nThe story of this prediction as text: its own terms, arithmetic and what ran; nothing is "
+          "predicted "
+          "again.\nWith the system it was made for also why that ran, what naive arithmetic says, what would change it, and where the\n"
+          "constants come from, as fc.explain.")
       .def("__str__", [](const Prediction& p) { return explain(p); })
       .def("__repr__", [](const Prediction& p) {
         return fmt::format("{}: {:.4g} us over {} on {}, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
@@ -102,16 +118,26 @@ void add_prediction(py::module_& module) {
       });
   add_value_semantics(type);
   module.def("explain", &explain_one, "system"_a, "operation"_a, py::kw_only(), "algorithm"_a = py::none(), "protocol"_a = py::none(),
-             "choice"_a = "nccl", R"(explain(system, operation, *, algorithm=None, protocol=None, choice='nccl')
+             "choice"_a = "nccl", "library"_a = py::none(), "version"_a = py::none(), "launch"_a = py::none(),
+             R"(explain(system, operation, *, algorithm=None, protocol=None, choice='nccl', library=None, version=None, launch=None)
 --
 
 The whole story of one prediction as text: the schedule, the arithmetic with numbers put in (s, byte, byte/s), where each
-constant comes from, which tier binds, and what would change the answer. Arguments as in predict, without arrays.
+constant comes from, which tier binds, and what would change the answer.
+
+system: a System, or its name or path. operation: an Operation without arrays, a Prediction made for this system (told as it is, nothing
+is predicted again), or MoeDispatch, MoeCombine, MoePrepare or their MoePrediction.
+algorithm, protocol, choice as in predict; library, version, launch as in predict_inference. Raises RequestError as those.
 
 >>> import fabricost as fc
->>> "nvlink" in fc.explain(fc.load_system("dgx-h100"), fc.AllReduce(bytes=64 * fc.MiB))
+>>> system = fc.load_system("dgx-h100")
+>>> "nvlink" in fc.explain(system, fc.AllReduce(bytes=64 * fc.MiB))
+True
+>>> p = fc.predict_inference(system, fc.AllReduce(bytes=64 * fc.KiB), library="vllm")
+>>> fc.explain(system, p) == fc.explain(system, fc.AllReduce(bytes=64 * fc.KiB), library="vllm")
 True
 )");
+  module.def("explain", &explain_made, "system"_a, "operation"_a, "");
 }
 
 }  // namespace fabricost::python

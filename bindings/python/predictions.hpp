@@ -49,4 +49,16 @@ struct Predictions {
 /// cannot be answered
 [[nodiscard]] Predictions predict_all(pybind11::object system, const AskedOperation& operation, const Choice& choice, int threads = 0);
 
+/// The whole answer at one size of a curve.
+[[nodiscard]] Prediction answer(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes);
+
+/// An array that nobody writes to any more.
+[[nodiscard]] pybind11::array sealed(pybind11::array array);
+
+/// One field, stretched over the shape without a copy.
+[[nodiscard]] pybind11::object stretched(const pybind11::object& field, const Predictions& p);
+
+/// What is worked out when it is asked for: properties of fc.Predictions.
+void add_columns(pybind11::class_<Predictions>& type);
+
 }  // namespace fabricost::python

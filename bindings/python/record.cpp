@@ -3,6 +3,8 @@
 
 #include "record.hpp"
 
+#include "asked.hpp"
+
 namespace py = pybind11;
 
 namespace fabricost::python {
@@ -35,13 +37,7 @@ void add_cell(py::dict& row, const std::string& name, const py::object& value) {
 }  // namespace
 
 py::object to_pandas(const py::list& records) {
-  py::object pandas;
-  try {
-    pandas = py::module_::import("pandas");
-  } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_ImportError)) throw;
-    throw py::import_error("to_pandas needs pandas: pip install pandas");
-  }
+  const py::object frame = pandas().attr("DataFrame");
   py::list rows;
   for (const py::handle record : records) {
     py::dict row;
@@ -49,7 +45,7 @@ py::object to_pandas(const py::list& records) {
     for (const auto& [name, value] : fields) add_cell(row, name.cast<std::string>(), py::reinterpret_borrow<py::object>(value));
     rows.append(row);
   }
-  return pandas.attr("DataFrame")(rows);
+  return frame(rows);
 }
 
 }  // namespace fabricost::python

@@ -3,6 +3,9 @@
 /// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickle and copy, to_dict; and a vector of
 /// them as a sequence with to_pandas.
 
+#include "fields.hpp"
+#include "text.hpp"
+
 #include <fabricost/predict/prediction.hpp>
 
 #include <pybind11/pybind11.h>
@@ -52,6 +55,12 @@ template <class T>
                     [](const Term& x, const Term& y) { return x.name == y.name && x.tier == y.tier && x.time == y.time; });
 }
 
+/// A record may hold, besides its fields, the C++ answer it was `made` from, for what is printed of it; pickles carry it.
+template <class C>
+concept KeepsWhatItWasMadeFrom = requires(C& c) {
+  c.made;
+};
+
 template <class C, class... T>
 pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Field<C, T>... fields) {
   namespace py = pybind11;
@@ -70,14 +79,22 @@ pybind11::class_<C> add_record(pybind11::module_& module, const char* name, cons
         return out;
       },
       "to_dict(self)\n--\n\nField names and values, a dict.");
-  type.def(py::pickle([fields...](const C& self) { return py::make_tuple(self.*(fields.member)...); },
-                      [fields...](const py::tuple& state) {
-                        if (state.size() != sizeof...(T)) throw py::value_error("a pickle of another version of this class");
-                        C out{};
-                        std::size_t i = 0;
-                        ((out.*(fields.member) = state[i++].template cast<T>()), ...);
-                        return out;
-                      }));
+  constexpr std::size_t kept = KeepsWhatItWasMadeFrom<C> ? 1 : 0;
+  type.def(py::pickle(
+      [fields...](const C& self) {
+        if constexpr (kept == 1)
+          return py::make_tuple(self.*(fields.member)..., py::bytes(bytes_of(self.made)));
+        else
+          return py::make_tuple(self.*(fields.member)...);
+      },
+      [fields...](const py::tuple& state) {
+        if (state.size() != sizeof...(T) + kept) throw py::value_error("a pickle of another version of this class");
+        C out{};
+        std::size_t i = 0;
+        ((out.*(fields.member) = state[i++].template cast<T>()), ...);
+        if constexpr (kept == 1) out.made = value_of<decltype(out.made)>(state[i].template cast<std::string>());
+        return out;
+      }));
   return type;
 }
 

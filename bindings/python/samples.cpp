@@ -50,8 +50,8 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 /// A column of numbers. \throws naming it when it has another length or holds none
 [[nodiscard]] Doubles numbers_in(const py::object& given, const char* name, py::ssize_t count) {
-  const py::array array = py::array::ensure(given);
-  const char kind = array ? array.dtype().kind() : 'O';
+  const py::array array = plain_array(given, name);
+  const char kind = array.dtype().kind();
   if (kind != 'i' && kind != 'u' && kind != 'f' && kind != 'b')
     throw py::type_error(fmt::format("{}: a column of numbers is wanted", name));
   if (array.ndim() != 1 || (count >= 0 && array.size() != count))
@@ -64,7 +64,7 @@ class Texts {
  public:
   Texts(const py::object& given, const char* name, py::ssize_t count) : name_(name), there_(!given.is_none()) {
     if (!there_) return;
-    const py::object array = numpy().attr("asarray")(given);
+    const py::array array = plain_array(given, name);
     if (array.attr("ndim").cast<int>() != 1 || array.attr("size").cast<py::ssize_t>() != count)
       throw RequestError(fmt::format("{}: a column of {} texts is wanted", name, count));
     list_ = array.attr("tolist")();
@@ -142,7 +142,7 @@ py::array structured(const std::vector<std::pair<const char*, py::array>>& colum
 py::object data_frame(const py::array& structured) {
   py::dict columns;
   for (const py::handle name : structured.attr("dtype").attr("names")) columns[name] = structured[name];
-  return py::module_::import("pandas").attr("DataFrame")(columns);
+  return pandas().attr("DataFrame")(columns);
 }
 
 py::array samples_of(const std::vector<Point>& points) {
@@ -258,8 +258,12 @@ Points read_samples(py::handle samples, const PointSource& otherwise, bool merge
     const py::gil_scoped_release released;
     return merged ? read_merged({file}, otherwise) : read_points(file, otherwise);
   }
-  if (py::isinstance<py::list>(samples) || py::isinstance<py::tuple>(samples)) {
-    for (const py::handle one : samples) out.append(read_samples(one, otherwise, merged));
+  const auto several = [](py::handle one) { return py::isinstance<py::list>(one) || py::isinstance<py::tuple>(one); };
+  if (several(samples)) {
+    for (const py::handle one : samples) {
+      if (several(one)) throw_type("samples", "no list in a list, but samples or the path of a log", one);
+      out.append(read_samples(one, otherwise, merged));
+    }
     return out;
   }
   out.points = points_of(samples);

@@ -2,6 +2,8 @@
 /// \file samples.hpp
 /// Measured points as NumPy's structured arrays, and back.
 
+#include "text.hpp"
+
 #include <fabricost/io/points.hpp>
 
 #include <pybind11/numpy.h>

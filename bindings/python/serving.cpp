@@ -87,15 +87,15 @@ void add_serve_plan(py::module_& module) {
       field("prefill_dp", &P::prefill_dp, "Its attention replicas."),
       field("disaggregated", &P::disaggregated, "Whether prefill and decode have GPUs of their own."),
       field("batch", &P::batch, "Sequences of one engine."),
-      field("concurrency", &P::concurrency, "Sequences of all engines: batch x replicas."),
+      field("concurrency", &P::concurrency, "Requests in flight at all engines: batch x replicas, or what was asked for."),
       field("ttft_seconds", &P::ttft_seconds, "Time to the first token, s: the sum of ttft_terms."),
-      field("tpot_seconds", &P::tpot_seconds, "Time per further token, s: the sum of terms."),
+      field("tpot_seconds", &P::tpot_seconds, "Time per further token, s: the sum of terms; 0 for answers of one token."),
       field("tokens_per_second", &P::tokens_per_second, "Of all GPUs: tokens_per_second_per_gpu x gpus."),
       field("tokens_per_second_per_gpu", &P::tokens_per_second_per_gpu, "Answered tokens: osl x concurrency / (TTFT + osl TPOT) / GPUs."),
-      field("tokens_per_second_per_user", &P::tokens_per_second_per_user, "1 / tpot_seconds."),
-      field("memory_bytes", &P::memory_bytes, "Bytes on a GPU: weights and cache."),
-      field("weight_bytes", &P::weight_bytes, "Of those, weights."),
-      field("kv_bytes", &P::kv_bytes, "Of those, the cache of keys and values."),
+      field("tokens_per_second_per_user", &P::tokens_per_second_per_user, "1 / tpot_seconds; 1 / ttft_seconds for answers of one token."),
+      field("memory_bytes", &P::memory_bytes, "Bytes on a GPU: weight_bytes + kv_bytes - host_bytes."),
+      field("weight_bytes", &P::weight_bytes, "Of a GPU's share, weights."),
+      field("kv_bytes", &P::kv_bytes, "Of a GPU's share, the cache of keys and values."),
       field("host_bytes", &P::host_bytes, "Of the GPU's share, what lies in the host's memory and is fetched every pass."),
       field("interval_ttft_seconds", &P::interval_ttft_seconds, "(low, high), s: nine runs in ten should fall between."),
       field("interval_tpot_seconds", &P::interval_tpot_seconds, "The same of the time per token."),
@@ -128,8 +128,8 @@ void add_serve_plans(py::module_& module) {
       R"(pareto(self)
 --
 
-Throughput against interactivity: engines and batches that no other beats in both tokens per user and tokens per GPU, most per user
-first: ServePlans. Limits on time are left aside.
+Throughput against interactivity: deployments and batches within the limits that no other beats in tokens per second and GPU without
+being slower for a user, most per user first: ServePlans. Both ends, and between them rows that differ by a tenth in one of the two.
 
 >>> import fabricost as fc
 >>> front = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8).pareto()
@@ -159,6 +159,8 @@ ServingQuestion question_of(const AskedServing& a) {
   };
   q.ttft = limit(a.ttft_seconds, "ttft_seconds");
   q.tpot = limit(a.tpot_seconds, "tpot_seconds");
+  if (q.tpot > 0 && q.osl < 2)
+    throw RequestError("tpot_seconds limits what follows the first token; an answer of osl=1 has nothing after it");
   q.batch = whole_or_none(a.batch, "batch");
   q.concurrency = real_or_none(a.concurrency, "concurrency", 1, most_at_once).value_or(0);
   if (q.batch && q.concurrency > 0) throw RequestError("batch and concurrency say the same twice; give one");
@@ -175,7 +177,6 @@ namespace {
 
 [[nodiscard]] double on_host(const py::object& given, const char* name) {
   const auto bytes = real_or_none(given, name, 0, most_on_host);
-  if (bytes && !(*bytes > 0)) throw RequestError(fmt::format("{}: above 0; None is nothing", name));
   return bytes.value_or(0);
 }
 
@@ -216,14 +217,14 @@ PlannedServing planned(const ServingQuestion& q, const System& system, const Pri
                      .prefill_workers = p.prefill_workers,
                      .disaggregated = p.apart,
                      .batch = p.batch,
-                     .concurrency = p.batch * p.replicas,
+                     .concurrency = p.requests,
                      .ttft_seconds = t.ttft,
                      .tpot_seconds = t.tpot,
                      .tokens_per_second = p.tokens_per_s_per_gpu * q.gpus,
                      .tokens_per_second_per_gpu = p.tokens_per_s_per_gpu,
                      .tokens_per_second_per_user = p.tokens_per_s_per_user,
                      .memory_bytes = p.memory,
-                     .weight_bytes = p.memory - p.cache,
+                     .weight_bytes = p.weights,
                      .kv_bytes = p.cache,
                      .host_bytes = p.on_host,
                      .interval_ttft_seconds = ttft,
@@ -272,7 +273,8 @@ precision: of the weights, bf16, fp8, fp4 or int4, default fp8 where the GPU has
 tp, pp, ep, dp: fix what is given, search the rest. top: how many deployments.
 launch: 'graph' runs prefill in CUDA graphs too, 'eager' nothing; default decode alone.
 routing: how tokens choose experts, 'balanced', 'uniform', 'zipf:0.8', or a list of the tokens each expert received; default the stack's.
-offload_weights_bytes: of each GPU's weights, offload_kv_bytes: of cache a GPU may have, in the host's memory, fetched every pass.
+offload_weights_bytes, offload_kv_bytes: how much of each GPU's weights and cache may lie in the host's memory, from where every pass
+fetches it, byte; a deployment puts no more there than its batch needs. Default none.
 
 tokens/s = concurrency x osl / (TTFT + osl TPOT). Other Python threads run during the search.
 Raises RequestError where nothing fits (its reason is 'memory') or keeps the limits ('limits'), with what comes nearest.

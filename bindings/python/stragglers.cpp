@@ -46,7 +46,7 @@ void read_times(WaitingRanks& out, const py::object& times) {
     const py::object path = py::module_::import("os").attr("fspath")(times);
     out.times = read_iteration_times(text(path, "times"));
   } else {
-    const py::object all = numpy().attr("asarray")(times);
+    const py::array all = plain_array(times, "times", "s");
     if (all.attr("dtype").attr("kind").cast<std::string>().find_first_of("fiu") == std::string::npos)
       throw_type("times", "a path, or numbers of seconds,", times);
     const auto seconds = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(all);

@@ -1,6 +1,7 @@
 /// \file this_machine.cpp
 /// fc.calibrate_machine: this very machine from what `fabricost measure` wrote of it.
 
+#include "asked.hpp"
 #include "bindings.hpp"
 #include "machine.hpp"
 
@@ -59,13 +60,13 @@ void add_this_machine(py::module_& module) {
           "facts",
           [](const ThisMachine& m) {
             py::dict out;
-            for (const auto& [what, value] : m.facts) out[py::str(what)] = value;
+            for (const auto& [what, value] : m.facts) out[text_object(what)] = value;
             return out;
           },
           "What the driver says: PCIe links, clocks, ECC and the like.")
       .def_readonly("not_calibrated", &ThisMachine::not_calibrated, "What stays as the stock system has it, and why.")
       .def(
-          "to_pandas", [](const ThisMachine& m) { return py::module_::import("pandas").attr("DataFrame")(figures_of(m)); },
+          "to_pandas", [](const ThisMachine& m) { return pandas().attr("DataFrame")(figures_of(m)); },
           "to_pandas(self)\n--\n\nA pandas.DataFrame with a row for each of `figures`.")
       .def("to_yaml", &this_machine_yaml, "to_yaml(self)\n--\n\nThe text save() writes.")
       .def(

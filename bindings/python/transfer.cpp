@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "record.hpp"
 
+#include <fabricost/io/explain_transfer.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/network/load_store.hpp>
 #include <fabricost/network/storage.hpp>
@@ -27,6 +28,9 @@ struct Stored {
   std::string direct_bottleneck{};
   double through_host_seconds = 0, through_host_bytes_per_second = 0;
   std::string through_host_bottleneck{};
+  struct Times {
+    TransferTime direct{}, through_host{};
+  } made{};  ///< what explain() prints
 };
 
 /// Bytes a second of a node's drives, or of its client's ports.
@@ -65,9 +69,19 @@ struct Stored {
       loading_ways(system, load, {.bytes = real(each ? per_gpu : bytes, each ? "bytes_per_gpu" : "bytes", 0, most_bytes), .per_gpu = each});
   std::vector<Stored> out;
   for (const auto& [sharing, direct, bounced] : loading.ways)
-    out.push_back({system.name, std::string{name(sharing)}, nodes, loading.gpus, loading.bytes, load.node.storage_rate, direct.seconds,
-                   direct.rate, std::string{direct.bottleneck.view()}, bounced.seconds, bounced.rate,
-                   std::string{bounced.bottleneck.view()}});
+    out.push_back({system.name,
+                   std::string{name(sharing)},
+                   nodes,
+                   loading.gpus,
+                   loading.bytes,
+                   load.node.storage_rate,
+                   direct.seconds,
+                   direct.rate,
+                   std::string{direct.bottleneck.view()},
+                   bounced.seconds,
+                   bounced.rate,
+                   std::string{bounced.bottleneck.view()},
+                   {direct, bounced}});
   return out;
 }
 
@@ -86,6 +100,10 @@ void add_storage(py::module_& module) {
       field("through_host_seconds", &S::through_host_seconds, "Through a buffer in host memory, s."),
       field("through_host_bytes_per_second", &S::through_host_bytes_per_second, "Of the slowest part, byte/s."),
       field("through_host_bottleneck", &S::through_host_bottleneck, "Which part that is."))
+      .def(
+          "explain",
+          [](const S& s) { return "  direct\n" + explain(s.made.direct) + "  through the host\n" + explain(s.made.through_host); },
+          "explain(self)\n--\n\nBoth times with the parts on the way and their rates, as text.")
       .def("__repr__", [](const S& s) {
         return fmt::format("{}: {:.4g} s direct ({}), {:.4g} s through the host ({})", s.sharing, s.direct_seconds, s.direct_bottleneck,
                            s.through_host_seconds, s.through_host_bottleneck);
@@ -118,6 +136,7 @@ struct Accessed {
   std::string system{}, tier{};
   double in_flight_bytes = 0, store_until_bytes = 0, load_until_bytes = 0;
   std::vector<double> bytes{}, store_seconds{}, load_seconds{}, rdma_seconds{};
+  AccessLines made{};  ///< not a field of the class in Python: what explain() prints
 };
 
 /// Numbers of bytes, one or many; default those between a word and what a warp moves at once.
@@ -127,7 +146,7 @@ struct Accessed {
     for (double size = 64; size <= 65536; size *= 2) out.push_back(size);
     return out;
   }
-  if (PyNumber_Check(given.ptr()) != 0 && !py::hasattr(given, "__len__")) return {real(given, "bytes", 0, most_bytes)};
+  if (PyNumber_Check(given.ptr()) != 0 && numpy().attr("ndim")(given).cast<int>() == 0) return {real(given, "bytes", 0, most_bytes)};
   return reals(given, "bytes", 0, most_bytes);
 }
 
@@ -147,6 +166,7 @@ struct Accessed {
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.store_until_bytes = lines.stores_until;
   out.load_until_bytes = lines.loads_until;
+  out.made = lines;
   for (const double size : out.bytes) {
     out.store_seconds.push_back(lines.store(size));
     out.load_seconds.push_back(lines.load(size));
@@ -165,6 +185,9 @@ void add_access(py::module_& module) {
                 field("store_seconds", &A::store_seconds, "Posted, one way, s: latency x hops + bytes / rate."),
                 field("load_seconds", &A::load_seconds, "There and back, s."),
                 field("rdma_seconds", &A::rdma_seconds, "One message, end to end, s."))
+      .def(
+          "explain", [](const A& a) { return explain(a.made); },
+          "explain(self)\n--\n\nThe three lines start + s / rate, and where they cross, as text.")
       .def("__repr__", [](const A& a) {
         return fmt::format("over {} of {}: stores faster than RDMA up to {:.6g} B, loads up to {:.6g} B", a.tier, a.system,
                            a.store_until_bytes, a.load_until_bytes);
@@ -193,6 +216,7 @@ struct Met {
   std::string system{};
   int senders = 1;
   double bytes = 0, alone_seconds = 0, seconds = 0, bytes_per_second = 0;
+  fabricost::Incast made{};  ///< not a field of the class in Python: what explain() prints
 };
 
 [[nodiscard]] Met incast(const py::object& given, const py::object& senders, const py::object& bytes, const py::object& start) {
@@ -205,6 +229,7 @@ struct Met {
   out.bytes_per_second = met.rate;
   out.alone_seconds = met.alone;
   out.seconds = met.seconds;
+  out.made = met;
   return out;
 }
 
@@ -215,6 +240,9 @@ void add_incast(py::module_& module) {
                 field("bytes", &M::bytes, "Of each sender."), field("alone_seconds", &M::alone_seconds, "One alone, s."),
                 field("seconds", &M::seconds, "All at once, s."),
                 field("bytes_per_second", &M::bytes_per_second, "Of each then, byte/s: the port's rate / senders."))
+      .def(
+          "explain", [](const M& m) { return explain(m.made); },
+          "explain(self)\n--\n\nBoth times with the numbers they are made of, as text.")
       .def("__repr__", [](const M& m) {
         return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.seconds * 1e6, m.alone_seconds * 1e6);
       });

@@ -1,6 +1,7 @@
 /// \file tuning.cpp
 /// fc.tune: where NCCL's own choice of algorithm and protocol loses time, and a file for its tuner plugin.
 
+#include "asked.hpp"
 #include "bindings.hpp"
 #include "machine.hpp"
 #include "plain.hpp"
@@ -77,7 +78,7 @@ void add_range(py::module_& module) {
       row[field] = one.attr(field);
     rows.append(row);
   }
-  return py::module_::import("pandas").attr("DataFrame")(rows);
+  return pandas().attr("DataFrame")(rows);
 }
 
 }  // namespace

@@ -54,12 +54,12 @@ void add_errors_class(py::module_& module) {
 
 py::dict errors_by_name(const std::vector<ErrorGroup>& groups) {
   py::dict out;
-  for (const ErrorGroup& group : groups) out[py::str(group.name)] = group.errors;
+  for (const ErrorGroup& group : groups) out[text_object(group.name)] = group.errors;
   return out;
 }
 py::dict rows_by_reason(const std::vector<Skipped>& skipped) {
   py::dict out;
-  for (const Skipped& one : skipped) out[py::str(one.reason)] = one.rows;
+  for (const Skipped& one : skipped) out[text_object(one.reason)] = one.rows;
   return out;
 }
 

@@ -68,6 +68,8 @@ void add_workload_validation(py::module_& module) {
           "by_group", [](const W& w) { return errors_by_name(w.by_group); }, "Errors of each group of rows, by name.")
       .def_property_readonly(
           "memory_by_group", [](const W& w) { return errors_by_name(w.memory); }, "Errors of the peaks of memory that training rows state.")
+      .def_readonly("layouts", &W::layouts, "Layouts that are stated with their recomputation: they ran, so they fit.")
+      .def_readonly("unfit", &W::unfit, "The ids of those that are said not to fit.")
       .def_property_readonly(
           "skipped", [](const W& w) { return rows_by_reason(w.skipped); }, "Rows that could not be priced, by reason.")
       .def_property_readonly(

@@ -68,11 +68,13 @@ std::string introduction() {
          "prints. Error is\n"
          "100 |predicted / measured - 1|; repeats are merged by their median first. The last column is the share of measurements inside "
          "the\n"
-         "predicted 5-95 % interval: 90 % would be perfect.\n\n";
+         "predicted 5-95 % interval: 90 % would be perfect.\n\n"
+         "What no fit has seen comes first: that is what to expect of a machine of one's own. What was fitted stands at the end and says "
+         "how\nwell the forms can be fitted, no more.\n\n";
 }
 
 std::string fitted_systems(const Measurements& data) {
-  std::string out = "## Systems that were fitted\n\n" + heading("system");
+  std::string out = "## Systems that were fitted (in sample)\n\n" + heading("system");
   const ValidationReport nvlink = validate(data.nvlink);
   out += row("A100, H100, B200 (NVLink, NCCL)", nvlink.total);
   for (const ErrorGroup& g : nvlink.by_system) out += row(g.name, g.errors);
@@ -89,7 +91,7 @@ std::string fitted_systems(const Measurements& data) {
 
 std::string where_it_errs(const Measurements& data) {
   const ValidationReport report = validate(data.nvlink);
-  std::string out = "## Where it errs (NVLink)\n\n";
+  std::string out = "## Where it errs (NVLink, in sample)\n\n";
   out += groups(report.points, "operation", [](const ComparedPoint& p) { return std::string{name(p.point.collective)}; }, {});
   const auto size = [](const ComparedPoint& p) -> std::string {
     const double s = p.point.bytes;

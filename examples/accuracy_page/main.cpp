@@ -3,7 +3,8 @@
 ///
 ///     build/bin/accuracy_page MEASUREMENTS > docs/accuracy.md
 ///
-/// MEASUREMENTS holds dgx-{a100,h100,b200}.nccl.csv, l40s-pcie.nccl.csv, b60-pcie.oneccl.csv and multinode/points_healthy.csv.
+/// MEASUREMENTS holds dgx-{a100,h100,b200}.nccl.csv, l40s-pcie.nccl.csv, b60-pcie.oneccl.csv, multinode/ and second/
+/// (dgx-h200, dgx-b300, gb200-nvl72, rtx-pro-6000-pcie, multinode/, newer/).
 
 #include "sections.hpp"
 
@@ -19,12 +20,13 @@ int main(int argc, char** argv) {
   try {
     const accuracy::Measurements data = accuracy::read_measurements(argv[1]);
     std::string page = accuracy::introduction();
-    page += accuracy::fitted_systems(data);
-    page += accuracy::where_it_errs(data);
-    page += accuracy::generations_left_out(data);
-    page += accuracy::parts_left_out(data);
+    page += accuracy::never_fitted(data);
     page += accuracy::clusters(data);
     page += accuracy::more_nodes(data);
+    page += accuracy::generations_left_out(data);
+    page += accuracy::parts_left_out(data);
+    page += accuracy::fitted_systems(data);
+    page += accuracy::where_it_errs(data);
     std::fputs(page.c_str(), stdout);
     return 0;
   } catch (const fabricost::Error& error) {

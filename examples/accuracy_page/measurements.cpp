@@ -1,11 +1,14 @@
 /// \file measurements.cpp
-/// Reading the measured points, and leaving out the sweeps known to be broken.
+/// Reading the measured points, and setting aside what data/measurements/left-out.csv says.
 
 #include "sections.hpp"
 
-#include <filesystem>
+#include <fabricost/error.hpp>
+#include <fabricost/io/leave_out.hpp>
+#include <fabricost/io/load.hpp>
 
-#include <fmt/format.h>
+#include <filesystem>
+#include <fstream>
 
 namespace accuracy {
 
@@ -13,53 +16,71 @@ using namespace fabricost;
 
 namespace {
 
-/// Sweeps of healthy clusters that something else slowed down by 2 to 10: where, and between which sizes.
-struct Faulty {
-  std::string_view source;  ///< begins with
-  double from, to;          ///< bytes
-  std::string_view why;
-};
-constexpr double no_end = 1e18;
-constexpr Faulty faulty[] = {
-    {"016_alps", 128 * 1024.0, 1024 * 1024 * 1024.0, "Alps, 32 nodes: 2 to 10 times its sister sweeps from 128 KiB to 1 GiB"},
-    {"007_alps", 512 * 1024.0, no_end, "Alps, 64 nodes: 2 to 10 times its sister sweeps from 512 KiB"},
-    {"017_alps", 512 * 1024.0, 512 * 1024 * 1024.0, "Alps, 64 nodes: 2 to 10 times its sister sweeps from 512 KiB to 512 MiB"},
-    {"160_dgx1", 0, no_end, "dgx-1v-roce: latency of 100 to 1,200 us at random, NIC count unknown"},
-};
-constexpr double half_of_medium = 515.0 * 1024 * 1024, half_of_big = 6.1 * 1024 * 1024 * 1024;
+/// The lines of data/measurements/left-out.csv: a term of calibrate --leave-out, a comma, the reason in quotation marks.
+std::vector<Measurements::Left> listed() {
+  const std::filesystem::path file = std::filesystem::path(data_directory()) / "measurements" / "left-out.csv";
+  std::ifstream in(file);
+  if (!in) throw RequestError(file.string() + " cannot be read");
+  std::vector<Measurements::Left> out;
+  std::string line;
+  std::getline(in, line);  // the names of the columns
+  while (std::getline(in, line)) {
+    const std::size_t comma = line.find(',');
+    if (comma == std::string::npos || line.size() < comma + 4)
+      throw RequestError(file.string() + ": \"" + line + "\" is no `term,\"why\"`");
+    out.push_back({line.substr(0, comma), line.substr(comma + 2, line.size() - comma - 3), {}});
+  }
+  return out;
+}
 
-bool is_faulty(const Point& p) {
-  const std::string& source = p.source;
-  for (const Faulty& f : faulty)
-    if (source.find(f.source) == 0 && p.bytes >= f.from && p.bytes <= f.to) return true;
-  if (source.find("gdroff_medium") != std::string::npos) return p.bytes > half_of_medium;
-  if (source.find("gdroff_big") != std::string::npos) return p.bytes > half_of_big;
-  return false;
+/// Points of at least, or below, that many nodes.
+Points of_nodes(const Points& all, bool several) {
+  Points out;
+  for (const Point& p : all.points)
+    if ((p.nodes > 1) == several) out.points.push_back(p);
+  out.points = merge_repeats(out.points);
+  return out;
 }
 
 }  // namespace
 
 Measurements read_measurements(const std::string& folder) {
-  const std::filesystem::path at(folder);
+  const std::filesystem::path at(folder), second = at / "second";
   const auto merged = [&](std::vector<std::filesystem::path> files) { return read_merged(files); };
   Measurements out;
   out.nvlink = merged({at / "dgx-a100.nccl.csv", at / "dgx-h100.nccl.csv", at / "dgx-b200.nccl.csv"});
   out.l40s = merged({at / "l40s-pcie.nccl.csv"});
   out.b60 = merged({at / "b60-pcie.oneccl.csv"});
+  out.h200 = merged({second / "dgx-h200.nccl.csv"});
+  out.b300 = merged({second / "dgx-b300.nccl.csv"});
+  out.gb200 = merged({second / "gb200-nvl72.nccl.csv"});
+  out.rtx_pro = merged({second / "rtx-pro-6000-pcie.nccl.csv"});
+  out.unclear = merged({at / "multinode" / "points_unclear.csv"});
   const Points healthy = read_points(at / "multinode" / "points_healthy.csv");
-  std::vector<Point> kept;
-  int dropped = 0;
+  out.one_node = of_nodes(healthy, false);
+  out.left_out = listed();
+  std::vector<LeaveOut> terms;
+  for (const Measurements::Left& left : out.left_out) terms.emplace_back(left.term);
   for (const Point& p : healthy.points) {
     if (p.nodes < 2) continue;
-    if (is_faulty(p))
-      ++dropped;
+    ++out.measured;
+    bool kept = true;
+    for (std::size_t i = 0; i < terms.size() && kept; ++i)
+      if (terms[i].holds(p)) {
+        out.left_out[i].points.points.push_back(p);
+        kept = false;
+      }
+    if (kept)
+      out.clusters.points.push_back(p);
     else
-      kept.push_back(p);
+      ++out.left;
   }
-  out.clusters.points = merge_repeats(kept);
-  for (const Faulty& f : faulty) out.left_out.emplace_back(f.why);
-  out.left_out.emplace_back("a100-pcie-hdr without GPUDirect: twice as slow from exactly the middle of every sweep, whatever the size");
-  out.left_out.push_back(fmt::format("{} of {} measured times in all", dropped, dropped + static_cast<int>(kept.size())));
+  out.clusters.points = merge_repeats(out.clusters.points);
+  for (Measurements::Left& left : out.left_out) left.points.points = merge_repeats(left.points.points);
+  Points later = read_points(second / "multinode" / "points_healthy.csv");
+  later.append(read_points(second / "newer" / "points_healthy.csv"));
+  out.later_clusters = of_nodes(later, true);
+  out.later_one_node = of_nodes(later, false);
   return out;
 }
 

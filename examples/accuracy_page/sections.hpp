@@ -13,13 +13,24 @@ namespace accuracy {
 /// Merged points by what they were measured on.
 struct Measurements {
   fabricost::Points nvlink, l40s, b60;
-  fabricost::Points clusters;         ///< healthy public runs on more than one node, known faulty sweeps left out
-  std::vector<std::string> left_out;  ///< why
+  fabricost::Points clusters;  ///< healthy public runs on more than one node, without what data/measurements/left-out.csv lists
+  fabricost::Points one_node;  ///< healthy public runs inside one node
+  fabricost::Points unclear;   ///< public runs of unclear health
+  fabricost::Points h200, b300, gb200, rtx_pro;      ///< second/: machines in no fit, measured as those of nvlink and l40s
+  fabricost::Points later_clusters, later_one_node;  ///< second/multinode and second/newer: runs in no fit
+  struct Left {
+    std::string term, why;
+    fabricost::Points points;
+  };
+  std::vector<Left> left_out;
+  int measured = 0, left = 0;  ///< times of healthy runs on more than one node; of these left out
 };
 /// \throws fabricost::Error when a file is missing or malformed
 [[nodiscard]] Measurements read_measurements(const std::string& folder);
 
 [[nodiscard]] std::string introduction();
+/// What no fit has seen: other machines, nccl-tests inside one node, later clusters, runs of unclear health.
+[[nodiscard]] std::string never_fitted(const Measurements& data);
 /// Errors on the systems whose points were fitted, beside NCCL's own model and the datasheet.
 [[nodiscard]] std::string fitted_systems(const Measurements& data);
 /// The same by operation, size, ranks, protocol, library version.
@@ -28,7 +39,7 @@ struct Measurements {
 [[nodiscard]] std::string generations_left_out(const Measurements& data);
 /// Ranks, sizes, types left out of the fit and predicted.
 [[nodiscard]] std::string parts_left_out(const Measurements& data);
-/// Public clusters: in sample, left out, after one point of each.
+/// Public clusters: left out, after one point of each, in sample; and what was left out of all that.
 [[nodiscard]] std::string clusters(const Measurements& data);
 /// A cluster calibrated on its fewest nodes, its larger node counts predicted.
 [[nodiscard]] std::string more_nodes(const Measurements& data);

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 
 namespace kernels {
 
@@ -14,7 +15,8 @@ using namespace fabricost;
 namespace {
 
 constexpr std::array<const char*, 3> over_nvlink{"dgx-a100", "dgx-h100", "dgx-b200"};
-constexpr std::array<const char*, 2> over_pcie{"l40s-pcie", "b60-pcie"};
+constexpr std::array<const char*, 5> fitted{"dgx-a100", "dgx-h100", "dgx-b200", "l40s-pcie", "b60-pcie"};
+constexpr std::array<const char*, 4> never_fitted{"dgx-h200", "dgx-b300", "gb200-nvl72", "rtx-pro-6000-pcie"};
 
 Points table_of(const std::filesystem::path& folder, const char* system) {
   return read_merged({folder / (std::string(system) + ".custom_allreduce.csv")});
@@ -35,8 +37,9 @@ ErrorSummary of_own_kernels(const ValidationReport& report) {
   return summarise(own);
 }
 
-std::string in_sample(const std::filesystem::path& folder) {
-  std::string out = "| system | engine | graph rows | all | own kernels | from Python |\n|---|---|---|---|---|---|\n";
+/// Errors as shipped, by machine and engine.
+std::string as_shipped(const std::filesystem::path& folder, std::span<const char* const> systems) {
+  std::string out = "| system | engine | graph rows | all | own kernels | in the interval | from Python |\n|---|---|---|---|---|---|---|\n";
   const auto rows = [&](const char* system) {
     const Points all = table_of(folder, system);
     std::set<std::string> engines{""};
@@ -44,14 +47,13 @@ std::string in_sample(const std::filesystem::path& folder) {
     for (const std::string& engine : engines) {
       const Points of = only(all, [&](const Point& p) { return engine.empty() || p.library == engine; });
       const ValidationReport graph = validate(only(of, in_graph));
-      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", engine.empty() ? system : "", engine.empty() ? "all" : engine,
-                         graph.total.points, pair(graph.total), pair(of_own_kernels(graph)),
+      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", engine.empty() ? system : "", engine.empty() ? "all" : engine,
+                         graph.total.points, pair(graph.total), pair(of_own_kernels(graph)), inside(graph.total),
                          pair(validate(only(of, [](const Point& p) { return p.from_host(); })).total));
     }
   };
-  for (const char* system : over_nvlink) rows(system);
-  for (const char* system : over_pcie) rows(system);
-  return out + "\n";
+  for (const char* system : systems) rows(system);
+  return out;
 }
 
 /// Runs that share the name l40s-pcie: what their own bus bandwidth says of the boards.
@@ -112,27 +114,31 @@ std::string left_out(const std::filesystem::path& folder) {
                            own_generations.text());
 }
 
-}  // namespace
-
-std::string all_reduces(const std::filesystem::path& folder) {
-  return "## All-reduces of engines\n\n"
-         "In sample. Beyond an engine's hand-over NCCL runs, with constants fitted to nccl-tests and nothing here. What a call from Python "
-         "takes is\n"
-         "the host's and differs from run to run of one version.\n\n" +
-         in_sample(folder) +
-         "What a point says of an L40S is its name, not its board: runs agree on two GPUs and differ sixfold on four and elevenfold on "
-         "eight, as GPUs\n"
-         "reach each other through a switch, or through the memory of one or two hosts. The shipped PCIe constants are those of the "
-         "nccl-tests run\n"
-         "(TensorRT-LLM's board seems the same); with a few points of your own board `fabricost calibrate` answers for it.\n\n" +
-         boards(folder) +
-         "Left out of the fit, rows in CUDA graphs. A version: all others of that machine are fitted; what another machine of the "
+/// Parts of the fitted machines kept from the fit.
+std::string with_parts_left_out(const std::filesystem::path& folder) {
+  return "Left out of the fit, rows in CUDA graphs. A version: all others of that machine are fitted; what another machine of the "
          "generation would\n"
          "get. The generation: kernels' constants come from the other two, latencies stretched by NCCL's step on that machine "
          "(calibrate/kin.hpp);\n"
          "NCCL's own part keeps the constants of its nccl-tests. The forms, and how far constants may move, were chosen with all of it in "
          "view.\n\n" +
          left_out(folder);
+}
+
+}  // namespace
+
+std::string all_reduces(const std::filesystem::path& folder) {
+  return "## All-reduces of engines\n\n"
+         "Machines in no fit, with the shipped constants. Beyond an engine's hand-over NCCL runs, with constants fitted to NCCL alone and "
+         "nothing here.\nWhat a call from Python takes is the host's and differs from run to run of one version.\n\n" +
+         as_shipped(folder / "second", never_fitted) + "\n" + with_parts_left_out(folder) +
+         "In sample: what was fitted, with the shipped constants.\n\n" + as_shipped(folder, fitted) +
+         "\nWhat a point says of an L40S is its name, not its board: runs agree on two GPUs and differ sixfold on four and elevenfold on "
+         "eight, as GPUs\n"
+         "reach each other through a switch, or through the memory of one or two hosts. The shipped PCIe constants are those of the "
+         "nccl-tests run\n"
+         "(TensorRT-LLM's board seems the same); with a few points of your own board `fabricost calibrate` answers for it.\n\n" +
+         boards(folder);
 }
 
 }  // namespace kernels

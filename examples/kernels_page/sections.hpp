@@ -21,6 +21,11 @@ inline std::string pair(const fabricost::ErrorSummary& e) {
   return e.points > 0 ? fmt::format("{:.1f} / {:.1f}", e.median_ape, e.mape) : "-";
 }
 
+/// "90 %": the share of points inside their interval; "-" without points.
+inline std::string inside(const fabricost::ErrorSummary& e) {
+  return e.points > 0 ? fmt::format("{:.0f} %", 100 * e.interval_coverage) : "-";
+}
+
 /// Medians and means of several systems, averaged: every system counts once.
 struct Average {
   double median = 0, mean = 0;

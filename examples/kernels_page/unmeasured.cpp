@@ -23,7 +23,7 @@ std::string unmeasured() {
       "|\n|---|---|---|---|---|---|---|---|\n";
   for (const char* name :
        {"dgx-a100", "hgx-a100-4", "hgx-a100", "dgx-h100", "dgx-h200", "hgx-h20", "deepseek-v3-h800", "dgx-b200", "dgx-b300", "gb200-nvl72",
-        "gb300-nvl72", "l40s-pcie", "rtx-4090-pcie", "rtx-pro-6000-pcie", "pcie5-8gpu", "dgx-1-v100", "vera-rubin-nvl144"}) {
+        "gb300-nvl72", "l40s-pcie", "rtx-4090-pcie", "rtx-pro-6000-pcie", "pcie5-8gpu", "dgx-1-v100", "vera-rubin-nvl72"}) {
     const System s = load_system(name);
     const int most = std::min({8, s.domain, s.gpus()});
     const Choice vllm{.inference = {.library = InferenceLibrary::vllm}};

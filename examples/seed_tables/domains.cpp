@@ -22,7 +22,7 @@ double ports_needed(const Tier& t) { return static_cast<double>(t.endpoints) * t
 }  // namespace
 
 Table domain_sizes() {
-  const System &h = machine("dgx-h100"), &rack = machine("gb200-nvl72"), &rubin = machine("vera-rubin-nvl144"),
+  const System &h = machine("dgx-h100"), &rack = machine("gb200-nvl72"), &rubin = machine("vera-rubin-nvl72"),
                &kyber = machine("kyber-nvl576");
   const auto row = [](std::string label, std::string said, const System& s, double low, double high, const std::string& shown) {
     return Row{.label = std::move(label),

@@ -14,7 +14,7 @@ using namespace fabricost;
 
 Table memory_fit() {
   const System &h = machine("dgx-h100"), &rack = machine("gb200-nvl72");
-  const double h100 = gigabytes(h.memory()), gb200 = gigabytes(rack.memory());
+  constexpr double h100 = 80, gb200 = 186;  // GB as sold, which the texts count in; drivers show 85.5 and 198.7
   const double node = h100 * h.domain, all = gb200 * rack.domain;
   const auto gpus = [](double gigabytes_needed, double each) { return std::ceil(gigabytes_needed / each - 1e-9); };
   const Model &small = llama_70b(), &large = llama_405b();
@@ -27,8 +27,8 @@ Table memory_fit() {
   return {
       .title = "What fits",
       .about =
-          "Sizes of texts 000 to 003. This is arithmetic only: memory planning, with activations, optimizer and cache, is a later stage of "
-          "fabricost.",
+          "Sizes of texts 000 to 003, in gigabytes as sold; drivers show 85.5 GB of an H100 and 198.7 GB of a GB200. This is arithmetic "
+          "only: memory planning, with activations, optimizer and cache, is a later stage of fabricost.",
       .rows = {
           row("8 H100s hold", "640 GB (000)", {.value = node, .unit = "GB"}, judge(640, 640, node),
               fmt::format("{} x {}", h.domain, text(h100))),

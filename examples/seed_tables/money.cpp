@@ -31,7 +31,7 @@ Table cost() {
   const double cheaper = dollars(network_price_of(h100, cluster, ethernet));
   const Money hour = money_of(h100, cluster, units::h(1), prices);
   const double owned = dollars(hour.owned()) / cluster;
-  const Sourced<DollarRate>& listed = machine("dgx-h100").gpu.price;
+  const Rent listed = rent_of(machine("dgx-h100"), prices);
   return {
       .title = "Money",
       .about = "Text 003: 16,384 GPUs at 3 USD an hour.",

@@ -3,7 +3,7 @@
 ///
 ///     build/bin/training_page MEASUREMENTS > docs/training-accuracy.md
 ///
-/// MEASUREMENTS holds workloads/training.csv and workloads/ops.csv.
+/// MEASUREMENTS holds workloads/training.csv, workloads/ops.csv and second/workloads/mlperf.csv.
 
 #include "sections.hpp"
 
@@ -19,7 +19,9 @@ int main(int argc, char** argv) {
   try {
     const training::Published data = training::read_published(argv[1]);
     std::string page = training::introduction(data);
+    page += training::never_fitted(data);
     page += training::groups(data);
+    page += training::memory(data);
     page += training::choices(data);
     page += training::named_figures(data);
     page += training::kernels(data);

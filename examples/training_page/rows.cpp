@@ -58,6 +58,9 @@ Published read_published(const std::string& folder) {
   Published out;
   out.groups = load_training_groups();
   out.steps = read_training_rows(workloads / "training.csv");
+  const std::filesystem::path second = std::filesystem::path(folder) / "second" / "workloads";
+  out.mlperf = read_training_rows(second / "mlperf.csv");
+  predict_training_rows(out.mlperf);
   out.kernels = read_ops_rows(workloads / "ops.csv");
   predict_training_rows(out.steps);
   predict_ops_rows(out.kernels);

@@ -11,6 +11,10 @@ namespace training {
 [[nodiscard]] std::string introduction(const Published& data);
 /// Errors of every fitted group: as shipped, with one scalar, left out, held out; ranks and intervals.
 [[nodiscard]] std::string groups(const Published& data);
+/// Steps of published tables in no fit, with the shipped constants.
+[[nodiscard]] std::string never_fitted(const Published& data);
+/// Peaks of memory, every group that states them.
+[[nodiscard]] std::string memory(const Published& data);
 /// What choosing a layout by the model costs against the best that was measured.
 [[nodiscard]] std::string choices(const Published& data);
 /// Groups nobody fits, with the reason.

@@ -44,6 +44,7 @@ void apply_mean(const Calibration& calibration, System& system) {
     if (count > 0) p.of(c) = std::exp(sum / count);
   }
   c.basis = Basis::datasheet;
+  c.operations = {};
   c.name = "mean";
 }
 
@@ -52,6 +53,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
   c.transport = TransportConstants{};
   c.transport_known = false;
   c.transport_basis = Basis::datasheet;
+  c.transport_operations = {};
   c.transport_name = "mean";
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) return;
@@ -88,10 +90,12 @@ void apply_calibration(const Calibration& calibration, System& system) {
     if (set.set == ConstantSet::transport) {
       c.transport_known = true;
       c.transport_basis = ours ? Basis::calibrated : Basis::sibling;
+      c.transport_operations = shown_of(set.fitted_on, system.name, system.domain);
       c.most_nodes = set.most_nodes;
       c.transport_name = set.name;
     } else {
       c.basis = ours ? Basis::calibrated : set.set == ConstantSet::pcie ? Basis::datasheet : Basis::sibling;
+      c.operations = shown_of(set.fitted_on, system.name, system.domain);
       c.smallest = set.smallest;
       c.largest = set.largest;
       c.fewest_ranks = set.fewest_ranks;

@@ -4,6 +4,7 @@
 #include "calibrate/kernel_sets.hpp"
 #include "io/machines.hpp"
 
+#include <fabricost/io/leave_out.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <algorithm>
@@ -18,9 +19,9 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
   std::vector<Skipped> skipped = points.skipped;
   io::Machines machines({});
   std::vector<Point> known;
+  const std::vector<LeaveOut> by_hand = leave_outs(leave_out);
   for (Point point : points.points) {
-    const auto left = [&](const std::string& beginning) { return point.source.str().starts_with(beginning); };
-    if (std::any_of(leave_out.begin(), leave_out.end(), left))
+    if (left_out(by_hand, point))
       count_skipped(skipped, "left out as asked", point.repeats);
     else if (machines.knows(point, skipped))
       known.push_back(std::move(point));
@@ -58,7 +59,11 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
                               },
                           .measured = point.seconds};
       const bool one_shot = candidate_of(kernel).algorithm == Algorithm::one_shot;
-      samples.add(std::move(sample), {system.name, from_host ? 2U : one_shot ? 0U : 1U, point.ranks()});
+      samples.add(std::move(sample), {system.name,
+                                      from_host  ? 2U
+                                      : one_shot ? 0U
+                                                 : 1U,
+                                      point.ranks(), system.domain, from_host ? 0U : static_cast<std::size_t>(kernel)});
     } catch (const RequestError& error) {
       skip(io::first_line(error.what()));
     }

@@ -58,7 +58,8 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
                             .seconds = [work, fp4, phase = row.question.phase, kernel = row.question.kernel](
                                            const Constants& c) { return price_kernel(work, c.moe, phase, kernel, fp4).seconds(); },
                             .measured = row.seconds};
-        samples.add(std::move(sample), {row.system, static_cast<std::size_t>(row.question.kernel), p.placement.ranks});
+        samples.add(std::move(sample), {row.system, static_cast<std::size_t>(row.question.kernel), p.placement.ranks, system->domain,
+                                        static_cast<std::size_t>(row.question.kernel)});
       }
     } catch (const RequestError& error) {
       why = io::first_line(error.what());

@@ -53,6 +53,21 @@ std::string nested(const std::vector<std::pair<std::string, Value>>& entries, co
   return out;
 }
 
+/// The machines of a set, with what was measured on each.
+std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) {
+  std::string out;
+  for (const FittedOn& one : set.fitted_on) {
+    std::vector<std::string_view> names;
+    const std::span<const std::string_view> all = measured_names(set.set);
+    for (std::size_t place = 0; place < all.size(); ++place)
+      if (Shown::has(one.measured, place)) names.push_back(all[place]);
+    if (out.empty()) out = margin + "fitted_on:\n";
+    out += fmt::format("{}  - {{system: {}, domain: {}, {}: [{}]}}\n", margin, one.system, one.domain, measured_key(set.set),
+                       fmt::join(names, ", "));
+  }
+  return out;
+}
+
 /// The keys of one set, each line indented by `margin`.
 std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out = fmt::format("kind: {}\n", name(set.set));
@@ -70,6 +85,7 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   else
     measured += fmt::format("most_nodes: {}", set.most_nodes);
   if (set.set != ConstantSet::compute) out += fmt::format("{}measured: {{{}}}\n", margin, measured);
+  out += fitted_on_yaml(set, margin);
   out += fmt::format("{}constants:\n", margin);
   std::vector<std::pair<std::string, std::string>> constants, deviations;
   const auto is_fitted = [&](const Parameter& p) {

@@ -77,6 +77,7 @@ KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classe
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       if (samples_[i].generation != g) continue;
       systems.insert(of_[i].system);
+      add_measured(set.fitted_on, of_[i].system, of_[i].domain, of_[i].place);
       all.push_back(fit.residuals[i]);
       by_class[of_[i].interval].push_back(fit.residuals[i]);
       set.fewest_ranks = std::min(set.fewest_ranks, of_[i].ranks);

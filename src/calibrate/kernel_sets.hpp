@@ -17,6 +17,8 @@ struct SampleOf {
   std::string system;
   std::size_t interval = 0;  ///< index into the names of the interval classes
   int ranks = 0;
+  int domain = 0;         ///< GPUs of the machine's scale-up domain
+  std::size_t place = 0;  ///< in measured_names
 };
 
 class KernelSamples {

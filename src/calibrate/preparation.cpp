@@ -5,6 +5,7 @@
 
 #include "calibrate/families.hpp"
 
+#include <fabricost/io/leave_out.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
 
@@ -56,6 +57,7 @@ Preparation::Preparation(const Points& points, const CalibrateOptions& options)
 
 void Preparation::collect(const Points& points) {
   std::vector<Point> known;
+  const std::vector<LeaveOut> by_hand = leave_outs(options_.leave_out);
   for (Point point : points.points) {
     if (own_) {
       if (!is_own(point)) {
@@ -64,9 +66,8 @@ void Preparation::collect(const Points& points) {
       }
       point.system = options_.system;
     }
-    if (std::any_of(options_.leave_out.begin(), options_.leave_out.end(),
-                    [&](const std::string& source) { return point.source.str().starts_with(source); })) {
-      count_skipped(skipped, "of a source left out by hand", point.repeats);
+    if (left_out(by_hand, point)) {
+      count_skipped(skipped, "left out by hand", point.repeats);
       continue;
     }
     if (!(point.seconds > 0 && std::isfinite(point.seconds) && point.bytes > 0)) {
@@ -147,6 +148,7 @@ void Preparation::add(const Point& point, int crossing) {
   machines[machine].block[static_cast<std::size_t>(set)] = block;
   CalibratedSet& into = sets[block];
   if (std::find(into.systems.begin(), into.systems.end(), system.name) == into.systems.end()) into.systems.push_back(system.name);
+  add_measured(into.fitted_on, system.name, system.domain, static_cast<std::size_t>(op.collective));
   const double bytes = op.bytes.value();
   into.smallest = std::min(into.smallest, bytes);
   into.largest = std::max(into.largest, bytes);
@@ -180,6 +182,7 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   if (!own_) {
     if (system.library == Library::nccl || set != ConstantSet::scale_up) {
       block.prior = Constants{};
+      if (options_.prior) options_.prior(block.prior);
       for (const Parameter& p : parameters_of(set))
         if (p.fitted == Fitted::held && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
     }

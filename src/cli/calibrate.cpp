@@ -182,7 +182,9 @@ void add_calibrate(CLI::App& app, Runner& runner) {
   sub.add_option("--calibration", asked->calibration, "What to start from: none or a file; default the shipped one")->option_text("FILE");
   sub.add_option("--only", asked->only, "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)")
       ->option_text("SET");
-  sub.add_option("--leave-out", asked->leave_out, "Sources, or how their names begin, not to be fitted")->option_text("SOURCE...");
+  sub.add_option("--leave-out", asked->leave_out,
+                 "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters")
+      ->option_text("SOURCE...");
   sub.add_option("--out,-o", asked->out,
                  "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files this-machine.yaml")
       ->option_text("FILE");

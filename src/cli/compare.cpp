@@ -3,6 +3,7 @@
 
 #include "../io/term_words.hpp"
 #include "../io/text_table.hpp"
+#include "amounts.hpp"
 #include "names.hpp"
 #include "plan_serve.hpp"
 #include "question.hpp"
@@ -33,7 +34,8 @@ using Json = nlohmann::ordered_json;
 /// As typed; empty where nothing was.
 struct CompareOptions {
   std::vector<std::string> systems;
-  std::string model, gpus, global_batch, sequence, precision, stack, max_tp, isl, osl, ttft, tpot, plot;
+  std::string model, gpus, global_batch, sequence, precision, stack, max_tp, isl, osl, ttft, tpot, plot, price_kind;
+  std::vector<std::string> own_prices;
   bool train = false, serve = false, json = false;
 };
 
@@ -42,7 +44,32 @@ struct Comparison {
   std::vector<Compared> all;
   std::string title;
   bool mixture = false;  ///< the model has experts
+  PricedBy priced{};
 };
+
+/// "NAME=USD" of a GPU-hour, for machines as they were typed or by their names.
+[[nodiscard]] OwnMachinePrices own_prices_of(const CompareOptions& o, const std::vector<System>& systems) {
+  OwnMachinePrices out;
+  out.kind = one_of<PriceKind>(o.price_kind, asked_price_kinds, "a kind of price", "--price-kind");
+  if (o.own_prices.empty()) return out;
+  out.gpu_hours.assign(systems.size(), 0);
+  std::vector<std::string> names;
+  for (const System& s : systems) names.push_back(s.name);
+  for (const std::string& given : o.own_prices) {
+    const auto equals = given.rfind('=');
+    if (equals == std::string::npos)
+      throw RequestError(fmt::format("--price {}: write a machine and USD for a GPU-hour, as in {}=2.50", given, names.front()));
+    const std::string name = given.substr(0, equals);
+    bool found = false;
+    for (std::size_t i = 0; i < systems.size(); ++i) {
+      if (name != names[i] && name != o.systems[i]) continue;
+      out.gpu_hours[i] = number_from(given.substr(equals + 1), "--price", 1e-6, 1e6);
+      found = true;
+    }
+    if (!found) throw_unknown(name, "one of the machines", names, "--price");
+  }
+  return out;
+}
 
 [[nodiscard]] TrainingQuestion training_question(const CompareOptions& o) {
   TrainingQuestion q;
@@ -75,22 +102,29 @@ struct Comparison {
   // training asks for no kernels of inference
   for (const std::string& named : o.systems)
     systems.push_back(load_system(named, {}, {}, {.compute = true, .custom = o.serve, .moe = o.serve}));
+  const OwnMachinePrices own = own_prices_of(o, systems);
+  const auto alike = [&](std::vector<Compared> all, std::string title, bool mixture) {
+    PricedBy by = price_alike(all, systems, count_of(o.gpus, "--gpus"), prices, own);
+    return Comparison{std::move(all), std::move(title), mixture, std::move(by)};
+  };
   if (o.train) {
     const TrainingQuestion q = training_question(o);
-    return {compare(systems, [&](const System& system) { return compared(q, system, prices); }),
-            fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch, q.sequence,
-                        precision_names[static_cast<std::size_t>(q.precision)]),
-            q.model.mixture()};
+    return alike(compare(systems, [&](const System& system) { return compared(q, system, prices); }),
+                 fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
+                             q.sequence, precision_names[static_cast<std::size_t>(q.precision)]),
+                 q.model.mixture());
   }
   const ServeOptions s = serve_options(o);
-  return {compare(systems,
-                  [&](const System& system) {
-                    const ServeAnswer answer = serve_answer(s, system);
-                    return compared(answer.question, answer.plan.layouts.front(), system, prices);
-                  }),
-          fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {} tokens{}{}", o.model, o.gpus, o.isl.empty() ? "4096" : o.isl,
-                      o.osl.empty() ? "512" : o.osl, o.ttft.empty() ? "" : ", first token within " + o.ttft,
-                      o.tpot.empty() ? "" : ", each further one within " + o.tpot)};
+  return alike(
+      compare(systems,
+              [&](const System& system) {
+                const ServeAnswer answer = serve_answer(s, system);
+                return compared(answer.question, answer.plan.layouts.front(), system, prices);
+              }),
+      fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {} tokens{}{}", o.model, o.gpus, o.isl.empty() ? "4096" : o.isl,
+                  o.osl.empty() ? "512" : o.osl, o.ttft.empty() ? "" : ", first token within " + o.ttft,
+                  o.tpot.empty() ? "" : ", each further one within " + o.tpot),
+      false);
 }
 
 [[nodiscard]] std::string layout_text(const Compared& c, bool mixture) {
@@ -118,16 +152,18 @@ struct Comparison {
     std::replace(name.begin(), name.end(), '_', ' ');
     return fmt::format("{} {:.0f} %", name, 100 * most.seconds / c.seconds);
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> said{{{"layer_floor", "launches"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> said{{{"layer_floor", "launches"},
                                                                                {"tensor", "tensor exchange"},
                                                                                {"context", "context exchange"},
                                                                                {"expert", "expert exchange"},
                                                                                {"hand_over", "hand-over"},
-                                                                               {"data", "data exchange"}}};
+                                                                               {"data", "data exchange"},
+                                                                               {"accumulation", "adding up gradients"}}};
   std::string_view name = most.name;
   for (const auto& [term, words] : said)
     if (term == most.name) name = words;
-  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * c.training->time.compute / c.seconds, name, 100 * most.seconds / c.seconds);
+  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * share_of({"", c.training->time.compute}, c.terms), name,
+                     100 * share_of(most, c.terms));
 }
 
 [[nodiscard]] Json to_json(const CompareOptions& o, const Comparison& of) {
@@ -144,18 +180,28 @@ struct Comparison {
              {o.train ? "step_s" : "tpot_s", c.seconds},
              {"interval_s", {c.low, c.high}},
              {"tokens_per_s_per_gpu", c.tokens_per_gpu},
+             {"kernels", c.assumed_kernels ? "assumed" : "measured"},
              {"dollars_per_million_tokens", known(c.dollars)},
+             {"price_kind", c.price_kind ? Json(name(*c.price_kind)) : Json(nullptr)},
+             {"gpu_hour_usd", c.gpu_hour > 0 ? Json(c.gpu_hour) : Json(nullptr)},
              {"joules_per_million_tokens", known(c.joules)},
              {"megawatts", c.megawatts},
              {"layout", layout_text(c, of.mixture)},
              {"binds", binds(c)},
              {"terms", Json::array()}};
+    if (c.training) one["idle_gpus"] = c.idle_gpus;
     for (const TimeTerm& t : c.terms) one["terms"].push_back({{"name", t.name}, {"time_s", t.seconds}});
     out["systems"].push_back(std::move(one));
   }
+  out["price"] = {{"kind", of.priced.kind ? Json(name(*of.priced.kind)) : Json(nullptr)},
+                  {"why", of.priced.why.empty() ? Json(nullptr) : Json(of.priced.why)}};
   const Verdict v = verdict_of(all);
-  out["verdict"] = {
-      {"best", v.best->system}, {"next", v.next != nullptr ? Json(v.next->system) : Json(nullptr)}, {"faster", v.faster}, {"sure", v.sure}};
+  const auto system = [](const Compared* c) { return c != nullptr ? Json(c->system) : Json(nullptr); };
+  out["verdict"] = {{"best", system(v.best)},
+                    {"next", system(v.next)},
+                    {"faster", v.best != nullptr ? Json(v.faster) : Json(nullptr)},
+                    {"sure", v.sure},
+                    {"why", v.why.empty() ? Json(nullptr) : Json(v.why)}};
   return out;
 }
 
@@ -185,7 +231,7 @@ struct Comparison {
       const std::string words{io::term_words(t.name)};
       auto at = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == words; });
       if (at == rows.end()) at = rows.insert(rows.end(), {words, std::vector<double>(able.size())});
-      at->second[i] += t.seconds / able[i]->seconds;
+      at->second[i] += share_of(t, able[i]->terms);
     }
   TextTable out{columns};
   for (const auto& [words, shares] : rows) {
@@ -208,6 +254,7 @@ struct Comparison {
 /// One sentence: which, by how much, how sure.
 [[nodiscard]] std::string verdict_text(const CompareOptions& o, const std::vector<Compared>& all) {
   const Verdict v = verdict_of(all);
+  if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
   if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
@@ -220,6 +267,19 @@ struct Comparison {
                                           v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate()));
 }
 
+/// Which kind of price the money rests on, as sentences.
+[[nodiscard]] std::string money_text(const Comparison& of) {
+  if (!of.priced.kind) return fmt::format("Money is left out: {}; give one with --price NAME=USD.", of.priced.why);
+  std::string out = *of.priced.kind == PriceKind::on_demand  ? "Money is rent on demand, list prices of several sellers"
+                    : *of.priced.kind == PriceKind::reserved ? "Money is rent committed for a year or so"
+                                                             : "Money is what owning costs";
+  std::string given;
+  for (const Compared& c : of.all)
+    if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
+  if (!given.empty()) out += fmt::format("; of {} as given", given);
+  return out + ".";
+}
+
 [[nodiscard]] std::string text_of(const CompareOptions& o, const Comparison& of, const Terminal& terminal) {
   const std::vector<Compared>& all = of.all;
   std::string out = terminal.strong(of.title) + "\n";
@@ -227,6 +287,7 @@ struct Comparison {
                   {o.train ? "s a step" : "ms a token", right},
                   {"nine in ten", right},
                   {"tokens/s/GPU", right},
+                  {"$/GPU-hour", right},
                   {"$/M tokens", right},
                   {"J/token", right},
                   {"MW", right},
@@ -236,9 +297,10 @@ struct Comparison {
     if (!c.trouble.empty()) continue;
     const TimeTerm most = largest_term(c);
     rows.row({c.system, fmt::format("{:.4g}", unit * c.seconds), fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
-              fmt::format("{:.4g}", c.tokens_per_gpu), c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?",
-              c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?", c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
-              fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * most.seconds / c.seconds)});
+              fmt::format("{:.4g}", c.tokens_per_gpu), c.gpu_hour > 0 ? fmt::format("{:.4g}", c.gpu_hour) : "",
+              c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?", c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
+              c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
+              fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, c.terms))});
   }
   out += rows.text(2);
   for (const Compared& c : all)
@@ -250,17 +312,23 @@ struct Comparison {
   for (const Compared& c : all)
     if (c.trouble.empty()) layouts.row({c.system, layout_text(c, of.mixture)});
   out += layouts.text(2);
+  for (const Compared& c : all)
+    if (c.idle_gpus > 0)
+      out += wrapped("  ",
+                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle, in no figure and no price.", c.system,
+                                 c.idle_gpus),
+                     100);
   out += wrapped("  ",
                  "GPUs that share a layer's matrices: tp; stages of layers: pp; " +
                      std::string{o.train ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), "
                                            "gradients (2) and weights (3)."
                                          : "experts: ep; so many engines, each with a batch of requests."},
                  100);
-  out +=
-      wrapped("  ",
-              "Nine in ten measured runs should fall into the range given. Money is rent where a price is known, else what owning costs; "
-              "joules and megawatts are the site's, with cooling.",
-              100);
+  out += wrapped(
+      "  ",
+      fmt::format("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
+                  money_text(of)),
+      100);
   out += "\n" + wrapped("  ", verdict_text(o, all), 100);
   return out;
 }
@@ -287,6 +355,10 @@ void add_compare(CLI::App& app, Runner& runner) {
   option("--tpot", o->tpot, "Serving: longest time per token, as in 30ms", "TIME");
   option("--precision", o->precision, "Of matrix products", "P");
   option("--stack", o->stack, "The software", "NAME");
+  sub.add_option("--price", o->own_prices, "Your own price of a GPU-hour of one machine, repeatable:\n--price dgx-h100=2.50")
+      ->option_text("NAME=USD")
+      ->allow_extra_args(false);
+  option("--price-kind", o->price_kind, "on_demand, reserved or owned; default the first known of all", "KIND");
   option("--plot", o->plot, "Write a picture (SVG)", "FILE");
   sub.add_flag("--json", o->json, "Print JSON");
   sub.footer("Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304");

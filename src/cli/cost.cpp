@@ -4,6 +4,7 @@
 #include "../io/spec_tree.hpp"
 #include "../io/text_table.hpp"
 #include "amounts.hpp"
+#include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"
@@ -19,6 +20,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -31,7 +33,7 @@ constexpr double hour = 3600, day = 24 * hour, year = hours_of_a_year * hour;
 /// As typed; empty where nothing was.
 struct CostOptions {
   std::string system, gpus, hours, tokens, model, step_time, global_batch, sequence, tokens_per_gpu, mfu, plan, goodput, share, prices,
-      price, server, pue, electricity, lifetime, upgrade;
+      price, price_kind, server, pue, electricity, lifetime, upgrade;
   std::vector<std::string> overrides;
   bool json = false;
 };
@@ -84,6 +86,7 @@ struct Planned {
   const Model model = o.model.empty() ? Model{} : load_model(o.model);  // a name that was typed must exist
   out.system = load_system(system, o.overrides, {}, KernelSets::none());
   out.prices = load_prices(o.prices.empty() ? "default" : o.prices);
+  out.prices.kind = one_of<PriceKind>(o.price_kind, asked_price_kinds, "a kind of price", "--price-kind");
   const auto own = [](const std::string& text, std::string_view option, double least, double most) {
     return text.empty() ? std::nullopt : std::optional{number_from(text, option, least, most)};
   };
@@ -152,11 +155,12 @@ struct Planned {
 
 [[nodiscard]] Json to_json(const Bill& a) {
   const BillFigures f = figures_of(a);
-  const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
+  const Rent rent = rent_of(a.system, a.prices);
   Json out{{"system", a.system.name}, {"gpus", a.gpus}};
   out["prices"] = {{"file", a.prices.name},
                    {"date", a.prices.date},
                    {"gpu_hour_usd", f.hourly.rent_known ? Json(in(rent.value, units::USD_per_h).value()) : Json(nullptr)},
+                   {"gpu_hour_kind", f.hourly.rent_known ? Json(name(rent.kind)) : Json(nullptr)},
                    {"gpu_hour_source", rent.provenance.source},
                    {"gpu_hour_confidence", name(rent.provenance.confidence)},
                    {"server_per_gpu_usd", f.hourly.servers_known ? Json(usd(f.server) / a.gpus) : Json(nullptr)},
@@ -193,6 +197,11 @@ struct Planned {
   return out;
 }
 
+[[nodiscard]] std::string_view kind_text(PriceKind kind) {
+  constexpr std::array<std::string_view, 4> words{"on demand", "reserved", "owned", "as stated"};
+  return words[static_cast<std::size_t>(kind)];
+}
+
 [[nodiscard]] std::string either(bool known, Dollars d) { return known ? dollars_text(usd(d)) : "unknown"; }
 
 void money_rows(TextTable& table, const Money& m) {
@@ -208,13 +217,14 @@ void money_rows(TextTable& table, const Money& m) {
 
 [[nodiscard]] std::string text_of(const Bill& a, const Terminal& terminal) {
   const BillFigures f = figures_of(a);
-  const Sourced<DollarRate> rent = rent_of(a.system, a.prices);
+  const Rent rent = rent_of(a.system, a.prices);
   std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}", a.gpus, a.system.name)) + "\n";
   TextTable machine{{{""}, {"", right}, {""}}};
   machine.row(
       {"price",
        f.hourly.rent_known ? fmt::format("{:.4g} USD a GPU-hour", in(rent.value, units::USD_per_h).value()) : std::string{"unknown"},
-       f.hourly.rent_known ? fmt::format("{}: {}", name(rent.provenance.confidence), rent.provenance.source) : ""});
+       f.hourly.rent_known ? fmt::format("{}, {}: {}", kind_text(rent.kind), name(rent.provenance.confidence), rent.provenance.source)
+                           : ""});
   if (f.hourly.servers_known)
     machine.row({"servers", dollars_text(usd(f.server)),
                  fmt::format("{} a GPU; {}", dollars_text(usd(f.server) / a.gpus), server_price_of(a.system, a.prices).provenance.source)});
@@ -293,7 +303,8 @@ void add_cost(CLI::App& app, Runner& runner) {
   option("--goodput", o->goodput, "Share of the time that counts (fabricost goodput); default 1", "X");
   option("--share", o->share, "What this share of the time costs; default 1%", "X");
   option("--upgrade", o->upgrade, "USD that would save that share: when is it paid back?", "N");
-  option("--price-gpu-hour", o->price, "USD for a GPU-hour; default the GPU's of data/gpus", "X");
+  option("--price-gpu-hour", o->price, "USD for a GPU-hour; default the GPU's of --prices", "X");
+  option("--price-kind", o->price_kind, "on_demand, reserved or owned; default on_demand where known, else reserved", "KIND");
   option("--price-server", o->server, "USD for a server, or a rack where that is the machine", "X");
   option("--price-kwh", o->electricity, "USD for a kWh", "X");
   option("--pue", o->pue, "Power of the site over that of racks and switches", "X");

@@ -9,6 +9,7 @@
 #include "report.hpp"
 
 #include <fabricost/io/assumed.hpp>
+#include <fabricost/io/explain_moe.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
 #include <fabricost/io/workload.hpp>
@@ -158,6 +159,29 @@ void add_moe_options(CLI::App& sub, MoeOptions& o) {
   option("--group-limit", o.group_limit, "may use so many", "M");
 }
 
+void add_prediction_question(CLI::App& sub, Question& q, MoeOptions& moe, bool& fused_norm) {
+  add_question(sub, q);
+  sub.get_option("OP")->description(
+      "all_reduce all_gather reduce_scatter broadcast reduce\n"
+      "all_to_all send_recv moe_dispatch moe_combine\n"
+      "(case, - and _ do not matter)");
+  add_size(sub, q);
+  add_library(sub, q);
+  sub.add_flag("--fused-norm", fused_norm,
+               "all_reduce: what follows, adding the residual and\n"
+               "normalising, in a kernel of its own and fused into it");
+  add_lost_rails(sub, q);
+  add_moe_options(sub, moe);
+}
+
+void check_prediction_question(const Question& q, const MoeOptions& moe, bool fused_norm) {
+  if (!is_moe(q.operation)) refuse_moe_options(moe, q.operation);
+  if (!fused_norm) return;
+  if (is_moe(q.operation)) throw RequestError("--fused-norm is for all_reduce");
+  if (q.launch == "eager" || q.library.ends_with(",python"))
+    throw RequestError("--fused-norm is known inside a CUDA graph; leave --launch eager out");
+}
+
 bool is_moe(const std::string& operation) {
   for (const std::string_view one : operations)
     if (detail::folded(operation) == detail::folded(one)) return true;
@@ -177,20 +201,38 @@ void refuse_moe_options(const MoeOptions& o, const std::string& operation) {
     if (!text->empty()) throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, operation));
 }
 
-std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {
+namespace {
+
+struct MoeAnswer {
+  System system;
+  MoePrediction prediction;
+};
+[[nodiscard]] MoeAnswer moe_answer(const Question& question, const MoeOptions& options) {
   MoeQuestion q = question_of(question, options);
   const int nodes = count_of(question.nodes, "--nodes");
   q.ranks = count_of(question.ranks, "--ranks");
   if (question.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
-  const System system = load_system(question.system, question.overrides, question.calibration);
+  System system = load_system(question.system, question.overrides, question.calibration);
   if (nodes > 0) {
     if (q.ranks == 0) q.ranks = nodes * system.gpus_per_node;
     if (q.ranks > nodes * system.gpus_per_node)
       throw RequestError(fmt::format("{} ranks do not fit on {} of {} GPUs; give a larger --nodes or fewer --ranks", q.ranks,
                                      counted(nodes, "node"), system.gpus_per_node));
   }
-  const MoePrediction p = predict(system, q);
+  MoePrediction p = predict(system, q);
+  return {std::move(system), std::move(p)};
+}
+
+}  // namespace
+
+std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {
+  const auto [system, p] = moe_answer(question, options);
   return json ? printed(to_json(system, p)) : text_of(system, p, terminal);
+}
+
+std::string explain_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {
+  const auto [system, p] = moe_answer(question, options);
+  return json ? printed(to_json(system, p)) : terminal.strong_headings(explain(system, p));
 }
 
 bool are_moe_tables(const std::vector<std::string>& files) {

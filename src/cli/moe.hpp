@@ -21,13 +21,19 @@ struct MoeOptions {
 };
 void add_moe_options(CLI::App& subcommand, MoeOptions& options);
 
+/// OP and all options of predict and explain but those of the output.
+void add_prediction_question(CLI::App& subcommand, Question& question, MoeOptions& moe, bool& fused_norm);
+/// \throws RequestError for options that do not go together
+void check_prediction_question(const Question& question, const MoeOptions& moe, bool fused_norm);
+
 /// Whether OP is moe_dispatch, moe_combine or moe_prepare.
 [[nodiscard]] bool is_moe(const std::string& operation);
 /// \throws RequestError when an option of theirs was given to another operation
 void refuse_moe_options(const MoeOptions& options, const std::string& operation);
 
-/// The answer, whole. \throws RequestError, SpecError
+/// The answer, whole: as predict prints it, or its story. \throws RequestError, SpecError
 [[nodiscard]] std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal);
+[[nodiscard]] std::string explain_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal);
 
 /// Whether all files are MoE CSVs; none. \throws RequestError when only some are
 [[nodiscard]] bool are_moe_tables(const std::vector<std::string>& files);

@@ -150,7 +150,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--sequence,-l", o->sequence, "Tokens a sequence; default 4096", "N");
   option("--precision", o->precision, "Of matrix products: bf16 (default), fp16, fp8, fp4", "P");
   option("--stack", o->stack, "The software: a name of data/stacks, or a YAML file; default megatron-core", "NAME");
-  option("--stack-scale", o->stack_scale, "Its factor on every step, measured on a step of yours", "X");
+  option("--stack-scale", o->stack_scale,
+         "Its factor on every step, measured on a step of yours;\nno step may beat its products at the peak", "X");
   option("--max-tp", o->max_tp, "Most tensor ranks; default a scale-up domain's GPUs", "N");
   option("--tp", o->tp, "Tensor ranks; what is not given is searched", "N");
   option("--pp", o->pp, "Pipeline stages", "N");
@@ -163,18 +164,19 @@ void add_plan(CLI::App& app, Runner& runner) {
   option("--shard", o->shard, "Replicas that share what --zero shards; default all (fewer: HSDP)", "N");
   option("--microbatch", o->microbatch, "Sequences a microbatch", "N");
   option("--schedule", o->schedule, "Of the pipeline: 1f1b, ..., dualpipe; default those of the stack", "NAME");
-  option("--recompute", o->recompute, "none, selective or full", "KIND");
+  option("--recompute", o->recompute, "none, selective or full; default none for a named layout, else searched", "KIND");
   option("--sequence-parallel", o->sequence_parallel, "yes or no; default yes where tensor ranks divide the sequence", "YES");
   option("--routing", o->routing, "balanced (default), uniform, zipf:1.0; histogram:FILE with --serve", "HOW");
-  option("--capacity", o->capacity, "Rows kept for an expert over the mean; default as many as come", "X");
+  option("--capacity", o->capacity,
+         "Rows kept for an expert over the mean; below 1 the rest is\ndropped and not counted; default as many as come", "X");
   option("--placing", o->placing, "data_inside or stages_inside: what is nearest; default the faster", "HOW");
-  option("--headroom", o->headroom, "Share of the memory to leave free; default 0", "X");
+  option("--headroom", o->headroom, "Share of a GPU's memory to leave free; default 0.05,\nof a layout given in full 0", "X");
   option("--top,-k", o->top, "How many layouts to return; default 10", "K");
   option("--threads", o->threads, "1", "N");
   option("--calibration", o->calibration, "none or a file; default the shipped one", "FILE");
   sub.add_option("--set", o->overrides, "Override a value of the machine, as in tiers.nic.endpoints=4")->option_text("PATH=VALUE...");
   sub.add_flag("--sensitivity", o->sensitivity, "What 10 % more of each tier, of memory, or a larger domain would give");
-  sub.add_flag("--pareto", o->pareto, "Layouts none other beats in both time and memory");
+  sub.add_flag("--pareto", o->pareto, "Layouts none other beats in both time and memory; --serve: in both rates");
   sub.add_flag("--json", o->json, "Print JSON");
   add_serve_options(sub, o->serving);
   sub.footer(

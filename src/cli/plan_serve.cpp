@@ -54,9 +54,9 @@ using Json = nlohmann::ordered_json;
            {"tokens_per_s_per_user", p.tokens_per_s_per_user},
            {"memory_GiB", p.memory / gibibyte},
            {"kv_GiB", p.cache / gibibyte},
-           {"weights_GiB", (p.memory - p.cache) / gibibyte},
+           {"weights_GiB", p.weights / gibibyte},
            {"host_GiB", p.on_host / gibibyte},
-           {"concurrency", p.batch * p.replicas},
+           {"concurrency", p.requests},
            {"interval_ttft_s", {ttft.first, ttft.second}},
            {"interval_tpot_s", {tpot.first, tpot.second}}};
   if (p.apart) out["prefill"] = {{"tp", p.prefill.tp}, {"pp", p.prefill.pp}, {"ep", p.prefill.ep}, {"dp", p.prefill.attention_dp}};
@@ -83,6 +83,7 @@ using Json = nlohmann::ordered_json;
   out["gpus"] = a.question.gpus;
   out["precision"] = name(a.question.format.weights);
   out["stack"] = a.question.stack.name;
+  out["kernels"] = a.question.stack.assumed_kernels ? "assumed" : "measured";
   if (!a.pareto.empty()) {
     out["pareto"] = Json::array();
     for (const PricedServing& p : a.pareto) out["pareto"].push_back(layout_json(a.question, p));
@@ -101,29 +102,33 @@ using Json = nlohmann::ordered_json;
                   {q.disaggregated ? "decode" : "engine"},
                   {"prefill"}}};
   for (const PricedServing& p : layouts)
-    rows.row({fmt::format("{:.4g}", p.tokens_per_s_per_gpu), fmt::format("{:.3g}", p.tokens_per_s_per_user), io::duration_text(p.time.ttft),
-              io::duration_text(p.time.tpot), fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibibyte),
-              fmt::format("{:.1f}", p.cache / gibibyte), fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
+    rows.row({fmt::format("{:.4g}", p.tokens_per_s_per_gpu), fmt::format("{:.3g}", p.tokens_per_s_per_user),
+              io::duration_text(p.time.ttft), p.time.tpot > 0 ? io::duration_text(p.time.tpot) : "-",
+              fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte),
+              fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
               p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : ""});
   return rows.text(2);
 }
 
 [[nodiscard]] std::string text_of(const ServeAnswer& a, const Terminal& terminal) {
   const ServingQuestion& q = a.question;
-  std::string out = terminal.strong(fmt::format("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} tokens, {}", q.model.name,
-                                                name(q.format.weights), q.gpus, a.system.name, q.isl, q.osl, q.stack.name)) +
+  std::string out = terminal.strong(fmt::format("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}", q.model.name,
+                                                name(q.format.weights), q.gpus, a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "",
+                                                q.stack.name)) +
                     "\n";
-  out += layouts_text(q, a.plan.layouts);
+  out += layouts_text(q, a.pareto.empty() ? a.plan.layouts : a.pareto);
+  if (!a.pareto.empty()) out += "  Most for each user first, most for all last; what is left out is beaten in both by one of these.\n";
   out += fmt::format("  {} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s\n",
                      a.plan.evaluated, a.plan.pruned, a.seconds);
   const PricedServing& best = a.plan.layouts.front();
-  out += "\n" + terminal.strong("A token of the first") + "\n";
+  if (best.used() < q.gpus) out += fmt::format("  {} of {} GPUs stay idle in the first\n", q.gpus - best.used(), q.gpus);
+  out += q.osl > 1 ? "\n" + terminal.strong(a.pareto.empty() ? "A token of the first" : "A token of the last") + "\n" : "";
   TextTable rows{{{"term"}, {"ms", right}, {"share", right}}};
   for (const TimeTerm& t : terms_of(q, best))
     if (std::fabs(t.seconds) > 1e-9)
       rows.row({std::string{t.name}, fmt::format("{:.4g}", 1e3 * t.seconds), fmt::format("{:.1f} %", 100 * t.seconds / best.time.tpot)});
   rows.row({"TPOT", fmt::format("{:.4g}", 1e3 * best.time.tpot), ""});
-  out += rows.text(2);
+  if (q.osl > 1) out += rows.text(2);
   if (best.on_host > 0)
     out += fmt::format("\n  {:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s\n",
                        best.on_host / gibibyte, q.host.rate / 1e9);
@@ -132,9 +137,11 @@ using Json = nlohmann::ordered_json;
                      io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
                      io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
   const auto ttft = interval_around(t.ttft, q.stack.spread_ttft), tpot = interval_around(t.tpot, q.stack.spread_tpot);
-  out += fmt::format("  Nine in ten runs should show TPOT {} to {}, TTFT {} to {}: stack {}.\n", io::duration_text(tpot.first),
-                     io::duration_text(tpot.second), io::duration_text(ttft.first), io::duration_text(ttft.second), q.stack.name);
-  if (!a.pareto.empty()) out += "\n" + terminal.strong("More for each user, or more for all") + "\n" + layouts_text(q, a.pareto);
+  const std::string further =
+      q.osl > 1 ? fmt::format("TPOT {} to {}, ", io::duration_text(tpot.first), io::duration_text(tpot.second)) : "";
+  out += fmt::format("  Nine in ten runs should show {}TTFT {} to {}: stack {}.\n", further, io::duration_text(ttft.first),
+                     io::duration_text(ttft.second), q.stack.name);
+  if (q.stack.assumed_kernels) out += wrapped("  ", assumed_kernels_text(a.system), 98);
   return out;
 }
 
@@ -170,8 +177,8 @@ void add_serve_options(CLI::App& sub, ServeOptions& o) {
   option("--batch", o.batch, "Sequences of one engine; default the most that keep the limits", "N");
   option("--concurrency", o.concurrency, "Requests in flight at all engines together", "N");
   option("--kv-precision", o.kv_precision, "Of the cache: bf16 or fp8; default fp8 beside narrow weights", "P");
-  option("--offload-weights", o.offload_weights, "GiB of each GPU's weights in the host's memory (PCIe or C2C)", "GIB");
-  option("--offload-kv", o.offload_kv, "GiB of cache a GPU may have there once it is full", "GIB");
+  option("--offload-weights", o.offload_weights, "Most GiB of a GPU's weights that may lie in host memory; 0: none", "GIB");
+  option("--offload-kv", o.offload_kv, "Most GiB of a GPU's cache that may lie there; 0: none", "GIB");
   sub.add_flag("--disaggregated", o.disaggregated, "Prefill and decode on GPUs of their own")->group("Serving");
   sub.add_flag("--graph", o.graph, "Prefill in CUDA graphs too; default decode alone")->group("Serving");
   sub.add_flag("--eager", o.eager, "No CUDA graphs: the host launches every kernel")->group("Serving");

@@ -27,34 +27,20 @@ void add_predict(CLI::App& app, Runner& runner) {
   };
   const auto options = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand("predict", "How long one operation takes");
-  add_question(sub, *options);
-  sub.get_option("OP")->description(
-      "all_reduce all_gather reduce_scatter broadcast reduce\n"
-      "all_to_all send_recv moe_dispatch moe_combine\n"
-      "(case, - and _ do not matter)");
-  add_size(sub, *options);
-  add_library(sub, *options);
-  sub.add_flag("--fused-norm", options->fused_norm,
-               "all_reduce: what follows, adding the residual and\n"
-               "normalising, in a kernel of its own and fused into it");
-  add_lost_rails(sub, *options);
-  add_moe_options(sub, options->moe);
+  add_prediction_question(sub, *options, options->moe, options->fused_norm);
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost predict all_reduce --system dgx-h100 --nodes 4 --size 256MiB");
   runner.add(sub, [options](const Terminal& terminal) {
-    if (is_moe(options->operation) && options->fused_norm) throw RequestError("--fused-norm is for all_reduce");
+    check_prediction_question(*options, options->moe, options->fused_norm);
     if (is_moe(options->operation)) return answer_moe(*options, options->moe, options->json, terminal);
-    refuse_moe_options(options->moe, options->operation);
     options->compute = options->fused_norm;  // the memory's rate
     const Asked asked = ask(*options, true);
-    if (options->fused_norm && asked.choice.inference.from_host)
-      throw RequestError("--fused-norm is known inside a CUDA graph; leave --launch eager out");
     const Prediction prediction = predict(asked.system, asked.operation, asked.choice);
     std::optional<FusedNorm> norm;
-    if (options->fused_norm) norm = fused_norm(asked.system, asked.operation, asked.choice);
+    if (options->fused_norm) norm = fused_norm(asked.system, prediction);
     if (options->json) {
       nlohmann::ordered_json json = to_json(asked.system, prediction);
-      if (norm) json["norm"] = {{"apart_us", 1e6 * norm->apart}, {"fused_us", 1e6 * norm->fused}, {"saved_us", 1e6 * norm->saved()}};
+      if (norm) json["norm"] = to_json(*norm);
       return printed(json);
     }
     std::string out = terminal.strong(title(asked, prediction.ranks, prediction.nodes, true)) + "\n" + explain(prediction);

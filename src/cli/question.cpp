@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   if (text.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
   if (const auto found = parse_collective(text)) return *found;
   for (const std::string_view name : of_experts)
-    if (detail::folded(text) == detail::folded(name)) throw RequestError(fmt::format("{} is answered by fabricost predict alone", name));
+    if (detail::folded(text) == detail::folded(name))
+      throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone", name));
   throw_unknown(text, "an operation", operation_names());
 }
 
@@ -181,6 +182,13 @@ void add_lost_rails(CLI::App& sub, Question& q) {
                  "NICs of a node that are down, the others carrying\n"
                  "their traffic; all nodes wait for that one")
       ->option_text("N");
+}
+
+std::vector<std::string> notes_of(const Question& q) {
+  if (q.lost_rails.empty()) return {};
+  const int lost = count_of(q.lost_rails, "--lost-rails");
+  return {fmt::format("{} NIC{} of every node {} down (--lost-rails): all wait for the node that lost them.", lost, lost == 1 ? "" : "s",
+                      lost == 1 ? "is" : "are")};
 }
 
 Asked ask(const Question& q, bool sized) {

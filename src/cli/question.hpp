@@ -44,6 +44,9 @@ void add_lost_rails(CLI::App& subcommand, Question& question);
 /// \throws RequestError, SpecError
 [[nodiscard]] Asked ask(const Question& question, bool sized);
 
+/// What a question says of the machine beyond its name, a sentence each, for explanations.
+[[nodiscard]] std::vector<std::string> notes_of(const Question& question);
+
 /// "256 MiB over 16 ranks on 2 nodes of dgx-h100"; without a size for sweeps. Resolved numbers come from a prediction of it.
 [[nodiscard]] std::string title(const Asked& asked, int ranks, int nodes, bool sized);
 

@@ -3,6 +3,8 @@
 
 #include "report.hpp"
 
+#include <fabricost/workload/fused_norm.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +49,17 @@ nlohmann::ordered_json to_json(const System& system, const Prediction& p) {
   for (const Term& term : p.terms)
     out["terms"].push_back({{"name", term.name.view()}, {"tier", term.tier.view()}, {"time_us", finite(term.time.value() * 1e6)}});
   return out;
+}
+
+nlohmann::ordered_json to_json(const FusedNorm& norm) {
+  return {{"apart_us", 1e6 * norm.apart}, {"fused_us", 1e6 * norm.fused}, {"saved_us", 1e6 * norm.saved()}};
+}
+
+std::string assumed_kernels_text(const System& system) {
+  return fmt::format(
+      "Assumed: nobody measured what kernels reach on {} ({}). The shares of the peak that NVIDIA's reach are taken, which "
+      "widens the range.",
+      system.gpu.name, name(system.gpu.generation));
 }
 
 std::string csv_row(const Prediction& p) {

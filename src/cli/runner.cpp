@@ -3,6 +3,7 @@
 
 #include "runner.hpp"
 
+#include "../io/plain_text.hpp"
 #include "names.hpp"
 
 #include <fabricost/error.hpp>
@@ -12,11 +13,15 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <string_view>
+#include <system_error>
 
 namespace fabricost::cli {
 namespace {
@@ -49,11 +54,46 @@ class UsageError : public Error {
 
 /// What was typed or read may hold bytes that a terminal acts on; they are not repeated to it.
 void complain(const std::string& text) {
-  std::string line = text;
-  for (char& c : line)
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F) c = ' ';
+  std::string line = io::plain_text(text);
   if (line.empty() || line.back() != '\n') line += '\n';
   (void)write_all(stderr, line);
+}
+
+constexpr std::array<std::string_view, 4> written_options{"out", "output", "svg", "plot"};
+
+/// An option whose value is the empty word, as a script leaves it that expands a variable nobody set. (Of a machine and a size the question
+/// itself says what is missing.)
+void refuse_empty_values(const CLI::App& sub) {
+  for (const CLI::Option* option : sub.get_options()) {
+    if (option->get_lnames().empty() || option->get_expected_max() == 0) continue;
+    if (option->get_lnames().front() == "system" || option->get_lnames().front() == "size") continue;
+    for (const std::string& value : option->results())
+      if (value.empty())
+        throw UsageError(fmt::format("--{}: its value is empty; give it one, or leave the option out", option->get_lnames().front()));
+  }
+}
+
+/// A file that is read is not written over by the same command.
+void refuse_to_write_inputs(const CLI::App& sub) {
+  const auto writes = [](const CLI::Option* option) {
+    return std::any_of(written_options.begin(), written_options.end(), [&](std::string_view name) {
+      const std::vector<std::string>& names = option->get_lnames();
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+  };
+  for (const CLI::Option* output : sub.get_options()) {
+    if (!writes(output) || output->results().empty()) continue;
+    for (const CLI::Option* input : sub.get_options()) {
+      if (input == output || input->get_expected_max() == 0) continue;
+      for (const std::string& target : output->results())
+        for (const std::string& read : input->results()) {
+          std::error_code error;
+          if (std::filesystem::is_regular_file(target, error) && std::filesystem::equivalent(target, read, error))
+            throw UsageError(fmt::format("--{} {}: is also read ({}), and would be lost; write to another file",
+                                         output->get_lnames().front(), target, read));
+        }
+    }
+  }
 }
 
 /// The name to complain under: "fabricost predict".
@@ -162,6 +202,11 @@ std::string Runner::output(int argc, char** argv) {
     throw UsageError(error.what());
   }
   check_extras();
+  for (const CLI::App* sub : app_.get_subcommands()) {
+    if (sub->get_prefix_command()) continue;
+    refuse_empty_values(*sub);
+    refuse_to_write_inputs(*sub);
+  }
   const Terminal terminal{colour_wanted()};
   for (const Entry& entry : entries_)
     if (entry.subcommand->parsed()) return entry.job(terminal);
@@ -170,7 +215,7 @@ std::string Runner::output(int argc, char** argv) {
 
 int Runner::run(int argc, char** argv) {
   try {
-    if (!write_all(stdout, output(argc, argv))) {
+    if (!write_all(stdout, io::plain_text(output(argc, argv), colour_wanted()))) {
       complain(fmt::format("fabricost: cannot write the output: {}", std::strerror(errno)));
       return 2;
     }

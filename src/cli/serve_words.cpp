@@ -58,8 +58,8 @@ Routing routing_of(const std::string& text) {
 double gibi_of(const std::string& text, std::string_view option) {
   if (text.empty()) return 0;
   const auto gibi = io::parse_number(text);
-  if (!gibi || !(*gibi > 0) || *gibi > most_gibi)
-    throw RequestError(fmt::format("{} {}: write GiB of each GPU, above 0 and at most {:.0f}", option, text.substr(0, 40), most_gibi));
+  if (!gibi || !(*gibi >= 0) || *gibi > most_gibi)
+    throw RequestError(fmt::format("{} {}: write GiB of each GPU, from 0 to {:.0f}", option, text.substr(0, 40), most_gibi));
   return *gibi * gibibyte;
 }
 

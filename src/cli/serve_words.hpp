@@ -14,7 +14,7 @@ namespace fabricost::cli {
 /// file
 [[nodiscard]] Routing routing_of(const std::string& text);
 
-/// GiB of each GPU, as bytes; 0 for none. \throws RequestError
+/// GiB of each GPU, as bytes; 0 where nothing is given. \throws RequestError
 [[nodiscard]] double gibi_of(const std::string& text, std::string_view option);
 
 }  // namespace fabricost::cli

@@ -31,6 +31,9 @@ namespace {
   out["name"] = system.name;
   out["title"] = system.title;
   out["gpu"] = system.gpu.name;
+  out["memory_GiB"] = system.memory().value() / gibibyte;
+  out["memory_source"] = system.gpu.memory.provenance.source;
+  out["memory_confidence"] = name(system.gpu.memory.provenance.confidence);
   out["gpus"] = system.gpus();
   out["gpus_per_node"] = system.gpus_per_node;
   out["domain"] = system.domain;

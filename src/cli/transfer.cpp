@@ -86,6 +86,7 @@ void add_transfer(CLI::App& app, Runner& runner) {
   sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
       ->option_text("PATH=VALUE")
       ->allow_extra_args(false);
+  sub.add_flag("--explain", options->explain, "Show the arithmetic behind every time");
   sub.add_flag("--json", options->json, "Print JSON");
   sub.footer("Example: fabricost transfer storage --system dgx-h100 --nodes 16 --size 810GB --client ethernet-100");
   runner.add(sub, [options](const Terminal& terminal) {
@@ -97,7 +98,8 @@ void add_transfer(CLI::App& app, Runner& runner) {
       if (detail::folded(options->what) != kind.name) continue;
       if (options->system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
       const TransferAnswer answer = kind.answer(load_system(options->system, options->overrides, options->calibration), *options);
-      return options->json ? printed(answer.json) : terminal.strong(answer.heading) + "\n" + answer.text;
+      if (options->json) return printed(answer.json);
+      return terminal.strong(answer.heading) + "\n" + answer.text + (options->explain ? "\n" + answer.arithmetic : "");
     }
     throw_unknown(options->what, "a transfer", names);
   });

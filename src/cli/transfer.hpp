@@ -17,12 +17,13 @@ struct TransferOptions {
   std::string what, system, calibration, nodes, size, per_gpu, gpus, client, ports, read_rate, store_rate, latency, host_memory;
   std::string sizes, in_flight, warps, hops, start, senders;
   std::vector<std::string> overrides;
-  bool behind_host = false, json = false;
+  bool behind_host = false, json = false, explain = false;
 };
 
 /// A heading and the lines below it, and the same as JSON.
 struct TransferAnswer {  // NOLINT(bugprone-exception-escape): its JSON asserts when moved
   std::string heading, text;
+  std::string arithmetic;  ///< what --explain adds
   nlohmann::ordered_json json;
 };
 

@@ -7,6 +7,7 @@
 #include "question.hpp"
 #include "transfer.hpp"
 
+#include <fabricost/io/explain_transfer.hpp>
 #include <fabricost/io/quantity_text.hpp>
 #include <fabricost/network/load_store.hpp>
 
@@ -89,6 +90,7 @@ TransferAnswer transfer_access(const System& system, const TransferOptions& type
     rows.row({size_text(size), time_text(Time::from_value(s)), time_text(Time::from_value(l)), time_text(Time::from_value(r)), faster});
     out.json["sizes"].push_back({{"bytes", size.value()}, {"store_us", s * 1e6}, {"load_us", l * 1e6}, {"rdma_us", r * 1e6}});
   }
+  out.arithmetic = explain(lines);
   const double largest = sizes.back().value();
   out.text = rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", lines.stores_until, largest), 98) +
              wrapped("  ", crossover_text("Loads", lines.loads_until, largest), 98) +
@@ -110,6 +112,7 @@ TransferAnswer transfer_incast(const System& system, const TransferOptions& type
   const Incast met = incast(system, senders, size.value(), typed.start.empty() ? 0 : seconds_of(typed.start, "--start"));
   TransferAnswer out;
   out.heading = fmt::format("{} sender{} of {} each to one port of {}", senders, senders == 1 ? "" : "s", size_text(size), system.name);
+  out.arithmetic = explain(met);
   TextTable rows{{{""}, {"time", right}, {"rate of each", right}}};
   rows.row({"one alone", time_text(Time::from_value(met.alone)), rate_text(Bandwidth::from_value(met.one.rate))});
   rows.row({"all at once", time_text(Time::from_value(met.seconds)), rate_text(Bandwidth::from_value(met.rate))});

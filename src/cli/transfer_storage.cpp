@@ -6,6 +6,7 @@
 #include "question.hpp"
 #include "transfer.hpp"
 
+#include <fabricost/io/explain_transfer.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
 #include <fabricost/network/storage.hpp>
@@ -86,6 +87,7 @@ TransferAnswer transfer_storage(const System& system, const TransferOptions& typ
   }
   out.text =
       wrapped("  ", fmt::format("Read by {}{}.", source.words, typed.behind_host ? ", behind the processor" : ""), 98) + rows.text(2);
+  out.arithmetic = explain(loading);
   return out;
 }
 

@@ -47,6 +47,7 @@ struct ValidateOptions {
   out["skipped"] = cli::to_json(report.skipped);
   out["by_group"] = cli::to_json(report.by_group);
   if (!report.memory.empty()) out["memory_by_group"] = cli::to_json(report.memory);
+  if (report.layouts > 0) out["layouts"] = {{"stated", report.layouts}, {"unfit", report.unfit}};
   return out;
 }
 

@@ -164,6 +164,16 @@ void list_reasons(std::string& out, const Terminal& terminal, const char* title,
   return "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
 }
 
+/// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
+[[nodiscard]] std::string layouts_line(const WorkloadReport& report) {
+  if (report.layouts == 0) return "";
+  constexpr std::size_t most_named = 12;
+  const std::size_t named = std::min(most_named, report.unfit.size());
+  std::string out = fmt::format("  layouts that ran: {}, said not to fit: {}", report.layouts, report.unfit.size());
+  for (std::size_t i = 0; i < named; ++i) out += (i == 0 ? " (" : ", ") + report.unfit[i];
+  return out + (named < report.unfit.size() ? ", ...)" : named > 0 ? ")" : "") + "\n";
+}
+
 }  // namespace
 
 std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
@@ -177,7 +187,7 @@ std::string workload_text(const WorkloadReport& report, const Terminal& terminal
     std::vector<double> errors;
     for (const WorkloadRow& row : report.rows)
       if (row.skipped.empty() && row.fully_specified) errors.push_back(row.error());
-    out += rows.text(2) + histogram(errors, terminal);
+    out += rows.text(2) + layouts_line(report) + histogram(errors, terminal);
   }
   list_reasons(out, terminal, "Not counted", report.skipped);
   return out;
@@ -201,13 +211,13 @@ std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& termi
 }
 
 std::string per_row_csv(const WorkloadReport& report) {
-  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped\n";
+  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
   for (const WorkloadRow& r : report.rows) {
     const bool priced = r.skipped.empty();
     out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric),
                        r.measured);
     out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
-    out += fmt::format("{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped));
+    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
   }
   return out;
 }

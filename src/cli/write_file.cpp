@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <atomic>
 #include <cstdio>
@@ -14,18 +16,39 @@
 
 namespace fabricost::cli {
 
+namespace {
+
+/// A new file of ours: never one that is there, nor where a link leads. Readable as the file it replaces, which stays its owner's.
+[[nodiscard]] std::FILE* created(const std::filesystem::path& path, const struct stat* replaced) {
+  const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, replaced != nullptr ? 0600 : 0666);
+  if (number < 0) return nullptr;
+  if (replaced != nullptr) {
+    if (replaced->st_uid != ::geteuid() || replaced->st_gid != ::getegid()) (void)!::fchown(number, replaced->st_uid, replaced->st_gid);
+    (void)::fchmod(number, replaced->st_mode & 0777U);
+  }
+  std::FILE* file = ::fdopen(number, "wb");
+  if (file == nullptr) (void)::close(number);
+  return file;
+}
+
+}  // namespace
+
 void write_file(const std::string& target, const std::string& text, std::string_view option) {
+  if (target.empty()) throw RequestError(fmt::format("{}: names no file", option));
   std::error_code error;
   std::filesystem::path path = target;
+  struct stat replaced {};
+  bool there = false;
   if (std::filesystem::exists(path, error)) {
     path = std::filesystem::canonical(path, error);  // a link stays one
     if (error || !std::filesystem::is_regular_file(path))
       throw RequestError(fmt::format("{} {}: is not a regular file; name one, or a path that is free", option, target));
+    there = ::stat(path.c_str(), &replaced) == 0;
   }
   static std::atomic<unsigned> written_before{0};  // two threads may write one file, the later wins
   const std::filesystem::path temporary =
       path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), written_before++);
-  std::FILE* file = std::fopen(temporary.c_str(), "wbx");
+  std::FILE* file = created(temporary, there ? &replaced : nullptr);
   if (file == nullptr)
     throw RequestError(fmt::format("{} {}: cannot be written there; name a file in a folder that is there and yours", option, target));
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();

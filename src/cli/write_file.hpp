@@ -7,7 +7,8 @@
 
 namespace fabricost::cli {
 
-/// Writes beside the target and renames, so that no half of a file is ever seen there; a link stays one.
+/// Writes beside the target and renames, so that no half of a file is ever seen there; a link stays one, and a file that is there keeps who
+/// may read it (its mode; its owner where we may).
 /// \param option the option that named the file, for the message
 /// \throws RequestError when it cannot be written or is not a regular file
 void write_file(const std::string& target, const std::string& text, std::string_view option = "--out");

@@ -31,6 +31,14 @@ struct Judged {
   const ComparedSize* at = nullptr;
 };
 
+/// Times that cannot be (io/set_aside.hpp): with three of them, or all, among a third of the run the log is not what it says.
+struct Impossible {
+  std::size_t times = 0, of = 0;  ///< of the points compared
+  std::string example;            ///< the arithmetic of the plainest one
+  int without = 0;                ///< rows of the table whose time is 0 or none, where no row has one
+  [[nodiscard]] bool believed() const { return without == 0 && !(times > 0 && 3 * times >= of && (times >= 3 || times == of)); }
+};
+
 /// What the user said the run should give.
 struct Expectation {
   std::string typed;
@@ -47,6 +55,7 @@ struct Context {
   bool guessed = false;
   std::vector<ComparedSize> sizes;
   Judged judged;
+  Impossible impossible;
   Expectation expected;
 
   /// Nodes and ranks by the points, else by the log's lines; 0: unknown.
@@ -112,6 +121,9 @@ struct Machine {
 
 /// Sets a table beside its prediction.
 [[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed);
+
+/// What says that the log's times cannot be; nothing when they can.
+[[nodiscard]] std::optional<Finding> impossible_times(const Context& context);
 
 /// Reads --expected. \throws RequestError when it is no rate
 [[nodiscard]] Expectation parse_expectation(const std::string& text);

@@ -6,10 +6,12 @@
 
 #include "diagnose/context.hpp"
 #include "io/line_reader.hpp"
+#include "io/plain_text.hpp"
 #include "io/logs/nccl_tests.hpp"
 
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/quantity_text.hpp>
+#include <fabricost/io/set_aside.hpp>
 #include <fabricost/io/validate.hpp>
 
 #include <fmt/format.h>
@@ -60,13 +62,53 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
   return best;
 }
 
-/// Predicts the log's points; a guessed machine gets the adapters the log shows.
-std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machine) {
+/// Rows of all tables, where none of them has a time above 0.
+int rows_without_time(const std::vector<io::LogRun>& runs) {
+  int rows = 0;
+  for (const io::LogRun& run : runs)
+    for (const io::LogRow& row : run.rows) {
+      ++rows;
+      for (const io::LogSide& side : row.halves())
+        if (side.time > 0) return 0;
+    }
+  return rows;
+}
+
+/// A machine told from the log alone may have more links than one looks like.
+constexpr double doubt_of_guess = 1.35;
+
+/// Holds every point to what its machine's wires and a kernel's launch allow. \param system nullptr: not known
+diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, bool guessed) {
+  diagnosis::Impossible out;
+  out.of = points.size();
+  double worst = 0;
+  for (const Point& p : points) {
+    const double most = system != nullptr ? highest_bus_bandwidth(*system, p) * (guessed ? doubt_of_guess : 1) : 0;
+    if (!is_impossible(p, most)) continue;
+    ++out.times;
+    const double rate = p.bytes / p.seconds * bus_factor(p.collective, p.path ? 2 : p.ranks());
+    const double beyond = most > 0 && rate > most ? rate / most : shortest_collective / p.seconds;
+    if (beyond <= worst) continue;
+    worst = beyond;
+    const std::string what = fmt::format("{} in {}", size_text(Bytes::from_value(p.bytes)), time_text(Time::from_value(p.seconds)));
+    out.example = most > 0 && rate > most ? fmt::format("{} is {} of bus bandwidth, the wires of {} allow {}", what,
+                                                        diagnosis::gigabytes(rate), system->name, diagnosis::gigabytes(most))
+                                          : fmt::format("{}; a kernel takes longer to start", what);
+  }
+  return out;
+}
+
+/// Points on the machine they are compared with: a guessed one gets the adapters the log shows.
+void place_on(Points& points, const diagnosis::Machine& machine) {
   for (Point& p : points.points) {
     p.gpu_direct.reset();  // what the machine should give, not what this run's messages excuse
     if (machine.nics > 0) p.nics_per_node = machine.nics;
     if (machine.nic_rate > 0) p.nic_rate = LineRate::from_value(machine.nic_rate * 8);
   }
+}
+
+/// Predicts the log's points.
+std::vector<ComparedSize> compare(const Points& points) {
   std::vector<ComparedSize> out;
   for (const ComparedPoint& one : validate(points).points) {
     const Point& p = one.point;
@@ -79,11 +121,29 @@ std::vector<ComparedSize> compare(Points points, const diagnosis::Machine& machi
   return out;
 }
 
+/// What of a long log is held: more than any run of nccl-tests prints, and some 100 MB.
+constexpr std::size_t most_points = 65536;
+struct Enough {};
+
+/// The first points of a log. \param whole false when there are more
+Points first_points(const std::filesystem::path& file, const PointSource& source, bool& whole) {
+  Points out;
+  try {
+    out.skipped = read_points(file, source, [&](Point&& point) {
+      if (out.points.size() == most_points) throw Enough{};
+      out.points.push_back(std::move(point));
+    });
+  } catch (const Enough&) {
+    whole = false;
+  }
+  return out;
+}
+
 /// Reads the points; where bandwidths leave the number of ranks open, with the one power of two of full nodes that they fit.
 Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
-                       std::vector<std::string>& notes) {
+                       std::vector<std::string>& notes, bool& whole) {
   try {
-    return read_points(file, source);
+    return first_points(file, source, whole);
   } catch (const SpecError& error) {
     if (source.ranks > 0 || error.issues().front().message.find("how many ranks") == std::string::npos) throw;
     const int per_node = load_system(source.system).gpus_per_node;
@@ -93,7 +153,7 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
     for (int n = 2 * per_node; n <= 65536 && bounds.low > 0; n *= 2) {
       if (source.nodes > 0 && n != source.nodes * per_node) continue;
       try {
-        Points some = read_points(file, {.system = source.system, .nodes = n / per_node, .ranks = n});
+        Points some = first_points(file, {.system = source.system, .nodes = n / per_node, .ranks = n}, whole);
         const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
         if (factor < bounds.low || factor > bounds.high) continue;
         if (only) throw;
@@ -165,6 +225,12 @@ std::string compared_in_words(const Context& c) {
 }
 
 void conclude(Diagnosis& out, const Context& c) {
+  if (const auto impossible = diagnosis::impossible_times(c)) {  // of such times no other rule says anything
+    out.healthy = false;
+    out.causes = {*impossible};
+    out.verdict = "impossible: the times or the sizes of this log are not what they say";
+    return;
+  }
   std::vector<Clue> clues;
   for (const auto& rules : {diagnosis::adapter_rules(), diagnosis::network_rules(), diagnosis::node_rules(), diagnosis::run_rules(),
                             diagnosis::setting_rules(), diagnosis::curve_rules()})
@@ -232,12 +298,31 @@ void note_silence(Diagnosis& out, const Context& c) {
 std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
   constexpr std::size_t most_runs = 256;
   std::vector<io::LogRun> out;
+  std::size_t rows = 0;
   bool fresh = true;
-  (void)io::read_nccl_runs(file, [&](const io::LogRun& run, bool last) {
-    if (fresh && out.size() < most_runs) out.push_back(run);
-    fresh = last;
-  });
+  try {
+    (void)io::read_nccl_runs(file, [&](const io::LogRun& run, bool last) {
+      if (fresh && (out.size() == most_runs || rows >= most_points)) throw Enough{};
+      if (fresh) {
+        out.push_back(run);
+        rows += run.rows.size();
+      }
+      fresh = last;
+    });
+  } catch (const Enough&) {  // what follows is read by nobody
+  }
   return out;
+}
+
+/// Every text that leaves quotes the log: without what a terminal acts on.
+void make_plain(Diagnosis& out) {
+  const auto plain = [](std::string& text) { text = io::plain_text(std::move(text)); };
+  plain(out.verdict);
+  for (Finding& finding : out.causes) {
+    plain(finding.evidence);
+    plain(finding.remedy);
+  }
+  std::for_each(out.notes.begin(), out.notes.end(), plain);
 }
 
 }  // namespace
@@ -267,11 +352,15 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
     const PointSource source{
         .system = machine.system.empty() ? "dgx-h100" : machine.system, .nodes = request.nodes, .ranks = request.ranks};
     if (runs.empty() || !machine.system.empty()) {
-      Points points = read_with_ranks(file, source, runs, out.notes);  // also JSON and point CSVs
+      bool whole = true;
+      Points points = read_with_ranks(file, source, runs, out.notes, whole);  // also JSON and point CSVs
       table = true;
+      if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", most_points));
+      place_on(points, machine);
+      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
-      if (!machine.system.empty()) c.sizes = compare(std::move(points), machine);
+      if (!machine.system.empty()) c.sizes = compare(points);
     }
   } catch (const SpecError& error) {
     if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));
@@ -279,6 +368,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
     if (!c.guessed && !request.system.empty()) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
+  c.impossible.without = rows_without_time(runs);
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted));
   if (!table && !c.info.says_anything && !words) refuse(file);
 
@@ -292,6 +382,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: give --system for a comparison");
   conclude(out, c);
   note_silence(out, c);
+  make_plain(out);
   out.sizes = c.sizes;
   return out;
 }

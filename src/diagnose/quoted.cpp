@@ -242,7 +242,7 @@ class Reader {
 
   [[nodiscard]] io::LogLine quote(std::string_view line) const {
     while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    return {lines_.number(), std::string{line.substr(0, 200)}};
+    return {lines_.number(), io::plain_text(std::string{line.substr(0, 200)})};
   }
 
   void take(std::string_view whole) {

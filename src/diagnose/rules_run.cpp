@@ -65,6 +65,19 @@ constexpr std::array all_run_rules{Rule{two_runs_in_one}, Rule{host_side}, Rule{
 
 }  // namespace
 
+/// A clock in another unit, sizes cut or scaled, a table edited by hand, a timer that was never read.
+std::optional<Finding> impossible_times(const Context& c) {
+  const Impossible& found = c.impossible;
+  if (found.believed()) return std::nullopt;
+  const std::string remedy =
+      "look at the unit of the time column and at the sizes, and whether the calls were waited for; then run it again";
+  if (found.without > 0)
+    return Finding{Cause::other, 0.99,
+                   fmt::format("none of the table's {} rows holds a time above 0: no message takes none", found.without), remedy};
+  return Finding{Cause::other, 0.99,
+                 fmt::format("{} of {} times are shorter than they can be: {}", found.times, found.of, found.example), remedy};
+}
+
 std::span<const Rule> run_rules() { return all_run_rules; }
 
 }  // namespace fabricost::diagnosis

@@ -4,6 +4,7 @@
 
 #include "io/calibration.hpp"
 
+#include <fabricost/calibrate/fitted_on.hpp>
 #include <fabricost/calibrate/kin.hpp>
 #include <fabricost/calibrate/parameters.hpp>
 
@@ -23,7 +24,9 @@ struct CalibratedPart {
   ConstantSet set = ConstantSet::scale_up;
   double smallest = 512, largest = 512 * mebibyte;
   int fewest_ranks = 2, most_ranks = 8, most_nodes = 1;
-  bool whole = true;  ///< false: of compute, what memory streams at alone; what products reach is as it was
+  std::vector<FittedOn> fitted_on;
+  Library library = Library::other;  ///< whose habits they are; other: the file does not say
+  bool whole = true;                 ///< false: of compute, what memory streams at alone; what products reach is as it was
 };
 
 /// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
@@ -67,7 +70,9 @@ class CalibrationReader {
   void read_part(MapReader& in) {
     CalibratedPart part;
     const std::string kind = in.one_of("kind", constant_set_names, true);
-    in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
+    const std::string library = in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
+    for (std::size_t i = 0; i + 1 < library_names.size(); ++i)
+      if (library_names[i] == library) part.library = static_cast<Library>(i);
     in.one_of("generation", generation_names);
     in.one_of("transport", std::span{transport_names}.first(transport_names.size() - 1));  // all but `unknown`
     for (const std::string_view key : {"residuals", "deviations"})                         // for people
@@ -80,6 +85,7 @@ class CalibrationReader {
     if (const SpecNode* measured =
             in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
       read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
+    if (const SpecNode* list = in.take("fitted_on")) read_fitted_on(*list, in, part);
     const SpecNode* constants = in.take("constants", true);
     const SpecNode* intervals = in.take("intervals");
     if (constants == nullptr || kind.empty()) return;
@@ -94,6 +100,28 @@ class CalibrationReader {
       widths.finish();
     }
     parts.push_back(part);
+  }
+
+  /// The machines a set was fitted on, and what was measured on each.
+  void read_fitted_on(const SpecNode& list, MapReader& in, CalibratedPart& part) {
+    const std::span<const std::string_view> names = measured_names(part.set);
+    const std::string_view key = measured_key(part.set);
+    if (list.kind != SpecNode::Kind::list || names.empty())
+      return in.fault(list, "fitted_on", names.empty() ? "belongs to sets of operations or kernels" : "is not a list",
+                      names.empty() ? "leave it out" : fmt::format("write `- {{system: NAME, domain: N, {}: [...]}}`", key));
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      MapReader one(list.items[i], in.path_of(fmt::format("fitted_on[{}]", i)), faults_);
+      FittedOn on{.system = one.name("system", true), .domain = one.count("domain", 1, 1, 10000000, true)};
+      for (const SpecNode* item : one.texts(key)) {
+        const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), item->text) - names.begin());
+        if (place < names.size())
+          on.measured |= 1U << place;
+        else
+          one.fault(*item, key, fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(names, ", ")));
+      }
+      one.finish();
+      part.fitted_on.push_back(std::move(on));
+    }
   }
 
   void read_measured(const SpecNode& node, std::string path, CalibratedPart& part, bool rated) {
@@ -190,9 +218,11 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     // a file given by hand is believed to be of this machine unless it names others
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
+      const Shown shown = shown_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
       if (part.set == ConstantSet::transport) {
         c.transport_known = !reader.assumed;
         c.transport_basis = reader.assumed ? Basis::datasheet : named && (by_hand || !altered.outside) ? Basis::calibrated : Basis::sibling;
+        c.transport_operations = shown;
         c.transport_name = reader.name;
         c.transport_source = reader.source;
         c.most_nodes = part.most_nodes;
@@ -207,12 +237,14 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       }
       if (part.set == ConstantSet::custom) {
         c.custom_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.custom_kernels = shown;
         c.custom_name = reader.name;
         c.custom_source = reader.source;
         continue;
       }
       if (part.set == ConstantSet::moe) {
         c.moe_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.moe_kernels = shown;
         c.moe_name = reader.name;
         c.moe_source = reader.source;
         c.moe_most_ranks = part.most_ranks;
@@ -220,11 +252,13 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       }
       c.name = reader.name;
       c.source = reader.source;
+      c.operations = shown;
       c.smallest = part.smallest;
       c.largest = part.largest;
       c.fewest_ranks = part.fewest_ranks;
       c.most_ranks = part.most_ranks;
-      const bool same = named && (by_hand || !altered.inside);
+      const bool own_library = part.library == Library::other || part.library == system.library;
+      const bool same = named && own_library && (by_hand || !altered.inside);
       c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
     }
   };

@@ -11,6 +11,21 @@
 
 namespace fabricost::io {
 
+namespace {
+
+/// What a spreadsheet takes for a formula: it runs what it reads in such a cell.
+bool looks_like_formula(std::string_view text) {
+  constexpr std::string_view starts = "=+-@";
+  return text.size() > 1 && starts.find(text.front()) != std::string_view::npos && !parse_number(text);
+}
+
+/// Takes back what csv_quoted put before a formula.
+void unguard(std::string& text) {
+  if (text.starts_with('\'') && looks_like_formula(std::string_view{text}.substr(1))) text.erase(0, 1);
+}
+
+}  // namespace
+
 std::optional<CsvFault> split_csv(std::string_view line, std::vector<CsvCell>& cells) {
   const auto blank = [](char c) { return c == ' ' || c == '\t'; };
   std::size_t count = 0;
@@ -45,6 +60,7 @@ std::optional<CsvFault> split_csv(std::string_view line, std::vector<CsvCell>& c
       cell.text.assign(line.substr(at, last - at));
       at = end;
     }
+    unguard(cell.text);
     more = at < line.size();
     if (more) ++at;  // the comma
   }
@@ -119,6 +135,7 @@ void CsvTable::finish() {
 }
 
 std::string csv_quoted(std::string_view text) {
+  if (looks_like_formula(text)) return csv_quoted("'" + std::string{text});
   constexpr std::string_view blanks = " \t";
   const bool outer_blanks =
       !text.empty() && (blanks.find(text.front()) != std::string_view::npos || blanks.find(text.back()) != std::string_view::npos);

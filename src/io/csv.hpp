@@ -64,7 +64,8 @@ class CsvTable {
   std::string none_;
 };
 
-/// One cell for writing: in quotes when it has to be.
+/// One cell for writing: in quotes when it has to be, behind an apostrophe where a spreadsheet would take it for a formula (split_csv takes
+/// it off again).
 [[nodiscard]] std::string csv_quoted(std::string_view text);
 
 }  // namespace fabricost::io

@@ -21,8 +21,8 @@ constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
 
 /// An exchange between domains: its parts are shares of a norm and no rates of their own.
 [[nodiscard]] bool parallel(const Story& story) {
-  return story.operation.collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct &&
-         story.fabric.domains() > 1;
+  return story.operation().collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct &&
+         story.fabric().domains() > 1;
 }
 
 class Sum {
@@ -51,16 +51,16 @@ class Sum {
   [[nodiscard]] int rows() const { return rows_; }
   [[nodiscard]] double seconds() const { return total_; }
   [[nodiscard]] std::string text() const { return table_.text(4); }
-  [[nodiscard]] std::string size() const { return size_text(story_.operation.bytes); }
+  [[nodiscard]] std::string size() const { return size_text(story_.operation().bytes); }
 
  private:
   /// How well the links are used meanwhile: the schedule's bytes over the part's time, of the tier's one-way rate.
   [[nodiscard]] std::string links_used(const Part& p) const {
-    const Fabric& f = story_.fabric;
+    const Fabric& f = story_.fabric();
     const bool all_links = story_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
     const double inner = f.over_pcie ? f.pcie_rate : all_links ? f.full_rate : f.inner_rate;
     const double whole = story_.host ? 0 : p.level == 0 ? inner : f.outer_rate;
-    const double bytes = story_.schedule.bytes(p.level);
+    const double bytes = story_.engine_ran() ? p.count : story_.schedule.bytes(p.level);
     if (p.kind != TermKind::wire || !(whole > 0) || !(bytes > 0)) return "";
     const double share = bytes / p.value() / whole;
     return share <= 1 ? fmt::format("  [links at {:.1f} % of {:.4g}]", 100 * share, whole / 1e9) : "";
@@ -92,7 +92,7 @@ class Sum {
 
 /// What the first bytes cost beyond the rate, and whole rounds of chunks.
 void add_volume_extras(Sum& sum, const Story& story) {
-  const Line& line = story.line;
+  const Line& line = story.line();
   const double S = story.bytes();
   const double first = std::min(S, line.early);
   if (std::fabs(line.early_rate * first) >= nothing) {
@@ -113,7 +113,7 @@ void add_volume_extras(Sum& sum, const Story& story) {
 }  // namespace
 
 std::string tell_arithmetic(const Story& story) {
-  const Line& line = story.line;
+  const Line& line = story.line();
   const double S = story.bytes();
   Sum outside{story}, latency{story}, volume{story};
   for (const Part& p : line.base_parts) outside.part(p);
@@ -123,11 +123,12 @@ std::string tell_arithmetic(const Story& story) {
   for (const Part& p : line.rate_parts) volume.rate(p);
   add_volume_extras(volume, story);
 
-  const std::string size = size_text(story.operation.bytes);
+  const std::string size = size_text(story.operation().bytes);
   std::string out =
       wrapped("  ", fmt::format("S = {}{}. Times are microseconds; a rate is one way.{}", size,
                                 S < 1000 || size.ends_with(" MB") ? std::string{} : fmt::format(" = {:.15g} MB", S / 1e6),
-                                story.host || has_fitted_form(story.prediction.ran.algorithm, story.operation.collective, story.fabric)
+                                story.host || story.engine_ran() ||
+                                        has_fitted_form(story.prediction.ran.algorithm, story.operation().collective, story.fabric())
                                     ? ""
                                     : " Nobody fitted this algorithm: its price follows from its schedule, with a ring's hops and rates."));
   const double a = latency.seconds(), b = line.volume(S);
@@ -158,7 +159,8 @@ std::string tell_arithmetic(const Story& story) {
                     100 * share, 100 * (1 - share), together / a * share, together / b * (1 - share)));
   }
   const std::string sum = outside.rows() > 0 && together > 0 ? fmt::format("{} + {} = ", micro(outside.seconds()), micro(together)) : "";
-  return out + fmt::format("  time = {}{} us\n", sum, micro(outside.seconds() + together));
+  const std::string called = tell_host_call(story.prediction.made_from.host_call);
+  return out + fmt::format("  {} = {}{} us\n", called.empty() ? "time" : "kernel", sum, micro(outside.seconds() + together)) + called;
 }
 
 }  // namespace fabricost::detail

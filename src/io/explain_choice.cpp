@@ -25,8 +25,8 @@ struct Row {
 };
 
 [[nodiscard]] double priced(const Story& story, Candidate candidate) {
-  const Schedule schedule = schedule_of(candidate.algorithm, story.operation.collective, story.fabric);
-  return price(schedule, story.fabric, story.system.constants, candidate.protocol, story.input().byte_wide)(story.bytes());
+  const Schedule schedule = schedule_of(candidate.algorithm, story.operation().collective, story.fabric());
+  return price(schedule, story.fabric(), story.system->constants, candidate.protocol, story.input().byte_wide)(story.bytes());
 }
 
 /// The restriction of the question in words: "ring", "ll", "ring with ll".
@@ -52,7 +52,8 @@ struct Row {
   const Row* least = nullptr;
   for (const Row& row : rows)
     if (row.allowed && (least == nullptr || row.priced < least->priced)) least = &row;
-  const double t = story.prediction.seconds;
+  const HostCall& call = story.prediction.made_from.host_call;
+  const double t = call.launch > 0 ? call.kernel : story.prediction.seconds;
   if (least == nullptr || !(least->priced < 0.99 * t)) return "";
   return wrapped("  ", fmt::format("By our price {} would take {:.0f} % less time (--choice fastest searches all algorithms).",
                                    label(least->candidate), 100 * (1 - least->priced / t)));
@@ -61,20 +62,20 @@ struct Row {
 [[nodiscard]] std::string by_tuner(const Story& story, const TunerTable& all) {
   std::vector<Row> rows;
   for (const TunerRow& row : all.rows)
-    rows.push_back({row.candidate, all.believed(row, story.bytes()), priced(story, row.candidate), story.choice.allows(row.candidate)});
+    rows.push_back({row.candidate, all.believed(row, story.bytes()), priced(story, row.candidate), story.choice().allows(row.candidate)});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.believed < b.believed; });
-  const bool restricted = story.choice.algorithm || story.choice.protocol;
+  const bool restricted = story.choice().algorithm || story.choice().protocol;
   std::string out =
       wrapped("  ", fmt::format("{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
-                                story.system.library == Library::nccl ? "NCCL" : std::string{name(story.system.library)} + ", like NCCL,",
-                                restricted ? fmt::format(" among what the question allows ({})", restriction(story.choice)) : ""));
+                                story.system->library == Library::nccl ? "NCCL" : std::string{name(story.system->library)} + ", like NCCL,",
+                                restricted ? fmt::format(" among what the question allows ({})", restriction(story.choice())) : ""));
   return out + rows_table(rows, story.prediction.ran, "runs", true) + lost_time(rows, story);
 }
 
 [[nodiscard]] std::string by_price(const Story& story, std::string_view why) {
   std::vector<Row> rows;
-  for (const Candidate c : possible_candidates(story.operation.collective, story.fabric, story.input().byte_wide))
-    rows.push_back({c, -1, priced(story, c), story.choice.allows(c)});
+  for (const Candidate c : possible_candidates(story.operation().collective, story.fabric(), story.input().byte_wide))
+    rows.push_back({c, -1, priced(story, c), story.choice().allows(c)});
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     const bool first = a.candidate == story.prediction.ran, second = b.candidate == story.prediction.ran;
     if (first != second) return first;
@@ -95,10 +96,10 @@ struct Row {
   const std::string shown = size_text(Bytes::from_value(std::round(each)));
   const std::string amount = table.peers == 1
                                  ? fmt::format("{} to the one peer", shown)
-                                 : fmt::format("{} / {} ranks = {} per peer", size_text(story.operation.bytes), table.peers, shown);
+                                 : fmt::format("{} / {} ranks = {} per peer", size_text(story.operation().bytes), table.peers, shown);
   std::string out = wrapped("  ", fmt::format("Point-to-point sends run LL up to {} per peer and Simple above: {} -> {}.", limit, amount,
                                               name(story.prediction.ran.protocol)));
-  if (story.fabric.domains() > 1)
+  if (story.fabric().domains() > 1)
     return out +
            wrapped("  ", table.peers == 1
                              ? "Between nodes one price stands for both protocols."
@@ -109,11 +110,27 @@ struct Row {
   return out + rows_table(rows, story.prediction.ran, "runs", false);
 }
 
+/// Why the communication library runs what it runs.
+[[nodiscard]] std::string tell_library(const Story& story) {
+  const Choice& choice = story.choice();
+  if (choice.rule == Choice::Rule::fastest)
+    return by_price(story, choice.algorithm || choice.protocol
+                               ? fmt::format("The cheapest by our price among what the question allows ({}).", restriction(choice))
+                               : std::string{"Asked for the fastest: the cheapest by our price of all that can run here."});
+  if (!follows_tuner(story.system->library))
+    return by_price(story, "No rule is known by which this machine's library chooses, so it is taken to run the cheapest by our price.");
+  const TunerTable allowed = allowed_rows(choice, story.input(), story.fabric());
+  if (allowed.exchange_limit > 0) return by_exchange_limit(story, allowed);
+  const TunerTable all = tuner_table(story.operation().collective, story.fabric(), story.input().byte_wide);
+  if (all.exchange_limit > 0 || allowed.rows.empty()) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
+  return by_tuner(story, all);
+}
+
 }  // namespace
 
 std::string tell_schedule(const Story& story) {
   const Schedule& schedule = story.schedule;
-  const Fabric& f = story.fabric;
+  const Fabric& f = story.fabric();
   if (schedule.empty() || f.ranks() <= 1) return "  Nothing: there is one rank.\n";
   bool staged = false, shared = false;
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p)
@@ -142,19 +159,8 @@ std::string tell_schedule(const Story& story) {
 
 std::string tell_choice(const Story& story) {
   if (story.host) return wrapped("  ", "A copy between a GPU and its host has no algorithm to choose.");
-  if (story.fabric.ranks() <= 1) return wrapped("  ", "One rank moves nothing; only the launch is left.");
-  const Choice& choice = story.choice;
-  if (choice.rule == Choice::Rule::fastest)
-    return by_price(story, choice.algorithm || choice.protocol
-                               ? fmt::format("The cheapest by our price among what the question allows ({}).", restriction(choice))
-                               : std::string{"Asked for the fastest: the cheapest by our price of all that can run here."});
-  if (!follows_tuner(story.system.library))
-    return by_price(story, "No rule is known by which this machine's library chooses, so it is taken to run the cheapest by our price.");
-  const TunerTable allowed = allowed_rows(choice, story.input(), story.fabric);
-  if (allowed.exchange_limit > 0) return by_exchange_limit(story, allowed);
-  const TunerTable all = tuner_table(story.operation.collective, story.fabric, story.input().byte_wide);
-  if (all.exchange_limit > 0 || allowed.rows.empty()) return by_price(story, fmt::format("The question asks for {}.", restriction(choice)));
-  return by_tuner(story, all);
+  if (story.fabric().ranks() <= 1) return wrapped("  ", "One rank moves nothing; only the launch is left.");
+  return tell_engine(story) + (story.engine_ran() ? "" : tell_library(story));
 }
 
 }  // namespace fabricost::detail

@@ -22,12 +22,12 @@ constexpr int most_gpus = 32768;  ///< beyond, laying out every message takes lo
 
 /// GPUs that take part: as many of each node, the first ones. Empty when they do not divide, or are too many.
 [[nodiscard]] std::vector<int> gpus_of(const Story& story) {
-  const Fabric& f = story.fabric;
+  const Fabric& f = story.fabric();
   const int ranks = static_cast<int>(f.ranks()), nodes = std::max(1, f.nodes);
   std::vector<int> out;
-  if (ranks < 2 || ranks > most_gpus || nodes > most_gpus || ranks % nodes != 0 || ranks / nodes > story.system.gpus_per_node) return out;
+  if (ranks < 2 || ranks > most_gpus || nodes > most_gpus || ranks % nodes != 0 || ranks / nodes > story.system->gpus_per_node) return out;
   for (int node = 0; node < nodes; ++node)
-    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * story.system.gpus_per_node + i);
+    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * story.system->gpus_per_node + i);
   return out;
 }
 
@@ -74,8 +74,8 @@ std::string tell_sharing(const Story& story) {
   Topology t;
   Traffic traffic;
   try {
-    t = topology_of(story.system, std::max(1, story.fabric.nodes));
-    traffic = TrafficCounter{t}.count(story.operation.collective, story.prediction.ran.algorithm, gpus);
+    t = topology_of(*story.system, std::max(1, story.fabric().nodes));
+    traffic = TrafficCounter{t}.count(story.operation().collective, story.prediction.ran.algorithm, gpus);
   } catch (const RequestError&) {
     return "";  // an algorithm without routes, ranks it has none for: nothing to tell
   }

@@ -3,6 +3,9 @@
 
 #include "io/line_reader.hpp"
 
+#include "io/plain_text.hpp"
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -14,11 +17,24 @@ namespace {
 constexpr std::size_t block_size = std::size_t{1} << 16U;
 constexpr std::size_t longest_excerpt = 200;
 
-/// What a terminal would act on is not repeated to it.
+/// On one line.
 std::string shown(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  return text;
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return plain_text(std::move(text));
+}
+
+/// True when every byte is ASCII: what logs nearly always are, at eight bytes a step.
+bool is_ascii(const std::string& text) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080ULL;
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= text.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if ((word & high_bits) != 0) return false;
+  }
+  for (; i < text.size(); ++i)
+    if (static_cast<unsigned char>(text[i]) >= 0x80) return false;
+  return true;
 }
 
 /// What a path is when it is no regular file.
@@ -38,7 +54,7 @@ const char* kind_of(std::filesystem::file_type type) {
 Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message, std::string remedy) {
   std::string excerpt;
   if (line.size() <= longest_excerpt) excerpt = shown(line);
-  return {.file = file,
+  return {.file = plain_text(file),
           .line = number,
           .column = column,
           .path = "",
@@ -48,8 +64,13 @@ Issue fault_in_line(const std::string& file, int number, int column, const std::
 }
 
 SpecError fault_of_file(const std::string& file, std::string message, std::string remedy) {
-  return SpecError(
-      {{.file = file, .line = 0, .column = 0, .path = "", .message = std::move(message), .remedy = std::move(remedy), .excerpt = ""}});
+  return SpecError({{.file = plain_text(file),
+                     .line = 0,
+                     .column = 0,
+                     .path = "",
+                     .message = std::move(message),
+                     .remedy = std::move(remedy),
+                     .excerpt = ""}});
 }
 
 LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
@@ -104,6 +125,7 @@ bool LineReader::next(std::string& line) {
   if (const auto zero = line.find('\0'); zero != std::string::npos)
     throw SpecError({fault_in_line(name_, number_, static_cast<int>(zero) + 1, "", "there is a zero byte: the file is not text",
                                    "unpack or export it first")});
+  if (!is_ascii(line)) make_utf8(line);
   return true;
 }
 

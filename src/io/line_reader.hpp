@@ -1,7 +1,8 @@
 #pragma once
 /// \file line_reader.hpp
 /// A text file line by line in constant memory. Refused with a reason: whatever is not a regular file, more than 2 GiB, lines beyond
-/// 1 MiB, bytes that are no text. Line ends may be LF or CRLF; a byte order mark is dropped.
+/// 1 MiB, zero bytes, UTF-16. Line ends may be LF or CRLF; a byte order mark is dropped; bytes that are no UTF-8 (Latin-1, a cut character)
+/// become U+FFFD, so that what is quoted from a line is text everywhere.
 
 #include <fabricost/error.hpp>
 

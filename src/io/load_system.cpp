@@ -6,6 +6,7 @@
 #include "io/spec_store.hpp"
 #include "io/tier_reader.hpp"
 
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/saved_system.hpp>
 
@@ -62,6 +63,48 @@ Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& libr
 
 bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with("--set"); }
 
+/// Refuses what was set by hand of a tier whose price does not depend on it.
+void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::string& path, Faults& faults) {
+  const bool joins_over_host = tier.role == TierRole::scale_up && tier.kind == TierKind::host;
+  const bool closes = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
+  for (const SpecNode::Entry& entry : node.entries) {
+    if (!by_hand(entry.value)) continue;
+    const std::string_view key = entry.key;
+    const char* whose = nullptr;
+    if ((key == "transport" || key == "path" || key == "gdr" || key == "sharp") && tier.role != TierRole::nic)
+      whose = "a tier with role nic";
+    else if ((key == "peer_to_peer" || key == "per_socket") && !joins_over_host)
+      whose = "a scale_up tier of kind host (PCIe)";
+    else if (key == "wrap" && !closes)
+      whose = "a tier of kind torus or ring";
+    if (whose != nullptr)
+      faults.add(issue_at(entry.value.mark, path + "." + entry.key, fmt::format("changes nothing of tier \"{}\"", tier.name.view()),
+                          fmt::format("{} belongs to {}; `fabricost show` prints the tiers", key, whose)));
+  }
+}
+
+/// The uppermost network tier has no uplinks. (Older files gave a tier the oversubscription of the links into it.)
+void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) {
+  const Tier *top = nullptr, *below = nullptr;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    below = top;
+    top = &tier;
+  }
+  if (top == nullptr || !(top->oversubscription > 1)) return;
+  for (std::size_t i = 0; i < std::min(tiers.items.size(), most_tiers); ++i) {
+    const SpecNode *called = tiers.items[i].find("name"), *given = tiers.items[i].find("oversubscription");
+    if (called == nullptr || given == nullptr || called->text != top->name.view()) continue;
+    faults.add(issue_at(
+        given->mark, fmt::format("tiers[{}].oversubscription", i),
+        fmt::format("{} is the uppermost tier and has no uplinks", top->name.view()),
+        below != nullptr ? fmt::format("it is a switch's downlinks over its uplinks: where {} takes in 1/{:.6g} of what comes from below, "
+                                       "write `oversubscription: {:.6g}` at {}",
+                                       top->name.view(), top->oversubscription, top->oversubscription, below->name.view())
+                         : std::string{"leave it out: inside one tier of switches nothing is held back"}));
+  }
+}
+
 System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides,
                    Altered& altered, Faults& faults) {
   MapReader in(tree, "", faults);
@@ -112,6 +155,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
                             fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
+      refuse_without_effect(node, tier, fmt::format("tiers[{}]", i), faults);
       for (const SpecNode::Entry& entry : node.entries) {
         if (!by_hand(entry.value) || entry.key == "notes" || entry.key == "source" || entry.key == "confidence") continue;
         if (tier.role == TierRole::scale_up) altered.inside = true;
@@ -120,6 +164,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       system.tiers.push_back(std::move(tier));
     }
   }
+  if (tiers != nullptr) check_uplinks(system, *tiers, faults);
   in.finish();
   return system;
 }
@@ -155,6 +200,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   faults.raise();
   io::calibrate_system(system, library, calibration, kernels, altered, faults);
   faults.raise();
+  check(system);
   return system;
 }
 

@@ -48,6 +48,16 @@ std::vector<std::string> tier_names(const SpecNode& tiers) {
   return out;
 }
 
+/// A value that would be laid over what is there and change none of it: an empty map; tiers, which merge by name, without a key to change.
+bool changes_nothing(const std::string& key, const SpecNode& given) {
+  if (given.kind == SpecNode::Kind::map) return given.entries.empty();
+  if (key != "tiers" || given.kind != SpecNode::Kind::list) return false;
+  return std::all_of(given.items.begin(), given.items.end(), [](const SpecNode& tier) {
+    return tier.kind == SpecNode::Kind::map &&
+           std::all_of(tier.entries.begin(), tier.entries.end(), [](const SpecNode::Entry& entry) { return entry.key == "name"; });
+  });
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const std::string> overrides) {
@@ -119,9 +129,14 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
     throw nowhere(path, value, "the path does not end at a key",
                   "write TIER.KEY=VALUE, for example nic.gdr=false; a list is replaced whole");
 
+  if (segments.back() == "extends")
+    throw nowhere(path, value, "extends says which file a file starts from, and that was read before any override",
+                  "name the other machine itself, for example --system dgx-h200");
   SpecNode over;
   over.kind = SpecNode::Kind::map;
   SpecNode given = parse_spec_text(value, "--set " + path);
+  if (changes_nothing(segments.back(), given))
+    throw nowhere(path, value, "changes nothing", "write the key to change, TIER.KEY=VALUE: for example nic.gdr=false");
   over.mark = at->find("value") != nullptr ? given.mark : at->mark;  // a quantity is replaced whole
   if (given.kind == SpecNode::Kind::null) throw nowhere(path, value, "has no value", "write PATH=VALUE");
   over.entries.push_back({segments.back(), given.mark, std::move(given)});

@@ -157,7 +157,7 @@ class Picture {
   void network(const Tier& tier) {
     std::vector<std::string> words{title_of(tier), fmt::format("joins {} below each switch{}", tier.endpoints, latency_of(tier))};
     if (tier.oversubscription > 1)
-      words.push_back(fmt::format("takes in 1/{:.3g} of what comes from below", tier.oversubscription));
+      words.push_back(fmt::format("uplinks carry 1/{:.3g} of what comes from below", tier.oversubscription));
     else
       words.push_back(fmt::format("{} a NIC, not oversubscribed", rate_text(tier.bandwidth.value)));
     const double top = band(words, load_of(prediction_, tier.name.view()), tier.name.view());
@@ -186,8 +186,17 @@ class Picture {
         const double x = drawing + drawing_width * (i + 0.5) / 8;
         svg_.line(x, from, x, to + box_offset(), link_colour, 1.4);
       }
-      rate_of_links(tier.oversubscription > 1 ? fmt::format("{:.3g} : 1", tier.oversubscription) : "1 : 1");
+      rate_of_links(fmt::format("{:.3g} : 1", network_below(tier).oversubscription));
     }
+  }
+  /// The network tier below one that has another below it: its uplinks are the links drawn between the two.
+  [[nodiscard]] const Tier& network_below(const Tier& tier) const {
+    const Tier* out = &tier;
+    for (const Tier& each : system_.tiers) {
+      if (&each == &tier) break;
+      if (each.role == TierRole::network) out = &each;
+    }
+    return *out;
   }
   [[nodiscard]] static constexpr double box_offset() { return (band_height - box_height) / 2; }
 

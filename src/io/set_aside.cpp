@@ -25,6 +25,7 @@ constexpr double slower = 1.3;                     ///< a warm-up row against th
 constexpr double flat = 0.1;                       ///< neighbours of a flat curve differ by no more
 constexpr std::size_t first_rows = 4;              ///< of a sweep, that may be warm-up
 constexpr std::size_t same_in_a_row = 10;          ///< times under two names
+constexpr std::size_t fewest_impossible = 3;       ///< of a run, that make all of it doubtful
 constexpr double one_message = 4.0 * 1024 * 1024;  ///< from here on the wire takes nearly all of a message's time
 
 /// NICs of a point where it knows them, else the machine's: bytes per second one way out of a node.
@@ -68,6 +69,13 @@ class Machines {
   std::map<std::string, std::unique_ptr<System>> loaded_;
 };
 
+/// A collective by a library of kernels, done before one could have started.
+bool below_a_launch(const Point& p) {
+  static constexpr std::array<std::string_view, 7> by_kernels{"nccl", "rccl", "oneccl", "vllm", "sglang", "trtllm", ""};
+  return !p.path && p.ranks() > 1 && p.seconds < shortest_collective &&
+         std::find(by_kernels.begin(), by_kernels.end(), std::string_view{p.library}) != by_kernels.end();
+}
+
 /// What belongs to one run: rows of one table.
 using Run = std::tuple<std::string, std::string, int, int, Collective, DataType, std::optional<bool>, std::optional<Path>, bool>;
 Run run_of(const Point& p) {
@@ -76,11 +84,13 @@ Run run_of(const Point& p) {
 
 class Screen {
  public:
-  explicit Screen(std::vector<Point> points) : points_(std::move(points)), doubts_(points_.size()) {}
+  explicit Screen(std::vector<Point> points) : points_(std::move(points)), doubts_(points_.size()), impossible_(points_.size()) {}
 
   Screened result() {
     contradictions();
     wires();
+    launches();
+    runs();
     names();
     warm_up();
     streams();
@@ -118,10 +128,39 @@ class Screen {
       if (!(most > 0)) continue;
       const int ranks = p.path ? 2 : p.nodes * (p.gpus_per_node > 0 ? p.gpus_per_node : system->gpus_per_node);
       const double rate = p.bytes / p.seconds * bus_factor(p.collective, ranks);
-      if (rate > most * headroom)
+      if (rate > most * headroom) {
+        impossible_[i] = true;
         doubt(i, Doubt::above_the_wires,
               fmt::format("bus bandwidth {:.4g} GB/s where the wires of {} allow {:.4g}", rate / 1e9, p.system.str(), most / 1e9));
+      }
     }
+  }
+
+  void launches() {
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      if (below_a_launch(points_[i])) {
+        impossible_[i] = true;
+        doubt(i, Doubt::below_a_launch,
+              fmt::format("{:.3g} us for {:.0f} B: a kernel takes longer to start", points_[i].seconds * 1e6, points_[i].bytes));
+      }
+  }
+
+  /// One impossible time is a slip; many say that the run's clock or its sizes are wrong, and so are those that look possible.
+  void runs() {
+    struct Count {
+      std::size_t all = 0, impossible = 0;
+    };
+    std::map<Run, Count> counts;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      Count& run = counts[run_of(points_[i])];
+      ++run.all;
+      run.impossible += impossible_[i] ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      if (const Count& run = counts[run_of(points_[i])]; run.impossible >= fewest_impossible && 3 * run.impossible >= run.all)
+        doubt(i, Doubt::impossible_run,
+              fmt::format("{} of this run's {} times are shorter than they can be: its times or sizes are not what they say",
+                          run.impossible, run.all));
   }
 
   /// The machine's own name, whichever alias the point uses.
@@ -208,6 +247,7 @@ class Screen {
 
   std::vector<Point> points_;
   std::vector<std::optional<Entry>> doubts_;
+  std::vector<bool> impossible_;
   Machines machines_;
 };
 
@@ -254,6 +294,11 @@ double highest_bus_bandwidth(const System& system, const Point& point) {
   const bool reduces = f.sharp || point.sharp.value_or(false);
   if (reduces && (may(Algorithm::collnet_direct) || may(Algorithm::collnet_chain) || may(Algorithm::nvls))) most = std::max(most, 2 * D);
   return most > 0 ? most : 2 * D;
+}
+
+bool is_impossible(const Point& point, double most) {
+  if (below_a_launch(point)) return true;
+  return most > 0 && point.bytes / point.seconds * bus_factor(point.collective, point.path ? 2 : point.ranks()) > most * headroom;
 }
 
 Screened screen(std::vector<Point> points) { return Screen(std::move(points)).result(); }

@@ -69,6 +69,10 @@ std::string sources(const System& system) {
   std::string out;
   const std::string machine_source = system.provenance.source;
   if (!machine_source.empty()) out += wrapped("  machine   ", fmt::format("{} ({})", machine_source, name(system.provenance.confidence)));
+  const Sourced<Bytes>& memory = system.gpu.memory;
+  out += wrapped("  memory    ", fmt::format("{:.0f} MiB, as the driver shows it: {} ({})", memory.value.value() / mebibyte,
+                                             memory.provenance.source.empty() ? "no source" : memory.provenance.source,
+                                             name(memory.provenance.confidence)));
   for (const Tier& tier : system.tiers) {
     const Provenance& rate = tier.bandwidth.provenance;
     std::string text = rate.source.empty() ? "no source" : rate.source == machine_source ? "as the machine" : rate.source;
@@ -93,8 +97,8 @@ std::string notes(const System& system) {
 std::string show(const System& system) {
   const Constants& c = system.constants;
   std::string out = fmt::format("{}{}\n", system.name, system.title.empty() ? "" : ": " + system.title);
-  out += wrapped("  ", fmt::format("{} GPUs ({}, {} each) in {} node{} of {}; {}.", system.gpus(), system.gpu.name,
-                                   size_text(system.memory()), system.nodes, system.nodes == 1 ? "" : "s", system.gpus_per_node,
+  out += wrapped("  ", fmt::format("{} GPUs ({}, {:.1f} GiB each) in {} node{} of {}; {}.", system.gpus(), system.gpu.name,
+                                   system.memory().value() / gibibyte, system.nodes, system.nodes == 1 ? "" : "s", system.gpus_per_node,
                                    system.domain > 1 ? fmt::format("scale-up domain of {}", system.domain) : "no scale-up domain"));
   out += "\nTiers, from the inside out\n" + tiers_table(system);
   out += wrapped("  ",

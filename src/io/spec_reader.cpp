@@ -222,7 +222,7 @@ void MapReader::finish() {
     faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key", remedy));
   }
   text("source");
-  choice_index("confidence", std::span{confidence_names}.first(confidence_names.size() - 1), false);  // all but `derived`
+  choice_index("confidence", confidence_names, false);
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -4,10 +4,13 @@
 
 #include "io/spec_tree.hpp"
 
+#include "io/plain_text.hpp"
+
 #include <fmt/format.h>
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -52,8 +55,8 @@ SpecNode* SpecNode::find(std::string_view key) { return const_cast<SpecNode*>(st
 
 std::string clipped(std::string text) {
   constexpr std::size_t most = 300;
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  text = plain_text(std::move(text));
   if (text.size() <= most) return text;
   std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
@@ -63,7 +66,7 @@ std::string clipped(std::string text) {
 
 Issue issue_at(const Mark& mark, std::string path, std::string message, std::string remedy) {
   Issue issue;
-  issue.file = mark.file ? mark.file->name : "";
+  issue.file = mark.file ? plain_text(mark.file->name) : "";
   issue.line = mark.line;
   issue.column = mark.column;
   issue.path = clipped(std::move(path));
@@ -71,14 +74,15 @@ Issue issue_at(const Mark& mark, std::string path, std::string message, std::str
   issue.remedy = std::move(remedy);
   if (mark.file) {
     const std::string_view line = line_of(mark.file->text, mark.line);
-    if (line.size() <= 140) issue.excerpt = line;
+    if (line.size() <= 140) issue.excerpt = plain_text(std::string{line});
   }
   return issue;
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::size_t limit) {
   const auto refuse = [&](const std::string& message, const std::string& remedy) {
-    return SpecError({{.file = path.string(), .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
+    const std::string file = plain_text(path.string());
+    return SpecError({{.file = file, .line = 0, .column = 0, .path = "", .message = message, .remedy = remedy, .excerpt = ""}});
   };
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {

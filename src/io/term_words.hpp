@@ -10,7 +10,7 @@ namespace fabricost::io {
 
 /// "idle in the pipeline" of "bubble"; a name without words of its own stays as it is.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 21> words{{
       {"compute", "computing"},
       {"layer_floor", "launches of kernels"},
       {"tensor", "exchange of tensor ranks"},
@@ -19,6 +19,8 @@ namespace fabricost::io {
       {"hand_over", "hand-over between stages"},
       {"bubble", "idle in the pipeline"},
       {"data", "gradients and weights"},
+      {"accumulation", "adding up gradients"},
+      {"optimizer", "update of parameters"},
       {"stack", "software around it"},
       {"weights_and_products", "weights and products"},
       {"experts", "products of experts"},

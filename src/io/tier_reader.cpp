@@ -45,6 +45,10 @@ class TierReader {
     tier_.first_stage = in_.count("first_stage", 0, 1, 10000000);
     tier_.shared_by = in_.count("shared_by", 1, 1, 100000);
     tier_.oversubscription = in_.number("oversubscription", 1, 1, 1000);
+    if (tier_.oversubscription > 1 && tier_.role != TierRole::network && tier_.first_stage == 0 && node_.find("first_stage") == nullptr)
+      in_.fault(*node_.find("oversubscription"), "oversubscription",
+                fmt::format("belongs to a tier of switches, and this one has role {}", fabricost::name(tier_.role)),
+                "write it at the network tier whose uplinks carry less than its downlinks, or leave it out");
     tier_.dims = in_.counts("dims");
     tier_.wrap = in_.flag("wrap", true);
     tier_.gpu_direct = in_.flag("gdr", true);
@@ -54,6 +58,7 @@ class TierReader {
     const bool nic = tier_.role == TierRole::nic;
     tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic, {Transport::unknown});
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);
+    read_slot();
     tier_.notes = in_.text("notes");
     read_edges();
     if (const std::string link_name = in_.reference("link"); !link_name.empty()) {
@@ -65,6 +70,27 @@ class TierReader {
       tier_.switch_name = switch_ != nullptr ? switch_->name : switch_name;
     }
     tier_.switches = in_.count("switches", switch_ != nullptr ? 1 : 0, 1, 10000000);
+  }
+
+  /// What the NICs' cards sit in, where it is not what the GPUs hang on.
+  void read_slot() {
+    const std::string slot = in_.reference("slot");
+    if (slot.empty()) return;
+    const SpecNode& at = *node_.find("slot");
+    if (tier_.role != TierRole::nic) {
+      in_.fault(at, "slot", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::name(tier_.role)),
+                "leave it out");
+      return;
+    }
+    tier_.slot = slot;
+    tier_.on_gpu = slot == "none";
+    if (tier_.on_gpu) return;
+    const Link* link = library_.link(at, in_.path_of("slot"), slot, faults_);
+    if (link == nullptr) return;
+    tier_.slot = link->name;
+    tier_.slot_bandwidth = link->bandwidth.value * link->efficiency();
+    if (link->family != "pcie")
+      in_.fault(at, "slot", fmt::format("{} is no slot for a card", link->name), "name a PCIe link, as pcie-5, or none");
   }
 
   void read_edges() {

@@ -164,7 +164,7 @@ class Question {
   }
 
   [[nodiscard]] PricedChoice priced(Candidate c, const Line& line, double bytes) const {
-    const Certainty sure = certainty_of(system_.constants, curve_.fabric(), op_.collective, c, bytes);
+    const Certainty sure = certainty_of(system_.constants, curve_.fabric(), op_.collective, c, line, bytes);
     return {line(bytes), sure.half_width + beyond_own_choice(c, bytes), sure.basis};
   }
 

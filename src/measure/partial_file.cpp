@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -17,9 +18,17 @@ PartialFile::PartialFile(const std::filesystem::path& target) {
   std::error_code error;
   if (std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error))
     throw RequestError(fmt::format("-o {}: is not a regular file", target.string()));
-  path_ = target;
-  path_ += fmt::format(".{}.partial", getpid());
-  file_ = std::fopen(path_.c_str(), "wb");
+  constexpr int most_left = 100;  // of runs that died under our number
+  int number = -1;
+  for (int i = 0; i < most_left && number < 0 && (i == 0 || errno == EEXIST || errno == ELOOP); ++i) {
+    path_ = target;
+    path_ += fmt::format(".{}{}.partial", getpid(), i == 0 ? "" : fmt::format("-{}", i));
+    number = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  }
+  if (number >= 0) {
+    file_ = ::fdopen(number, "wb");
+    if (file_ == nullptr) (void)::close(number);
+  }
   if (file_ == nullptr) throw RequestError(fmt::format("-o {}: cannot be written there: {}", target.string(), std::strerror(errno)));
 }
 

@@ -9,7 +9,8 @@
 
 namespace fabricost::measure {
 
-/// `TARGET.PID.partial` beside the target: two runs never write to the same one.
+/// `TARGET.PID.partial` beside the target (`TARGET.PID-1.partial` where a dead run left that): a file of ours, never one that is there nor
+/// where a link leads.
 class PartialFile {
  public:
   /// \throws RequestError when nothing can be written there, or the target is there and no regular file

@@ -188,8 +188,9 @@ millions of sizes among threads, as the Python
 
 ## Layouts
 
-The search for GPT-3 175B on 1,024 GPUs of superpod-h100, 1,024 sequences a step, one thread: {layouts['layouts_priced']} layouts that fit
-are priced in full (`prune = false`) in {priced['nanoseconds'] / 1e3:.2f} us each, what they share and what does not fit included:
+The search for GPT-3 175B on 1,024 GPUs of superpod-h100 with 128 nodes, 1,024 sequences a step, one thread:
+{layouts['layouts_priced']} layouts that fit are priced in full (`prune = false`) in {priced['nanoseconds'] / 1e3:.2f} us each,
+what they share and what does not fit included:
 {priced['over_pow_pair']:.0f} pairs of `pow()`, {1e3 / priced['nanoseconds']:.2f} million layouts/s. With the bound of each group
 of layouts, which loses none of the best, {layouts['layouts_decided']} layouts are decided in {decided['nanoseconds']:.0f} ns each.
 Curves of collectives are compiled once per (collective, ranks of a domain, domains) and shared by all layouts of a search.

@@ -128,7 +128,8 @@ def the_contract(folder):
     refused("--system", "dgx-h100", "--from", table, "--date", "yesterday", "-o", out, saying=["--date yesterday", "2026-01-31"])
     refused("--system", "dgx-h100", "--from", table, "--nodes", "none", "-o", out, saying=["--nodes"])
     refused("--from", table, "-o", os.path.join(folder, "no-folder"), saying=["no-folder", "must be a folder"])
-    refused("--from", table, "-o", table, saying=["must be a folder"])
+    refused("--from", table, "-o", written(folder, "another.csv", "a\n"), saying=["must be a folder"])
+    refused("--from", table, "-o", table, saying=["is also read"])
     refused("--system", "dgx-h100", "--from", table, "-o", os.path.join(folder, "no-folder", "x.yaml"),
             saying=["no-folder", "cannot be written"])
     refused("--system", "dgx-h100", "--from", table, "-o", folder, saying=["not a regular file"])
@@ -214,7 +215,7 @@ def speed(folder):
 def the_shipped_ones(folder):
     if not os.path.isdir(MEASUREMENTS):
         print(f"skipped: no measurements at {MEASUREMENTS}; set FABRICOST_MEASUREMENTS to their folder")
-        return
+        sys.exit(77)
     at = lambda name: os.path.join(MEASUREMENTS, name)
     start = time.perf_counter()
     works("--from", at("dgx-a100.nccl.csv"), at("dgx-h100.nccl.csv"), at("dgx-b200.nccl.csv"), "-o", folder)

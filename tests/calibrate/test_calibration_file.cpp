@@ -2,6 +2,8 @@
 #include "synthetic.hpp"
 
 #include "specs/files.hpp"
+#include "support/locales.hpp"
+#include "support/skipped.hpp"
 
 #include <fabricost/io/calibrate.hpp>
 #include <fabricost/io/load.hpp>
@@ -99,6 +101,26 @@ TEST_CASE("a file of one set predicts what the fit predicts", "[calibrate]") {
   }
 }
 
+TEST_CASE("a calibration is of the operations it was fitted on, in memory and as a file", "[calibrate]") {
+  const Folder folder;
+  const Calibration fit = fitted("dgx-h100", {.ops = {Collective::all_reduce}, .bytes = sizes(512, 1 << 29, 4)}, 70);
+  REQUIRE(fit.sets[0].fitted_on.size() == 1);
+  CHECK(fit.sets[0].fitted_on[0].system == "dgx-h100");
+  CHECK(fit.sets[0].fitted_on[0].domain == 8);
+  CHECK(fit.sets[0].fitted_on[0].measured == 1U << static_cast<unsigned>(Collective::all_reduce));
+  System applied = load_system("dgx-h100");
+  apply_calibration(fit, applied);
+  const System read = load_system("dgx-h100", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
+  CHECK(read.constants.operations == applied.constants.operations);
+  for (const System& s : {applied, read}) {
+    const auto basis = [&](Collective op) {
+      return predict(s, Operation{.collective = op, .bytes = Bytes::from_value(1 << 20), .ranks = 8}).basis;
+    };
+    CHECK(basis(Collective::all_reduce) == Basis::calibrated);
+    CHECK(basis(Collective::all_to_all) == Basis::sibling);
+  }
+}
+
 TEST_CASE("a calibration of another machine makes a sibling", "[calibrate]") {
   const Folder folder;
   const Calibration fit = fitted("dgx-h100", {.bytes = sizes(512, 1 << 29, 4)}, 50);
@@ -181,19 +203,17 @@ TEST_CASE("what was measured is quoted safely", "[calibrate]") {
 TEST_CASE("numbers survive a locale that writes commas", "[calibrate]") {
   const Calibration fit = fitted("dgx-h100", {.bytes = sizes(512, 1 << 29, 8)}, 90);
   const std::string plain = calibration_yaml(fit, "mine", "2026-01-31", "a test");
-  const char* now = std::setlocale(LC_NUMERIC, nullptr);
-  const std::string before = now != nullptr ? now : "C";
-  const bool commas = std::setlocale(LC_NUMERIC, "de_DE.UTF-8") != nullptr || std::setlocale(LC_NUMERIC, "de_DE.utf8") != nullptr ||
-                      std::setlocale(LC_NUMERIC, "fr_FR.UTF-8") != nullptr;
-  if (!commas) {
-    WARN("skipped: neither de_DE.UTF-8 nor fr_FR.UTF-8 is installed");
+  const fabricost::test::Locales locales;
+  const fabricost::test::Restore restore;
+  if (fabricost::test::Locales::set("de_DE").empty()) {
+    fabricost::test::skip_case("there is neither a locale de_DE nor localedef and its sources to make one");
     return;
   }
   const std::string german = calibration_yaml(fit, "mine", "2026-01-31", "a test");
   const Folder folder;
   const std::string file = folder.write("mine.yaml", german);
   const double launch = load_system("dgx-h100", {}, file).constants.scale_up.launch;
-  std::setlocale(LC_NUMERIC, before.c_str());
+  std::setlocale(LC_NUMERIC, "C");
   CHECK(german == plain);
   CHECK(launch == Approx(fit.sets[0].constants.scale_up.launch).epsilon(1e-5));
 }

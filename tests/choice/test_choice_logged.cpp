@@ -22,7 +22,7 @@ using namespace fabricost::test;
 
 namespace {
 
-/// The public runs; empty, with the reason printed, when they are not there.
+/// The public runs; empty, and the case counted as skipped, when they are not there.
 std::filesystem::path runs() {
   const std::filesystem::path folder = test::measurements();
   return folder.empty() ? folder : folder / "multinode";

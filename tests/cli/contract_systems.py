@@ -32,6 +32,15 @@ class Systems(Contract):
                     self.assertAlmostEqual(tier["ratio_to_next"], tier["bandwidth_GBps"] / shown["tiers"][i + 1]["bandwidth_GBps"],
                                            delta=1e-9)
 
+    def test_show_says_what_memory_the_driver_shows_and_who_says_so(self):
+        shown = self.loaded("show", "dgx-h100", "--json")
+        self.assertEqual(shown["memory_GiB"] * 1024, 81559)
+        self.assertIn("nvidia-smi memory.total", shown["memory_source"])
+        self.assertEqual(shown["memory_confidence"], "measured")
+        text = re.sub(r"\s+", " ", self.fine("show", "dgx-h100"))
+        self.assertIn("8 GPUs (h100-sxm, 79.6 GiB each)", text)
+        self.assertIn("memory 81559 MiB, as the driver shows it: nvidia-smi memory.total", text)
+
     def test_rates_are_one_way(self):
         tiers = {t["name"]: t for t in self.loaded("show", "dgx-h100", "--json")["tiers"]}
         self.assertAlmostEqual(tiers["nvlink"]["bandwidth_GBps"], 450, delta=1e-6)

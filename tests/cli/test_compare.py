@@ -35,6 +35,44 @@ class Compare(unittest.TestCase):
         hourly = one["dollars_per_million_tokens"] * one["tokens_per_s_per_gpu"] * 3600 / 1e6
         self.assertTrue(1 < hourly < 6, hourly)  # dollars a GPU-hour
 
+    def test_there_is_no_verdict_where_kernels_were_measured_for_one_and_are_assumed_for_another(self):
+        job = ("--train", "--model", "llama3-8b", "--gpus", "8", "--global-batch", "32")
+        out = json.loads(compare.works("dgx-h100", "mi300x-8", *job, "--json"))
+        self.assertEqual([s["kernels"] for s in out["systems"]], ["measured", "assumed"])
+        verdict = out["verdict"]
+        self.assertEqual((verdict["best"], verdict["next"], verdict["faster"], verdict["sure"]), (None, None, None, False))
+        self.assertIn("differ in kind", verdict["why"])
+        self.assertIn("No verdict", compare.works("dgx-h100", "mi300x-8", *job))
+        alone = json.loads(plan.works("--system", "mi300x-8", *job, "--json"))
+        self.assertEqual(alone["kernels"], "assumed")
+        width = [s["interval_s"][1] / s["interval_s"][0] for s in out["systems"]]
+        self.assertGreater(width[1], 1.5 * width[0])
+        served = json.loads(compare.works("dgx-h100", "mi300x-8", "--serve", "--model", "llama3-70b", "--gpus", "8", "--json"))
+        self.assertIsNone(served["verdict"]["best"])
+        text = plan.works("--serve", "--model", "llama3-70b", "--system", "mi300x-8", "--gpus", "8")
+        self.assertIn("nobody measured", " ".join(text.split()))
+        nvidia = json.loads(compare.works("dgx-h100", "dgx-b200", *job, "--json"))["verdict"]
+        self.assertIsNone(nvidia["why"])
+        self.assertEqual(nvidia["best"], "dgx-b200")
+
+    def test_money_is_of_one_kind_for_all_and_ones_own_comes_first(self):
+        job = ("--train", "--model", "llama3-8b", "--gpus", "8", "--global-batch", "32")
+        out = json.loads(compare.works("dgx-h100", "gb200-nvl72", "mi350x-8", *job, "--json"))
+        self.assertEqual({s["price_kind"] for s in out["systems"]}, {"reserved"})
+        self.assertEqual(out["price"], {"kind": "reserved", "why": None})
+        own = json.loads(compare.works("dgx-h100", "mi350x-8", *job, "--price", "mi350x-8=3.5", "--json"))
+        self.assertEqual([s["price_kind"] for s in own["systems"]], ["on_demand", "stated"])
+        self.assertAlmostEqual(own["systems"][1]["gpu_hour_usd"], 3.5)
+        none = json.loads(compare.works("dgx-h100", "tpu-v5p-cube", *job, "--json"))
+        self.assertEqual([s["dollars_per_million_tokens"] for s in none["systems"]], [None, None])
+        self.assertIn("tpu-v5p-cube", none["price"]["why"])
+        self.assertIn("Money is left out", compare.works("dgx-h100", "tpu-v5p-cube", *job))
+        owned = json.loads(compare.works("dgx-h100", "dgx-b200", *job, "--price-kind", "owned", "--json"))
+        self.assertEqual({s["price_kind"] for s in owned["systems"]}, {"owned"})
+        compare.refused("dgx-h100", *job, "--price", "dgx-b200=2", saying=["dgx-b200", "--price"])
+        compare.refused("dgx-h100", *job, "--price", "dgx-h100", saying=["dgx-h100=2.50"])
+        compare.refused("dgx-h100", *job, "--price-kind", "spot", saying=["spot", "--price-kind"])
+
     def test_serving_is_what_plan_finds_on_each(self):
         limits = ("--isl", "4096", "--osl", "512", "--tpot", "50ms")
         out = json.loads(compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits, "--json"))

@@ -29,11 +29,67 @@ class Plan(unittest.TestCase):
             self.assertEqual(layout["tp"] * layout["pp"] * layout["cp"] * layout["dp"], 64)
             self.assertAlmostEqual(sum(term["time_s"] for term in layout["terms"]), layout["step_s"], delta=1e-9 * layout["step_s"])
             self.assertLess(layout["mfu"], 1)
+            self.assertLess(layout["mfu_causal"], layout["mfu"])
+            self.assertAlmostEqual(layout["tflops_per_gpu_causal"] / layout["tflops_per_gpu"], layout["mfu_causal"] / layout["mfu"],
+                                   places=9)
+            self.assertEqual(layout["idle_gpus"], 0)
             self.assertAlmostEqual(layout["tokens_per_s_per_gpu"], 128 * 4096 / layout["step_s"] / 64, delta=1e-6)
             low, high = layout["interval_s"]
             self.assertTrue(low < layout["step_s"] < high)
+        self.assertEqual([out[k] for k in ("gpus", "global_batch", "sequence", "precision", "headroom")], [64, 128, 4096, "bf16", 0.05])
         times = [layout["step_s"] for layout in out["layouts"]]
         self.assertEqual(times, sorted(times))
+
+    def test_adding_up_gradients_is_not_the_optimizer(self):
+        def terms(batch):
+            layout = answer("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", str(batch), "--tp", "8",
+                            "--pp", "2", "--cp", "1", "--zero", "1", "--microbatch", "1", "--recompute", "full")["layouts"][0]
+            return {term["name"]: term["time_s"] for term in layout["terms"]}
+        few, many = terms(32), terms(128)
+        self.assertAlmostEqual(many["accumulation"] / few["accumulation"], 4, places=9)
+        self.assertEqual(many["optimizer"], few["optimizer"])  # once a step
+        self.assertIn("accumulation", plan.works(*JOB))
+
+    def test_the_convention_of_mfu_stands_beside_it(self):
+        text = plan.works(*JOB)
+        self.assertIn("causal %", text)
+        self.assertIn("MFU: every matrix product and all scores", text)
+        self.assertIn("with the scores a causal mask leaves", text)
+
+    def test_a_million_tokens_stay_below_the_peak_by_either_count(self):
+        for layout in answer("--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "16", "--sequence",
+                             str(2**20))["layouts"]:
+            low = layout["interval_s"][0]
+            self.assertLessEqual(layout["mfu"] * layout["step_s"] / low, 1 + 1e-9)
+            self.assertLess(layout["mfu_causal"], 0.55 * layout["mfu"])
+
+    def test_a_factor_no_software_can_have_is_refused(self):
+        plan.refused(*JOB, "--stack-scale", "0.2",
+                     saying=["shorter than its matrix products and scores take", "--stack-scale", "take at least 0."])
+
+    def test_dropped_rows_are_not_counted(self):
+        mixture = ("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "256", "--top", "3")
+        for layout in answer(*mixture, "--capacity", "0.1")["layouts"]:
+            self.assertLess(layout["mfu"], 0.7)
+        self.assertIn("leaves 90 % of the experts' rows uncomputed", plan.works(*mixture, "--capacity", "0.1"))
+
+    def test_a_cluster_is_not_asked_for_more_than_it_has(self):
+        for system, has in (("polaris-a100", 2240), ("superpod-gb200", 576)):
+            plan.refused("--model", "llama3-8b", "--system", system, "--gpus", "8192", "--global-batch", "8192",
+                         saying=[system, f"{has} GPUs; 8192 are asked for", f"take at most {has}"])
+        job = ("--model", "llama3-8b", "--gpus", "8192", "--global-batch", "8192", "--tp", "1", "--pp", "1", "--cp", "1", "--top", "1")
+        self.assertTrue(answer(*job, "--system", "aws-p5")["layouts"])
+
+    def test_idle_gpus_of_a_rack_are_said(self):
+        moe = ("--model", "deepseek-v3", "--system", "gb200-nvl72", "--gpus", "256", "--global-batch", "4096", "--ep", "64", "--top", "1")
+        self.assertEqual(answer(*moe)["layouts"][0]["idle_gpus"], 32)
+        self.assertIn("32 GPUs of the scale-up domains it takes stay idle", plan.works(*moe))
+
+    def test_memory_is_left_free_and_the_answer_says_so(self):
+        self.assertIn("5 % of a GPU's memory is left free", plan.works(*JOB))
+        self.assertNotIn("left free", plan.works(*JOB, "--headroom", "0"))
+        share = answer(*JOB, "--headroom", "0")
+        self.assertEqual(share["headroom"], 0)
 
     def test_a_given_layout_is_the_answer(self):
         given = ("--tp", "4", "--pp", "2", "--vp", "5", "--cp", "2", "--zero", "1", "--microbatch", "1", "--recompute", "none",
@@ -44,6 +100,21 @@ class Plan(unittest.TestCase):
         layout = out["layouts"][0]
         self.assertEqual([layout[k] for k in ("tp", "pp", "vp", "cp", "dp", "zero", "microbatch")], [4, 2, 5, 2, 4, 1, 1])
         self.assertEqual(layout["schedule"], "interleaved")
+
+    def test_a_named_layout_is_priced_without_recomputation_and_the_answer_says_first_whether_it_fits(self):
+        named = ("--tp", "4", "--pp", "2", "--microbatch", "4", "--zero", "1", "--sequence", "8192")
+        out = answer(*JOB, *named)
+        self.assertIs(out["fits"], False)
+        for layout in out["layouts"]:
+            self.assertEqual((layout["recompute"], layout["fits"]), ("none", False))
+        self.assertEqual(out["layouts"][0]["step_s"], answer(*JOB, *named, "--recompute", "none")["layouts"][0]["step_s"])
+        self.assertRegex(out["advice"], r"^does not fit: [0-9.]+ GiB a GPU of [0-9.]+, recompute none; it fits with ")
+        lines = plan.works(*JOB, *named).splitlines()
+        self.assertEqual(lines[1].strip(), out["advice"])
+        fitting = answer(*JOB, *named, "--recompute", "full")
+        self.assertIs(fitting["fits"], True)
+        self.assertNotIn("advice", fitting)
+        self.assertNotIn("does not fit:", plan.works(*JOB, *named, "--recompute", "full"))
 
     def test_given_or_searched_a_layout_has_one_price(self):
         best = answer(*JOB, "--top", "1")["layouts"][0]
@@ -58,7 +129,7 @@ class Plan(unittest.TestCase):
             self.assertLessEqual(layout["tp"], 2)
         roomy = answer(*JOB, "--headroom", "0.3")["layouts"]
         for layout in roomy:
-            self.assertLessEqual(layout["memory_GiB"], 0.7 * 80e9 / 2**30)
+            self.assertLessEqual(layout["memory_GiB"], 0.7 * 81559 / 1024)
 
     def test_the_stack_changes_the_answer_and_says_so(self):
         plain, scaled = answer(*JOB)["layouts"][0], answer(*JOB, "--stack-scale", "1.5")["layouts"][0]
@@ -88,7 +159,7 @@ class Plan(unittest.TestCase):
         plan.refused("--model", "mixtral-8x7b", "--system", "dgx-h100", "--gpus", "64", "--global-batch", "128", "--ep", "16",
                      saying=["more expert ranks than the 8 experts", "at most 8"])
         plan.refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8",
-                     saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of 74.5 GiB: take"])
+                     saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of ", "GiB: take"])
 
     def test_wrong_words(self):
         plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "pipeline schedule"])

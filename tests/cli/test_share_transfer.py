@@ -53,6 +53,12 @@ def a_group_alone_takes_what_predict_says():
     assert racks["alone"]["bottleneck"] == "nic" and racks["groups"] == 72, racks
 
 
+def a_cluster_is_not_asked_for_more_nodes_than_it_has():
+    SHARE.refused("--system", "polaris-a100", "--nodes", 1000, *of("all_reduce 1GiB"),
+                  saying=["polaris-a100 has 560 nodes", "4000 are asked for", "take at most 2240"])
+    SHARE.works("--system", "dgx-h100", "--nodes", 32, *of("all_reduce 1GiB over 8"))
+
+
 def two_equal_exchanges_halve_each_other():
     rows = shared("--system", "dgx-h100", "--nodes", 2, *of("all_to_all 64MiB", "all_to_all 64MiB"))["collectives"]
     for row in rows:
@@ -197,7 +203,8 @@ def tables_fit_100_columns():
 
 
 if __name__ == "__main__":
-    tests = [data_parallel_rings_of_all_tensor_ranks_meet_where_nics_are_shared, a_group_alone_takes_what_predict_says,
+    tests = [a_cluster_is_not_asked_for_more_nodes_than_it_has,
+             data_parallel_rings_of_all_tensor_ranks_meet_where_nics_are_shared, a_group_alone_takes_what_predict_says,
              two_equal_exchanges_halve_each_other, layouts_name_groups, share_refuses_what_cannot_be,
              aggregations_take_turns_where_trees_are_few, weights_take_what_the_slowest_part_says,
              loads_and_stores_meet_rdma_where_their_lines_cross, senders_divide_a_port, transfer_refuses_what_cannot_be,

@@ -8,6 +8,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/reliability.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 using namespace fabricost;
@@ -54,8 +55,9 @@ TEST_CASE("one per cent of 16,384 GPUs at 3 dollars is 11,796 dollars a day") {
 TEST_CASE("a rent is GPUs times time times price, whoever names the price") {
   const System h100 = load_system("dgx-h100");
   Prices prices = load_prices();
-  CHECK(usd(money_of(h100, 1024, units::h(10), prices).rented) == within(1024 * 10 * 2.95, 1e-12));
-  prices.gpus.push_back({"gb200", {units::USD_per_h(3), {}}, {}});
+  CHECK(usd(money_of(h100, 1024, units::h(10), prices).rented) == within(1024 * 10 * 3.92, 1e-12));
+  std::find_if(prices.gpus.begin(), prices.gpus.end(), [](const GpuPrice& p) { return p.gpu == "gb200"; })->rent.value =
+      units::USD_per_h(3);
   CHECK(usd(money_of(load_system("gb200-nvl72"), 72, units::h(1), prices).rented) == within(216, 1e-12));
   prices.gpu_hour.value = units::USD_per_h(2);
   CHECK(usd(money_of(h100, 1024, units::h(10), prices).rented) == within(20480, 1e-12));
@@ -125,7 +127,7 @@ TEST_CASE("tokens cost what the time to make them costs") {
   const System h100 = load_system("dgx-h100");
   const Prices prices = load_prices();
   const Money million = money_per_million_tokens(h100, 8, 2e6 / 3600, prices);  // two million an hour
-  CHECK(usd(million.rented) == within(8 * 2.95 / 2, 1e-12));
+  CHECK(usd(million.rented) == within(8 * 3.92 / 2, 1e-12));
   CHECK(million.energy.value() == within(10.2e3 * 0.82 * 1.2 * 1800, 1e-12));
   CHECK(run_seconds(1e9, 1e6, 0.5) == within(2000, 1e-12));
 }
@@ -183,7 +185,33 @@ TEST_CASE("every shipped price has a source") {
                              p.switch_port.provenance.source, p.cable.provenance.source, p.ethernet_port.provenance.source,
                              p.power.load.provenance.source, p.power.pue.provenance.source, p.power.switch_port.provenance.source})
     CHECK(source.size() > 20);
-  for (const GpuPrice& g : p.gpus) CHECK(g.server.provenance.source.size() > 15);
+  for (const GpuPrice& g : p.gpus) {
+    CAPTURE(g.gpu);
+    if (g.server.value > Dollars{}) CHECK(g.server.provenance.source.size() > 15);
+    for (const Sourced<DollarRate>* rent : {&g.on_demand, &g.reserved})
+      if (rent->value > DollarRate{}) CHECK(rent->provenance.source.size() > 12);
+    CHECK_FALSE(g.rent.value > DollarRate{});  // of no kind: a user's own
+  }
+}
+
+TEST_CASE("a rent has a kind, and a kind that was asked for is never replaced by another") {
+  const System h100 = load_system("dgx-h100"), mi350x = load_system("mi350x-8");
+  Prices prices = load_prices();
+  CHECK(rent_of(h100, prices).kind == PriceKind::on_demand);
+  CHECK(rent_of(mi350x, prices).kind == PriceKind::reserved);  // nothing else is known of it
+  prices.kind = PriceKind::on_demand;
+  CHECK_FALSE(money_of(mi350x, 8, units::h(1), prices).rent_known);
+  prices.kind = PriceKind::reserved;
+  CHECK(rent_of(h100, prices).kind == PriceKind::reserved);
+  CHECK(rent_of(h100, prices).value < rent_of(h100, load_prices()).value);
+  prices.kind = PriceKind::owned;
+  CHECK_FALSE(money_of(h100, 8, units::h(1), prices).rent_known);
+  CHECK(money_of(h100, 8, units::h(1), prices).paid() == money_of(h100, 8, units::h(1), prices).owned());
+  prices.gpu_hour.value = units::USD_per_h(2);
+  CHECK(rent_of(h100, prices).kind == PriceKind::stated);
+  System own = h100;
+  own.gpu.price.value = units::USD_per_h(1.5);  // a description that says it
+  CHECK(rent_of(own, load_prices()).kind == PriceKind::stated);
 }
 
 TEST_CASE("broken prices are refused with place, value and remedy") {

@@ -2,8 +2,9 @@
 
     score.py FABRICOST MEASUREMENTS [--all]
 
-MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/. Prints one line per case that is
-wrong (with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
+MEASUREMENTS holds multinode/: diagnose/cases.csv and healthy.csv with their logs, sources.csv with logs/; and second/multinode/ alike. The
+rules of diagnose were written with the cases of the first in view, so its score is in sample; those of the second were not. Prints one
+line per case that is wrong (with --all every case) and fails below the bounds; skips with 77 and a reason when the folder is absent.
 """
 import csv
 import json
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+# Of cases that were read while the rules were written: a rule that breaks is seen, how good the rules are is not. UNSEEN says that.
 BOUNDS = {"confirmed": 0.70, "likely": 0.70, "expected": 0.70, "false alarms": 0.05}
+UNSEEN = {"confirmed": 0.25, "likely": 0.30, "expected": 0.30, "false alarms": 0.10}
 FACTOR = {"all_reduce": lambda n: 2 * (n - 1) / n, "all_gather": lambda n: (n - 1) / n}
 
 
@@ -133,29 +136,39 @@ def score_complaints(tool, multinode):
     return [seen, total]
 
 
-def main():
-    tool, measurements = sys.argv[1], sys.argv[2]
-    verbose = "--all" in sys.argv
-    multinode = os.path.join(measurements, "multinode")
-    if not os.path.exists(os.path.join(multinode, "diagnose", "cases.csv")):
-        print(f"skipped: {multinode}/diagnose is not there (the public cases are no part of the project)")
-        sys.exit(77)
-    scores = score_cases(tool, os.path.join(multinode, "diagnose"), verbose)
-    told = score_cases(tool, os.path.join(multinode, "diagnose"), verbose, told=True)
-    scores["expected"] = score_expected(tool, os.path.join(multinode, "diagnose"), verbose)
+def score(tool, multinode, bounds, verbose):
+    """Prints the score of one collection; True when it falls below its bounds."""
+    folder = os.path.join(multinode, "diagnose")
+    scores = score_cases(tool, folder, verbose)
+    told = score_cases(tool, folder, verbose, told=True)
+    scores["expected"] = score_expected(tool, folder, verbose)
     alarms = score_healthy(tool, multinode, verbose)
     complaints = score_complaints(tool, multinode)
     failed = False
     for group, (right, total) in scores.items():
-        print(f"{group:12} named first or second in {right} of {total} ({right / max(1, total):.0%}, at least {BOUNDS[group]:.0%})")
-        failed |= right < BOUNDS[group] * total
+        print(f"{group:12} named first or second in {right} of {total} ({right / max(1, total):.0%}, at least {bounds[group]:.0%})")
+        failed |= right < bounds[group] * total
     right, total = (told["confirmed"][i] + told["likely"][i] for i in (0, 1))
-    print(f"the same with --expected wherever a case has it: {right} of {total} ({right / max(1, total):.0%}, at least 70%)")
-    failed |= right < 0.7 * total
+    least = min(bounds["confirmed"], bounds["likely"])
+    print(f"the same with --expected wherever a case has it: {right} of {total} ({right / max(1, total):.0%}, at least {least:.0%})")
+    failed |= right < least * total
     share = alarms[0] / max(1, alarms[1])
-    print(f"false alarms {alarms[0]} of {alarms[1]} healthy runs ({share:.1%}, at most {BOUNDS['false alarms']:.0%})")
+    print(f"false alarms {alarms[0]} of {alarms[1]} healthy runs ({share:.1%}, at most {bounds['false alarms']:.0%})")
     print(f"complaints   {complaints[0]} of {complaints[1]} runs on known machines called slow")
-    failed |= alarms[0] > BOUNDS["false alarms"] * alarms[1]
+    return failed or alarms[0] > bounds["false alarms"] * alarms[1]
+
+
+def main():
+    tool, measurements = sys.argv[1], sys.argv[2]
+    verbose = "--all" in sys.argv
+    failed = False
+    for title, folder, bounds in (("Never seen by who wrote the rules", os.path.join(measurements, "second", "multinode"), UNSEEN),
+                                  ("Read while the rules were written", os.path.join(measurements, "multinode"), BOUNDS)):
+        if not os.path.exists(os.path.join(folder, "diagnose", "cases.csv")):
+            print(f"skipped: {folder}/diagnose is not there (the public cases are no part of the project)")
+            sys.exit(77)
+        print(f"\n{title}: {folder}\n")
+        failed |= score(tool, folder, bounds, verbose)
     sys.exit(1 if failed else 0)
 
 

@@ -149,3 +149,51 @@ TEST_CASE("an unknown system is refused, a log that fits none is diagnosed by it
   CHECK(d.system.empty());
   CHECK_FALSE(d.notes.empty());
 }
+
+namespace {
+
+/// A table from 8 bytes to 4 GiB at the predicted times, times a factor.
+std::string whole_table(double factor) {
+  const System machine = load_system("dgx-h100");
+  std::vector<std::pair<double, double>> rows;
+  for (double bytes = 8; bytes <= 4096 * MiB; bytes *= 2) {
+    const Operation op = AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8, .nodes = 1, .dtype = DataType::single};
+    rows.emplace_back(bytes, predict(machine, op).bus_bandwidth().value() / 1e9 / factor);
+  }
+  return table("NVIDIA H100 80GB HBM3", 1, 8, rows);
+}
+
+}  // namespace
+
+TEST_CASE("times a hundredth of the true ones are impossible, not healthy") {
+  for (const char* system : {"dgx-h100", ""}) {
+    const Diagnosis d = diagnosed(whole_table(0.01), {.system = system});
+    INFO(causes_of(d));
+    CHECK_FALSE(d.healthy);
+    CHECK(d.verdict.find("impossible") == 0);
+    REQUIRE(d.causes.size() == 1);
+    CHECK(d.causes[0].cause == Cause::other);
+    CHECK(d.causes[0].evidence.find("shorter than they can be") != std::string::npos);
+    CHECK(d.causes[0].evidence.find("the wires of dgx-h100 allow") != std::string::npos);
+  }
+  CHECK(diagnosed(whole_table(1), {.system = "dgx-h100"}).healthy);
+}
+
+TEST_CASE("a table without one time above zero is no healthy run") {
+  std::string zeros = table("NVIDIA H100 80GB HBM3", 1, 8, {});
+  for (const char* row : {"1048576 262144 float sum -1 0.00 0.00 0.00 0", "2097152 524288 float sum -1 0.00 0.00 0.00 0"})
+    zeros += std::string{row} + "\n";
+  const Diagnosis d = diagnosed(zeros, {.system = "dgx-h100"});
+  INFO(causes_of(d));
+  CHECK_FALSE(d.healthy);
+  REQUIRE(d.causes.size() == 1);
+  CHECK(d.causes[0].evidence.find("holds a time above 0") != std::string::npos);
+}
+
+TEST_CASE("of a long log the first rows are compared, and the answer says so") {
+  std::vector<std::pair<double, double>> rows;
+  for (int i = 0; i < 70000; ++i) rows.emplace_back((16 + i % 9) * MiB, 400);
+  const Diagnosis d = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows), {.system = "dgx-h100"});
+  CHECK(d.sizes.size() <= 65536);
+  CHECK(std::any_of(d.notes.begin(), d.notes.end(), [](const std::string& note) { return note.find("65536") != std::string::npos; }));
+}

@@ -6,6 +6,8 @@
 
 #include <fabricost/workload/expert_load.hpp>
 
+#include <chrono>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -96,4 +98,40 @@ TEST_CASE("routing that cannot be is refused with what is wrong") {
   CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::histogram, 1, {-1, 1, 1, 1}}, 1), Catch::Contains("zero or more"));
   CHECK_THROWS_WITH(popularity_of({4, 2}, {RoutingKind::zipf, -1}, 1), Catch::Contains("exponent"));
   CHECK_THROWS_WITH(replicate(std::vector<double>(256, 1), 32, 31), Catch::Contains("do not divide over 32"));
+}
+
+TEST_CASE("counting the others by their characteristic function agrees with polynomials in their number", "[experts]") {
+  struct Case {
+    int experts, chosen, sets;
+    double exponent;
+  };
+  for (const Case& c : {Case{64, 8, 64, 1}, Case{64, 8, 8, 1}, Case{256, 64, 256, 0.7}, Case{256, 64, 4, 1.2}, Case{300, 200, 60, 2},
+                        Case{128, 128, 128, 1}, Case{96, 40, 1, 1}, Case{64, 60, 64, 20}, Case{257, 100, 257, 0}}) {
+    INFO(c.chosen << " of " << c.experts << " in " << c.sets << " sets, exponent " << c.exponent);
+    std::vector<double> weights;
+    std::vector<int> set_of;
+    for (int i = 0; i < c.experts; ++i) {
+      weights.push_back(std::pow(i + 1, -c.exponent));
+      set_of.push_back(i * c.sets / c.experts);
+    }
+    const auto fast = detail::integrated(weights, set_of, c.sets, c.chosen, detail::FewOthers(set_of, c.sets, c.chosen));
+    const auto exact = detail::integrated(weights, set_of, c.sets, c.chosen, detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
+    for (std::size_t s = 0; s < fast.size(); ++s) CHECK(std::fabs(fast[s] - exact[s]) < 1e-9);
+  }
+}
+
+TEST_CASE("many experts of which many are chosen are priced in seconds, and their shares sum to the number chosen", "[experts]") {
+  const auto start = std::chrono::steady_clock::now();
+  for (const Gate& gate : {Gate{512, 512}, Gate{1024, 512}, Gate{2048, 64}}) {
+    const Popularity p = popularity_of(gate, {RoutingKind::zipf, 1}, 64);
+    double sum = 0;
+    for (const double share : p.shares) sum += share;
+    CHECK(sum == within(gate.top_k, 1e-4));
+  }
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));  // they once took minutes
+}
+
+TEST_CASE("more experts or groups than are priced are refused with the most that are", "[experts]") {
+  CHECK_THROWS_WITH(popularity_of({8193, 8}, {RoutingKind::zipf, 1}, 1), Catch::Contains("8192"));
+  CHECK_THROWS_WITH(touched_sets({4004, 8, 2002, 1001}, 2), Catch::Contains("1000"));
 }

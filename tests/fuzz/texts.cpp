@@ -9,6 +9,7 @@
 #include "io/spec_quantity.hpp"
 #include "io/spec_tree.hpp"
 
+#include <fabricost/io/leave_out.hpp>
 #include <fabricost/io/quantity_text.hpp>
 
 #include <array>
@@ -32,6 +33,14 @@ void size(std::string_view bytes) {
     const std::vector<Bytes> sizes = parse_sizes(bytes);
     require(!sizes.empty() && sizes.size() <= 1'000'000, "a list of sizes is neither empty nor endless");
     for (const Bytes& one : sizes) require(std::isfinite(one.value()) && one.value() >= 0, "sizes are finite and not negative");
+  });
+  tolerate([&] {
+    Point point;
+    point.source = "016_alps_ar";
+    point.bytes = 4096;
+    const LeaveOut term(bytes);
+    require(term.term() == bytes, "what leaves points out keeps its words");
+    (void)term.holds(point);
   });
 }
 

@@ -206,3 +206,12 @@ TEST_CASE("repeats are merged by their median, whatever their version and place"
   CHECK(merged[1].repeats == 2);
   CHECK(merged[5].gpu_direct == false);
 }
+
+TEST_CASE("bytes that are no UTF-8 become characters that say so, and what follows keeps its place") {
+  const Points read = points_in(csv_header + "caf\xe9,dgx-h100,1,8,all_reduce,half,1048576,52.5,1,nccl,2.2\xff\xfe,,,Z\xc3\xbcrich \xc3\n");
+  REQUIRE(read.points.size() == 1);
+  CHECK(read.points[0].source == "caf\xef\xbf\xbd");
+  CHECK(read.points[0].library_version == "2.2\xef\xbf\xbd\xef\xbf\xbd");
+  CHECK(read.points[0].notes == "Z\xc3\xbcrich \xef\xbf\xbd");
+  CHECK(read.points[0].bytes == 1048576);
+}

@@ -5,6 +5,7 @@
 #include <fabricost/io/load.hpp>
 #include <fabricost/io/set_aside.hpp>
 #include <fabricost/io/validate.hpp>
+#include <fabricost/predict/predict.hpp>
 
 #include <catch.hpp>
 
@@ -206,4 +207,39 @@ TEST_CASE("of the measurements that fits rest on at most one in a hundred is set
     CHECK(doubts(s, Doubt::above_the_wires) == 0);
     CHECK(doubts(s, Doubt::contradicts_itself) == 0);
   }
+}
+
+TEST_CASE("a run of which many times are impossible is not fitted at all, one slip costs its row alone") {
+  // a hundredth of what NCCL takes: small messages end before a kernel could have started, large ones are above the wires; a tenth: small
+  // ones look possible and are of the same clock
+  const System h100 = load_system("dgx-h100");
+  std::vector<Point> hundredth, tenth, slip;
+  for (double bytes = 8; bytes < 2e10; bytes *= 2) {
+    const double seconds = predict(h100, AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8, .nodes = 1}).seconds;
+    hundredth.push_back(point("dgx-h100", bytes, seconds / 100));
+    tenth.push_back(point("dgx-h100", bytes, seconds / 10));
+    slip.push_back(point("dgx-h100", bytes, bytes == 1048576 ? 1e-7 : seconds));
+  }
+  const Screened all = screen(hundredth), less = screen(tenth);
+  CHECK(all.kept.empty());
+  CHECK(doubts(all, Doubt::below_a_launch) > 10);
+  CHECK(doubts(all, Doubt::above_the_wires) > 5);
+  CHECK(less.kept.empty());
+  CHECK(doubts(less, Doubt::above_the_wires) > 5);
+  REQUIRE(doubts(less, Doubt::impossible_run) > 10);
+  CHECK(contains(less.set_aside.front().reason, "its times or sizes are not what they say"));
+  const Screened one = screen(slip);
+  CHECK(one.set_aside.size() == 1);
+  CHECK(one.kept.size() == slip.size() - 1);
+}
+
+TEST_CASE("a time below a kernel's start is doubted of kernels' libraries, not of transfers or processes' memory") {
+  Point p = point("dgx-h100", 8, 0.4e-6);
+  p.library = "nccl";
+  CHECK(doubts(screen({p}), Doubt::below_a_launch) == 1);
+  p.seconds = 1.1e-6;
+  CHECK(screen({p}).set_aside.empty());
+  p.seconds = 0.4e-6;
+  p.library = "openmpi";
+  CHECK(screen({p}).set_aside.empty());
 }

@@ -137,7 +137,7 @@ TEST_CASE("every probe becomes the row that the page of the format says") {
 TEST_CASE("processes of MPI are ranks on their hosts; a pair on two hosts goes through the network") {
   FakeDevice device({.gpus = 4, .runtime = "MPI", .library = "openmpi", .processes = 4});
   const Machine machine = device.describe();
-  const Layout layout = layout_of(machine, 4);
+  const measure::Layout layout = measure::layout_of(machine, 4);
   CHECK(layout.nodes == 2);
   const Row all = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .dtype = DataType::single}, machine, layout, "m", "s");
   CHECK(all.nodes == 2);
@@ -230,8 +230,27 @@ TEST_CASE("points on disk outlive a crash, and go when the finished file is ther
     CHECK(std::string{std::istreambuf_iterator<char>{in}, {}} == "a\nb\n");
   }
   CHECK(std::filesystem::exists(left));
-  PartialFile again(target);
+  PartialFile again(target);  // as a process that was given the dead one's number
+  CHECK(again.path() != left);
   again.remove();
-  CHECK_FALSE(std::filesystem::exists(left));
+  CHECK_FALSE(std::filesystem::exists(again.path()));
+  CHECK(std::filesystem::exists(left));
   CHECK(support::contains(support::message_of([&] { return PartialFile(folder / "no/such/m.csv").path(); }), "cannot be written"));
+}
+
+TEST_CASE("points on disk are never written where a link or another's file lies") {
+  const Folder folder;
+  const std::filesystem::path target = folder / "measured.csv";
+  const std::string victim = folder.written("victim.txt", "keep");
+  const std::string first = target.string() + "." + std::to_string(getpid()) + ".partial";
+  std::filesystem::create_symlink(victim, first);
+  std::filesystem::create_symlink(folder / "nowhere", target.string() + "." + std::to_string(getpid()) + "-1.partial");
+  PartialFile partial(target);
+  partial.line("a\n");
+  CHECK(partial.path() == target.string() + "." + std::to_string(getpid()) + "-2.partial");
+  std::ifstream in(victim);
+  CHECK(std::string{std::istreambuf_iterator<char>{in}, {}} == "keep");
+  CHECK(std::filesystem::is_symlink(first));
+  CHECK_FALSE(std::filesystem::exists(folder / "nowhere"));
+  partial.remove();
 }

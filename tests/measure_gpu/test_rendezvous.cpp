@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 #include "measure/gpu/rendezvous.hpp"
+#include "measure/gpu/sha256.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -78,6 +79,36 @@ std::string fault_of(const std::function<void()>& body) {
 
 constexpr auto short_while = std::chrono::milliseconds(600);
 
+ProcessPlace place_with(int rank, int processes, int port, const std::string& secret) {
+  ProcessPlace made = place(rank, processes, port);
+  made.secret = secret;
+  return made;
+}
+
+// Connects when somebody listens; -1 when nobody ever does.
+int connected_to(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return socket;
+    close(socket);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return -1;
+}
+
+std::string hex(const Digest& digest) {
+  std::string out;
+  for (const unsigned char byte : digest) {
+    out += "0123456789abcdef"[byte >> 4U];
+    out += "0123456789abcdef"[byte & 15U];
+  }
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("processes agree on the first one's bytes and on the highest value, step after step") {
@@ -123,21 +154,11 @@ TEST_CASE("two processes with the same rank are refused") {
 TEST_CASE("strangers that connect are turned away and the others still meet") {
   const int port = free_port();
   std::thread stranger([port] {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (int attempt = 0; attempt < 100; ++attempt) {
-      const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-      if (connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-        const char said[] = "GET / HTTP/1.0\r\n\r\n and then some more words\r\n";
-        static_cast<void>(send(socket, said, sizeof said, MSG_NOSIGNAL));
-        close(socket);
-        return;
-      }
-      close(socket);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    const int socket = connected_to(port);
+    if (socket < 0) return;
+    const char said[] = "GET / HTTP/1.0\r\n\r\n and then some more words\r\n";
+    static_cast<void>(send(socket, said, sizeof said, MSG_NOSIGNAL));
+    close(socket);
   });
   double seen = 0;
   std::thread other([port, &seen] {
@@ -183,4 +204,92 @@ TEST_CASE("processes that take different steps end with a reason") {
     });
     return rank == 0 || why.find("out of step") != std::string::npos;
   }));
+}
+
+TEST_CASE("SHA-256 and its HMAC give the published values") {
+  // FIPS 180-4 examples (NIST), RFC 4231 cases 1, 2 and 6
+  CHECK(hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(hex(sha256("")) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(hex(hmac_sha256(std::string(20, '\x0b'), "Hi There")) == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  CHECK(hex(hmac_sha256("Jefe", "what do ya want for nothing?")) == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  CHECK(hex(hmac_sha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")) ==
+        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST_CASE("processes with one secret meet, and one with another is not let in") {
+  const int port = free_port();
+  std::string refused;
+  std::thread stranger([&] {
+    refused = fault_of([port] { Rendezvous others(place_with(1, 2, port, "guessed"), std::chrono::milliseconds(800)); });
+  });
+  std::thread other([port] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    Rendezvous others(place_with(1, 2, port, "a secret"), std::chrono::seconds(10));
+    static_cast<void>(others.highest(5));
+  });
+  double seen = 0;
+  const std::string why = fault_of([&] {
+    Rendezvous others(place_with(0, 2, port, "a secret"), std::chrono::seconds(10));
+    seen = others.highest(1);
+  });
+  stranger.join();
+  other.join();
+  CHECK(why.empty());
+  CHECK(seen == 5);
+  CHECK(refused.find("FABRICOST_SECRET") != std::string::npos);
+}
+
+TEST_CASE("silent connections hold nobody up, however many come first") {
+  const int port = free_port();
+  std::vector<int> silent;
+  std::thread other([&] {
+    for (int i = 0; i < 40; ++i) silent.push_back(connected_to(port));
+    Rendezvous others(place_with(1, 2, port, "a secret"), std::chrono::seconds(10));
+    static_cast<void>(others.highest(5));
+  });
+  const auto start = std::chrono::steady_clock::now();
+  const std::string why = fault_of([&] {
+    Rendezvous others(place_with(0, 2, port, "a secret"), std::chrono::seconds(30));
+    static_cast<void>(others.highest(1));
+  });
+  other.join();
+  for (const int socket : silent) close(socket);
+  CHECK(why.empty());
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));  // one after the other they would take 80
+}
+
+TEST_CASE("a greeting without proof neither joins nor ends the job") {
+  const int port = free_port();
+  std::thread stranger([port] {
+    const int socket = connected_to(port);
+    char question[40];
+    static_cast<void>(recv(socket, question, sizeof question, MSG_WAITALL));
+    std::uint32_t said[20] = {0x46434f53, 2, 7, 1};  // our word, another number of processes
+    static_cast<void>(send(socket, said, sizeof said, MSG_NOSIGNAL));
+    char byte = 0;
+    CHECK(recv(socket, &byte, 1, 0) <= 0);  // hung up without a word
+    close(socket);
+  });
+  std::thread other([port] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    Rendezvous others(place_with(1, 2, port, "a secret"), std::chrono::seconds(10));
+    others.barrier();
+  });
+  const std::string why = fault_of([&] {
+    Rendezvous others(place_with(0, 2, port, "a secret"), std::chrono::seconds(10));
+    others.barrier();
+  });
+  stranger.join();
+  other.join();
+  CHECK(why.empty());
+}
+
+TEST_CASE("nodes do not meet without a secret, nor where the first process's host has no such address") {
+  ProcessPlace elsewhere = place(0, 2, free_port());
+  elsewhere.address = "192.0.2.1";  // reserved for documents (RFC 5737)
+  CHECK(fault_of([&] { Rendezvous others(elsewhere, short_while); }).find("FABRICOST_SECRET") != std::string::npos);
+  elsewhere.secret = "a secret";
+  CHECK(fault_of([&] { Rendezvous others(elsewhere, short_while); }).find("MASTER_ADDR") != std::string::npos);
 }

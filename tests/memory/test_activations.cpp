@@ -123,3 +123,21 @@ TEST_CASE("context ranks divide activations and not weights") {
   CHECK(memory_of(m, four, stack, 0).activations == Approx(memory_of(m, one, stack, 0).activations / 4));
   CHECK(memory_of(m, four, stack, 0).weights == memory_of(m, one, stack, 0).weights);
 }
+
+TEST_CASE("selective recomputation does not keep what latents unfold to, whose products it repeats") {
+  Model m;
+  m.layers = 4, m.hidden = 2048, m.heads = m.kv_heads = 16, m.head_dim = 128, m.vocab = 32000, m.ffn = 8192;
+  m.q_rank = 768, m.kv_rank = 512, m.rope_dim = 64, m.nope_dim = 128, m.value_dim = 128;
+  Layout l;
+  l.tp = 2;
+  const MemoryStack stack;
+  const double none = memory_of(m, l, stack, 0).activations;
+  l.recompute = Recompute::selective;
+  const MemoryUse use = memory_of(m, l, stack, 0);
+  const double q_k_v = l.tokens() * 16 / 2 * 2 * (192 + 192 + 128);  // of one layer, 16 bit
+  CHECK(none - use.activations == Approx(4 * q_k_v).epsilon(1e-12));
+  CHECK(use.recompute == Approx(q_k_v).epsilon(1e-12));
+  MemoryStack drops_more;
+  drops_more.selective_keeps = 0.1;
+  CHECK(memory_of(m, l, drops_more, 0).activations == Approx(0.1 * none).epsilon(1e-12));
+}

@@ -46,3 +46,17 @@ TEST_CASE("published peaks of memory are predicted, by group", "[measurements]")
   CHECK(errors["torchtitan_h100"].median() <= 5);
   CHECK(errors["bloom_jz_a100"].median() <= 6);
 }
+
+TEST_CASE("peaks in the logs of MLPerf's Llama 405B are predicted on Hopper and Blackwell", "[measurements]") {
+  const auto folder = measurements();
+  if (folder.empty()) return;
+  Errors errors;
+  for (const WorkloadRow& row : predict_memory_rows(read_training_rows(folder / "second" / "workloads" / "mlperf.csv"))) {
+    if (row.group != "mlperf_405b_nvidia") continue;
+    errors.percent.push_back(100 * std::abs(row.error()));
+    std::printf("%s %7.2f %7.2f %+6.1f%%\n", row.id.c_str(), row.measured, row.predicted, 100 * row.error());
+  }
+  CHECK(errors.percent.size() >= 10);
+  CHECK(errors.median() <= 6);
+  CHECK(errors.mean() <= 10);
+}

@@ -63,3 +63,41 @@ TEST_CASE("low precision keeps copies of the weights with their scales") {
   l.precision = Precision::fp8;
   CHECK(memory_of(m, l, stack, 0).activations < memory_of(m, Layout{}, stack, 0).activations);
 }
+
+TEST_CASE("fp8 parameters are the layers' only weights, and no others") {
+  const Model m = gpt(8, 1024, 16);
+  MemoryStack stack;
+  Layout l;
+  l.precision = Precision::fp8, l.tp = 2;
+  const double both = memory_of(m, l, stack, 0).weights;
+  stack.fp8_parameters = true;
+  const ParameterCount c = parameters_of(m);
+  const double layers = 8 * ((c.attention + c.dense_ffn) / 2 + c.norms) + 1024;
+  CHECK(both - memory_of(m, l, stack, 0).weights == Approx(2 * layers).epsilon(1e-12));  // the 16-bit ones
+  CHECK(memory_of(m, l, stack, 0).weights == Approx(2 * (33.0 / 32) * layers + 2 * (c.embedding + c.head) / 2).epsilon(1e-12));
+  for (const Precision other : {Precision::bf16, Precision::fp4}) {  // no parameters in fp8 there
+    l.precision = other;
+    stack.fp8_parameters = false;
+    const double without = memory_of(m, l, stack, 0).weights;
+    stack.fp8_parameters = true;
+    CHECK(memory_of(m, l, stack, 0).weights == without);
+  }
+}
+
+TEST_CASE("a master kept as the remainder of a 16-bit weight takes two bytes less, where the weight is in 16 bit") {
+  const Model m = gpt(8, 1024, 16);
+  MemoryStack stack;
+  stack.fp8_parameters = true;
+  Layout l;
+  l.dp = 8, l.global_batch = 8, l.zero = 1;
+  const auto saved = [&] {
+    stack.master_remainders = false;
+    const double whole = memory_of(m, l, stack, 0).optimizer;
+    stack.master_remainders = true;
+    return whole - memory_of(m, l, stack, 0).optimizer;
+  };
+  const ParameterCount c = parameters_of(m);
+  CHECK(saved() == Approx(2 * c.total / 8).epsilon(1e-12));
+  l.precision = Precision::fp8;
+  CHECK(saved() == Approx(2 * (c.embedding + c.head) / 8).epsilon(1e-12));
+}

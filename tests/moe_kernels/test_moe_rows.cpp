@@ -188,13 +188,56 @@ TEST_CASE("DeepEP on one generation follows from the other, latencies stretched 
   }
 }
 
+TEST_CASE("a kernel is calibrated on the machines it was measured on, and on no other", "[moe]") {
+  const auto basis = [](const char* system, MoeKernel kernel) {
+    return predict(load_system(system),
+                   MoeQuestion{.kernel = kernel, .gate = {.experts = 256, .top_k = 8}, .hidden = 7168, .tokens = 1024, .ranks = 8})
+        .basis;
+  };
+  for (const MoeKernel kernel : {MoeKernel::deepep_normal, MoeKernel::deepep_low_latency}) {
+    CHECK(basis("dgx-b200", kernel) == Basis::calibrated);
+    CHECK(basis("dgx-h100", kernel) == Basis::calibrated);
+    CHECK(basis("gb200-nvl72", kernel) == Basis::sibling);
+    CHECK(basis("dgx-b300", kernel) == Basis::sibling);
+  }
+  for (const MoeKernel kernel : {MoeKernel::trtllm_one_sided, MoeKernel::trtllm_two_sided}) {
+    CHECK(basis("gb200-nvl72", kernel) == Basis::calibrated);
+    CHECK(basis("dgx-b200", kernel) == Basis::sibling);
+    CHECK(basis("dgx-h100", kernel) == Basis::datasheet);
+  }
+}
+
+TEST_CASE("kernels on machines the constants never saw fall into their interval nine times in ten or so", "[measurements]") {
+  const auto folder = fabricost::test::measurements();
+  if (folder.empty() || !std::filesystem::is_directory(folder / "second")) return;
+  for (const auto& [system, least] : {std::pair{"gb200-nvl72", 0.85}, {"dgx-h200", 0.88}, {"dgx-b300", 0.88}}) {
+    std::vector<MoeKernelRow> rows;
+    for (MoeKernelRow& row : read_moe_kernel_rows(folder / "second" / (std::string(system) + ".moe.csv")))
+      if (row.question.kernel == MoeKernel::deepep_normal || row.question.kernel == MoeKernel::deepep_low_latency)
+        rows.push_back(std::move(row));
+    predict_moe_kernel_rows(rows);
+    double inside = 0, all = 0;
+    for (const MoeKernelRow& row : rows) {
+      if (!row.skipped.empty()) continue;
+      CHECK(row.basis == Basis::sibling);
+      all += 1;
+      inside += row.low <= row.seconds && row.seconds <= row.high ? 1 : 0;
+    }
+    INFO(system << ": " << inside / all << " of " << all);
+    CHECK(all > 1000);
+    CHECK(inside / all > least);
+  }
+}
+
 TEST_CASE("the shipped constants are what calibrate writes", "[measurements]") {
   const auto folder = test::measurements();
   if (folder.empty()) return;
   const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
   REQUIRE(fit.sets.size() == 2);
   for (const CalibratedSet& set : fit.sets) {
-    const Constants shipped = load_system(set.generation == Generation::hopper ? "dgx-h100" : "dgx-b200").constants;
+    const System machine = load_system(set.generation == Generation::hopper ? "dgx-h100" : "dgx-b200");
+    const Constants& shipped = machine.constants;
+    CHECK(shipped.moe_kernels == shown_of(set.fitted_on, machine.name, machine.domain));
     for (const Parameter& p : parameters_of(ConstantSet::moe)) {
       INFO(set.name << " " << p.key);
       CHECK(std::fabs(std::log(p.value(set.constants) / p.value(shipped))) < 0.01);

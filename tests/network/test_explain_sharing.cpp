@@ -35,7 +35,7 @@ TEST_CASE("explain names the port to the host that PCIe neighbours share") {
 
 TEST_CASE("explain names the tapered tier and how many share it") {
   const std::string text = told("meta-24k-roce", over(Collective::all_to_all, 768));
-  CHECK(support::contains(text, "Shared: core up-link of nodes 0 to 383 (7:1)"));
+  CHECK(support::contains(text, "Shared: spine up-link of nodes 0 to 383 (7:1)"));
   CHECK(support::contains(text, "by 3072 GPUs"));
 }
 
@@ -78,6 +78,7 @@ TEST_CASE("explain names every tier that is crossed, the one at the top included
     for (const Sensitivity& s : sensitivities(system, over(Collective::all_to_all, nodes))) out += s.change + "; ";
     return out;
   };
-  CHECK(support::contains(changed(768), "10 % more core bandwidth"));
+  CHECK(support::contains(changed(768), "10 % more spine bandwidth"));
   CHECK_FALSE(support::contains(changed(384), "core"));
+  CHECK_FALSE(support::contains(changed(384), "spine bandwidth"));  // inside a pod nothing passes the pod's uplinks
 }

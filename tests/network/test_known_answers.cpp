@@ -95,10 +95,10 @@ TEST_CASE("7:1 between pods: an all-to-all over two pods runs at a seventh of th
   const Topology t = topology_of(system, 768);
   const Traffic traffic = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(6144));
   const machines::Alone all = alone(t, traffic);
-  CHECK(name_of(t, all.link) == "core up-link of nodes 0 to 383 (7:1)");
+  CHECK(name_of(t, all.link) == "spine up-link of nodes 0 to 383 (7:1)");
   CHECK(all.rate == Approx(2 * 50e9 / 7));  // half of the data crosses a seventh of the NICs' rate
   const Fabric f = fabric_of(system, Operation{.collective = Collective::all_to_all, .ranks = 6144, .nodes = 768});
-  CHECK(f.exchanges_tier == "core");
+  CHECK(f.exchanges_tier == "spine");
   CHECK(f.outer_rate / 8 * f.exchanges / (1 - 8.0 / 6144) == Approx(all.rate));
   // inside one pod nothing is tapered
   const Topology pod = topology_of(system, 384);

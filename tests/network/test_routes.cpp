@@ -72,8 +72,8 @@ TEST_CASE("to another node: PCIe, NIC, NIC, PCIe; on rails by way of the GPU on 
   CHECK(way(t, 3, 12, {.relay_on_rails = false})[1] == "nic 3 of node 0 (out)");
   // node 0 and node 40 sit in two scalable units of 32: over the spine, on rail 3
   const Names far = way(t, 3, 40 * 8 + 3);
-  CHECK(far[2] == "spine up-link of rail 3, nodes 0 to 31");
-  CHECK(far[3] == "spine down-link of rail 3, nodes 32 to 63");
+  CHECK(far[2] == "leaf up-link of rail 3, nodes 0 to 31");
+  CHECK(far[3] == "leaf down-link of rail 3, nodes 32 to 63");
 }
 
 TEST_CASE("without GPUDirect a message turns in host memory and passes the shared port") {
@@ -107,7 +107,7 @@ TEST_CASE("a tapered tier is crossed only by those on both sides of it, and says
   CHECK(way(t, 0, pod - 8).size() == 6);  // inside a pod: NICs and the racks' links
   const Names far = way(t, 0, pod);
   CHECK(far.size() == 8);
-  CHECK(far[4] == "core up-link of nodes 0 to 383 (7:1)");
+  CHECK(far[4] == "spine up-link of nodes 0 to 383 (7:1)");
   CHECK(t.capacity(route(t, 0, pod)[4].link) == Approx(384 * 8 * 50e9 / 7));
 }
 
@@ -116,7 +116,8 @@ TEST_CASE("a dragonfly sends over one wire between two groups, or adaptively ove
   const int group = 128 * 8;
   const auto of = [&](const RouteOptions& options) {
     for (const LinkUse& use : route(t, 0, group, options))
-      if (t.block_of(use.link).tier == "core") return use;
+      if (const LinkBlock& b = t.block_of(use.link); b.kind == LinkKind::groups || (b.kind == LinkKind::tier_up && b.tier == "spine"))
+        return use;
     return LinkUse{-1, 0};
   };
   const LinkUse minimal = of({.adaptive = false}), adaptive = of({}), detoured = of({.detoured = 1});

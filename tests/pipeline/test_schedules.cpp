@@ -151,8 +151,8 @@ TEST_CASE("closed forms that call themselves estimates are within a few percent 
                              {S::zb_v, 0.003, 0.06},
                              {S::v_half, 0.012, 0.12},
                              {S::v_min, 0.015, 0.12},
-                             {S::dualpipe, 0.005, 0.06},
-                             {S::dualpipe_v, 0.008, 0.09}}) {
+                             {S::dualpipe, 0.008, 0.06},  // the published order's; the one found waits less
+                             {S::dualpipe_v, 0.01, 0.09}}) {
     double sum = 0, worst = 0;
     std::string where;
     constexpr int n = 300;
@@ -181,6 +181,30 @@ TEST_CASE("no order of a small pipeline is shorter in the same memory", "[pipeli
       CHECK(step(S::zb_h2) == Approx(oracle::shortest(p, m, "FBW", t, 2 * p - 1)));
       CHECK(step(S::zb_h1) == Approx(oracle::shortest(p, m, "FBW", t, p)));
     }
+}
+
+TEST_CASE("the searched order of a small pipeline is the shortest there is in its memory", "[pipeline]") {
+  for (const auto& t : {oracle::Times{1, 1, 1, 0}, {1, 0.9, 0.6, 0}, {1, 1.4, 0.5, 0}, {1, 1.2, 0.8, 0.1}})
+    for (const auto& [p, m] : {std::pair{2, 2}, {2, 3}, {2, 4}, {3, 3}})
+      for (const S s : {S::zb_1p, S::zb_2p}) {
+        const StageTimes times{.forward = t.f, .backward = t.b, .weight = t.w, .exchange = t.hop, .held_for_weight = 1};
+        INFO(name(s) << " p " << p << " m " << m << " B " << t.b << " W " << t.w << " C " << t.hop);
+        CHECK(run_pipeline(s, p, 1, m, times).longest_stage ==
+              Approx(oracle::shortest(p, m, "FBW", t, static_cast<int>(pipeline_room(s, p, m)))));
+      }
+}
+
+TEST_CASE("DualPipe's order never waits longer than its published bubble", "[pipeline]") {
+  for (const S s : {S::dualpipe, S::dualpipe_v})
+    for (const int p : {2, 4, 8, 16})
+      for (const int m : {2 * p, 3 * p, 6 * p})
+        for (const double overlapped : {0.0, 2.55}) {
+          const Case c{.schedule = s, .stages = p, .microbatches = m, .times = {.forward = 1, .backward = 1, .weight = 1}};
+          Case with = c;
+          with.times.overlapped = overlapped;
+          INFO(with.text());
+          CHECK(with.run().longest_stage <= with.cost().step() + 1e-9);
+        }
 }
 
 TEST_CASE("bubbles without hand-overs are those of the papers", "[pipeline]") {

@@ -99,6 +99,61 @@ TEST_CASE("The order is sure where the intervals of the rates part, and only the
   }
 }
 
+TEST_CASE("There is no verdict where what kernels reach was measured for one machine and is assumed for another") {
+  Compared measured = made("measured", 100, 1, 0.8, 1.25), assumed = made("assumed", 1000, 1, 0.5, 2);
+  assumed.assumed_kernels = true;
+  const std::vector<Compared> all{measured, assumed};
+  const Verdict v = verdict_of(all);
+  CHECK(v.best == nullptr);
+  CHECK(v.next == nullptr);
+  CHECK_FALSE(v.sure);
+  CHECK_THAT(v.why, Catch::Contains("measured on processors like those of measured") && Catch::Contains("none like those of assumed"));
+  measured.assumed_kernels = true;  // both of a kind
+  const std::vector<Compared> alike{measured, assumed};
+  CHECK(verdict_of(alike).best == &alike[1]);
+  assumed.trouble = "cannot";
+  assumed.assumed_kernels = false;
+  const std::vector<Compared> one{measured, assumed};
+  CHECK(verdict_of(one).best == &one[0]);
+}
+
+TEST_CASE("Kernels of NVIDIA's measured generations are measured, those of other makers assumed, and their intervals wider") {
+  const TrainingQuestion q = question("llama3-8b", 8, 32);
+  const std::vector<Compared> all = trained(q, {"dgx-h100", "dgx-b200", "mi300x-8", "gaudi-3", "tpu-v5p-cube"});
+  for (const Compared& c : all) {
+    CAPTURE(c.system, c.trouble);
+    if (!c.trouble.empty()) continue;
+    CHECK(c.assumed_kernels == (c.system != "dgx-h100" && c.system != "dgx-b200"));
+    const double half = std::log(c.high / c.seconds);
+    CHECK((half > nine_in_ten * assumed_kernels_spread) == c.assumed_kernels);
+  }
+  CHECK(verdict_of(all).best == nullptr);
+}
+
+TEST_CASE("Money is of one kind for all machines, or left out; a price that was given counts as of any") {
+  const TrainingQuestion q = question("llama3-8b", 8, 32);
+  std::vector<System> systems;
+  for (const char* name : {"dgx-h100", "dgx-b200", "mi350x-8"}) systems.push_back(load_system(name));
+  const Prices prices = load_prices();
+  std::vector<Compared> all = compare(systems, [&](const System& s) { return compared(q, s, prices); });
+  const PricedBy by = price_alike(all, systems, 8, prices);
+  CHECK(by.kind == PriceKind::reserved);  // on demand is not known of the third
+  for (const Compared& c : all) {
+    CHECK(c.price_kind == PriceKind::reserved);
+    // the rent of 8 GPUs for as long as a million tokens take
+    CHECK(*c.dollars == Approx(c.gpu_hour / 3600 * 1e6 / c.tokens_per_gpu));
+  }
+  std::vector<Compared> own = all;
+  CHECK(price_alike(own, systems, 8, prices, {.gpu_hours = {0, 0, 3.5}}).kind == PriceKind::on_demand);
+  CHECK(own[0].price_kind == PriceKind::on_demand);
+  CHECK(own[2].price_kind == PriceKind::stated);
+  CHECK(own[2].gpu_hour == Approx(3.5));
+  const PricedBy none = price_alike(own, systems, 8, prices, {.kind = PriceKind::on_demand});
+  CHECK_FALSE(none.kind);
+  CHECK_THAT(none.why, Catch::Contains("on demand not known of mi350x-8"));
+  for (const Compared& c : own) CHECK_FALSE(c.dollars);
+}
+
 TEST_CASE("The picture of a comparison stays inside its canvas, nothing covers anything, bars are to scale") {
   const std::vector<Compared> all = trained(question("moe-1.8t", 1152, 2304), {"dgx-h100", "dgx-b200", "gb200-nvl72"});
   const std::string svg = comparison_svg(all, "Training moe-1.8t on 1152 GPUs");

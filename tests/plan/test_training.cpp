@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 #include <fabricost/io/load.hpp>
+#include <fabricost/plan/compare.hpp>
 #include <fabricost/plan/sensitivity.hpp>
 
 #include <chrono>
@@ -17,7 +18,7 @@ using namespace fabricost::test;
 namespace {
 
 double sum(const StepTime& t) {
-  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.optimizer + t.stack;
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer + t.stack;
 }
 
 /// Every layout of small integers, tried one by one: shares nothing with the search but is_possible, the price and the memory.
@@ -60,7 +61,7 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                       if (placing == Placing::stages_inside && (pp == 1 || l.dp == 1 || system.domain < 2 * tp * cp)) continue;
                       bool fitting = true;  // stage by stage, none left out
                       for (int stage = 0; stage < pp && fitting; ++stage)
-                        fitting = fits(memory_of(q.model, l, q.stack.memory, stage), gpu.memory, q.headroom);
+                        fitting = fits(memory_of(q.model, l, q.stack.memory, stage), gpu.memory, headroom_of(q));
                       ++(fitting ? out.fitting : out.unfit);
                       if (!fitting) continue;
                       out.seconds.push_back(step_time(q.model, l, q.stack, gpu, costs).seconds);
@@ -143,6 +144,24 @@ TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no ef
   }
 }
 
+TEST_CASE("Layouts that take the same time have one order, the smaller first, however many are listed") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-8b", 16, 64);
+  q.top = 3000;
+  const std::vector<PricedLayout> all = plan_training(q, system).layouts;
+  int ties = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].time.seconds != all[i - 1].time.seconds) continue;
+    ++ties;
+    CHECK(all[i].memory.total() >= all[i - 1].memory.total());
+    q.top = static_cast<int>(i);  // the list ends between two that take the same time
+    const PricedLayout last = plan_training(q, system).layouts.back();
+    CHECK(last.memory.total() == all[i - 1].memory.total());
+    CHECK(last.layout.zero == all[i - 1].layout.zero);
+  }
+  CHECK(ties > 2);
+}
+
 TEST_CASE("What is given is kept, the rest is searched") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("llama3-70b", 64, 128);
@@ -169,6 +188,57 @@ TEST_CASE("A layout given in full is priced even where it does not fit") {
   CHECK(plan.evaluated == 1);
   CHECK(plan.layouts.front().time.seconds > 0);
   CHECK_FALSE(fits(plan.layouts.front().memory, 80e9));
+}
+
+TEST_CASE("A layout that is named without recomputation is priced without, whether it fits or not") {
+  const System system = load_system("dgx-h100");
+  const double capacity = Processor::of(system).memory;
+  TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
+  q.tp = 4, q.pp = 2, q.microbatch = 4, q.zero = 1;
+  const TrainingPlan plan = plan_training(q, system);
+  CHECK_FALSE(plan.fits);
+  REQUIRE_FALSE(plan.layouts.empty());
+  for (const PricedLayout& p : plan.layouts) {
+    CHECK(p.layout.recompute == Recompute::none);
+    CHECK_FALSE(fits(p.memory, capacity));
+  }
+  TrainingQuestion stated = q;
+  stated.recompute = Recompute::none;
+  CHECK(plan_training(stated, system).layouts.front().time.seconds == plan.layouts.front().time.seconds);
+  stated.recompute = Recompute::full;  // what fits is what was asked for, not what is answered
+  const TrainingPlan recomputing = plan_training(stated, system);
+  CHECK(recomputing.fits);
+  CHECK(recomputing.layouts.front().time.seconds > 1.2 * plan.layouts.front().time.seconds);
+  for (const PricedLayout& p : recomputing.layouts) CHECK(fits(p.memory, capacity));
+}
+
+TEST_CASE("What names a layout are its tensor ranks, its stages and one size more; anything less is searched") {
+  TrainingQuestion q = question("llama3-70b", 64, 64);
+  CHECK_FALSE(names_one_layout(q));
+  q.tp = 4;
+  q.microbatch = 1;
+  CHECK_FALSE(names_one_layout(q));
+  q.pp = 2;
+  CHECK(names_one_layout(q));
+  q.microbatch.reset();
+  CHECK_FALSE(names_one_layout(q));
+  q.cp = 1;
+  CHECK(names_one_layout(q));
+  CHECK(as_named(q).recompute == Recompute::none);
+  q.recompute = Recompute::selective;
+  CHECK(as_named(q).recompute == Recompute::selective);
+  q.recompute.reset();
+  q.cp.reset();
+  CHECK_FALSE(as_named(q).recompute.has_value());
+  q.microbatch = 4, q.pp.reset();
+  const TrainingPlan searched = plan_training(q, load_system("dgx-h100"));  // may recompute
+  CHECK(searched.fits);
+}
+
+TEST_CASE("A machine on which a named layout does not fit is no candidate of a comparison") {
+  TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
+  q.tp = 4, q.pp = 2, q.microbatch = 4, q.zero = 1;
+  CHECK_THROWS_AS(compared(q, load_system("dgx-h100"), Prices{}), RequestError);
 }
 
 TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
@@ -207,10 +277,11 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
 
 TEST_CASE("More of a tier is tried where it can be felt: of the network only where it is tapered") {
   System system = load_system("superpod-h100");
+  system.nodes = 128;  // one place more than its fabric manager leaves
   std::string tapered;
   for (Tier& tier : system.tiers)
     if (tier.role == TierRole::network) {
-      tier.oversubscription = tapered.empty() ? 8 : 1;
+      tier.oversubscription = tapered.empty() ? 64 : 1;  // 256 NICs of a leaf on four uplinks: fewer than the rails
       if (tapered.empty()) tapered = std::string{tier.name.view()};
     }
   REQUIRE_FALSE(tapered.empty());

@@ -10,6 +10,7 @@ namespace {
 struct Wires {
   double gpu = 0;     ///< one way per GPU into the scale-up tier, of those links that lead to ranks taking part
   double domain = 0;  ///< one way out of a domain, all its NICs together
+  double nics = 1;    ///< of them
   double g = 1, N = 1, n = 1;
 };
 
@@ -25,7 +26,8 @@ Wires wires_of(const support::Case& c, const Fabric& f) {
     }
     if (t.role == TierRole::nic) {
       const double per_gpu = static_cast<double>(t.endpoints) / c.system.gpus_per_node;
-      w.domain = std::max(1.0, std::floor(per_gpu * w.g + 1e-9)) * t.bandwidth.value.value();
+      w.nics = std::max(1.0, std::floor(per_gpu * w.g + 1e-9));
+      w.domain = w.nics * t.bandwidth.value.value();
     }
   }
   return w;
@@ -72,6 +74,53 @@ TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rat
   INFO(report.text());
   CHECK(report.failed() == 0);
   CHECK(report.checked() > 300000);
+}
+
+TEST_CASE("no interval begins below what bytes and links allow, whatever the constants and however wide it is", "[predict][property]") {
+  support::Report report{"begins too fast"};
+  int held = 0;
+  for (int i = 0; i < 1500; ++i) {
+    support::Case c = support::random_case(i);
+    c.system.constants.interval.unfitted_algorithm = 3;  // wide ones, so that the links are what holds them
+    const Fabric f = fabric_of(c.system, c.operation);
+    const Wires w = wires_of(c, f);
+    for (const Candidate pair : support::pairs_of(c)) {
+      double most = most_bus_bandwidth(pair, c.operation.collective, w);
+      const bool trees = pair.algorithm == Algorithm::tree || pair.algorithm == Algorithm::nvls_tree;
+      // two trees of N - 1 edges that carry half of the data both ways: on the average 2 (N-1)/N S leave a domain
+      if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce) most = w.domain * (w.n - 1) / w.n * w.N / (w.N - 1);
+      // one GPU of a domain sends, over its own NICs alone
+      if (w.N > 1 && c.operation.collective == Collective::send_recv) most = w.domain / std::min(w.nics, w.g);
+      for (const double bytes : support::random_sizes(i)) {
+        Operation op = c.operation;
+        op.bytes = Bytes::from_value(bytes);
+        const Prediction p = predict(c.system, op, support::forced(pair));
+        const double busbw = bytes / p.low * bus_factor(op.collective, static_cast<int>(w.n));
+        report.expect(busbw <= most * (1 + 1e-9) && p.least <= p.low && p.low <= p.seconds, c, pair, bytes, [&] {
+          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(most / 1e9)).append(",");
+        });
+        held += p.low == p.least && p.low < p.seconds ? 1 : 0;
+      }
+    }
+  }
+  INFO(report.text());
+  CHECK(report.failed() == 0);
+  CHECK(report.checked() > 300000);
+  CHECK(held > 10000);
+}
+
+TEST_CASE("the least time knows no fitted constant and is the same in a curve", "[predict][property]") {
+  for (int i = 0; i < 300; ++i) {
+    const support::Case c = support::random_case(i);
+    System other = c.system;
+    other.constants = support::random_case(i + 1000).system.constants;
+    const Fabric f = fabric_of(c.system, c.operation);
+    for (const Candidate pair : support::pairs_of(c)) {
+      const Curve here = compile(c.system, c.operation, support::forced(pair)), there = compile(other, c.operation, support::forced(pair));
+      CHECK(here.least(1e9) == there.least(1e9));
+      CHECK(here.least(1e9) == 1e9 * least_per_byte(schedule_of(pair.algorithm, c.operation.collective, f), f));
+    }
+  }
 }
 
 TEST_CASE("no time is shorter than the schedule's bytes over the wires it uses", "[predict][property]") {

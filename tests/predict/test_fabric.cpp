@@ -157,13 +157,35 @@ TEST_CASE("tapered uplinks slow what crosses them", "[predict]") {
   for (Tier& t : even.tiers) t.oversubscription = 1;
   CHECK(seconds(tapered, 4) == Approx(seconds(even, 4)));
   CHECK(seconds(tapered, 16) > 2 * seconds(even, 16));
-  CHECK(predict(tapered, AllToAll{.bytes = units::GiB(1), .nodes = 16}).bottleneck().tier.view() == "spine");
+  CHECK(predict(tapered, AllToAll{.bytes = units::GiB(1), .nodes = 16}).bottleneck().tier.view() == "leaf");
   // an all_gather that sends to everybody at once crosses the spine as an all_to_all does; a ring's stream is not held back there
   const Operation gather{.collective = Collective::all_gather, .bytes = units::GiB(1), .nodes = 16};
   const Prediction all_at_once = predict(tapered, gather, {.algorithm = Algorithm::direct});
   CHECK(all_at_once.ran.algorithm == Algorithm::direct);
-  CHECK(all_at_once.bottleneck().tier.view() == "spine");
-  CHECK(predict(tapered, gather, {.algorithm = Algorithm::ring}).bottleneck().tier.view() != "spine");
+  CHECK(all_at_once.bottleneck().tier.view() == "leaf");
+  CHECK(predict(tapered, gather, {.algorithm = Algorithm::ring}).bottleneck().tier.view() != "leaf");
+}
+
+TEST_CASE("oversubscription is a switch's uplinks against its downlinks: what stays below it is untouched, tiers multiply", "[predict]") {
+  System s = systems::tapered_boxes();  // leaf 4 nodes 3:1, spine 32 leaves 1.5:1, core
+  const auto all_to_all = [&](int nodes) { return fabric_of(s, Operation{.collective = Collective::all_to_all, .nodes = nodes}); };
+  for (const int nodes : {2, 4}) {
+    CHECK(all_to_all(nodes).exchanges == 1);
+    CHECK(all_to_all(nodes).streams == 1);
+    CHECK(all_to_all(nodes).outer_rate == Approx(400e9));
+  }
+  // 512 nodes below four spines: three quarters of the traffic leave a spine by 1/(3 x 1.5) of its nodes' NICs
+  CHECK(all_to_all(512).exchanges == Approx((1.0 / 4.5) * (511.0 / 512) / 0.75));
+  CHECK(all_to_all(512).exchanges_tier == "spine");
+  CHECK(all_to_all(16).exchanges_tier == "leaf");
+  // one node below each leaf: its uplinks are what that node has
+  s.tiers[2].endpoints = 1;
+  CHECK(all_to_all(4).exchanges == Approx(1.0 / 3));
+  CHECK(all_to_all(4).streams == Approx(1.0 / 3));
+  CHECK(all_to_all(4).streams_tier == "leaf");
+  CHECK(aggregate_of(s, s.tiers[2]) == s.tiers[2].bandwidth.value * (128.0 * 8));
+  CHECK(aggregate_of(s, s.tiers[3]).value() == Approx(50e9 * 128 * 8 / 3));
+  CHECK(aggregate_of(s, s.tiers[4]).value() == Approx(50e9 * 128 * 8 / 4.5));
 }
 
 TEST_CASE("names of results are whole", "[predict]") {

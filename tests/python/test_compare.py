@@ -46,6 +46,23 @@ def test_machines_compare_as_in_the_command(serve, question, words):
     assert list(comparison.to_pandas()["system"]) == [r.system for r in comparison]
 
 
+def test_no_verdict_across_kinds_and_one_kind_of_price():
+    job = dict(model="llama3-8b", gpus=8, train=True, global_batch=32)
+    across = fc.compare(["dgx-h100", "mi300x-8"], **job)
+    assert [row.kernels for row in across] == ["measured", "assumed"]
+    assert across.verdict.startswith("none: ") and "differ in kind" in across.verdict
+    assert across.price_kind == "on_demand" and {row.price_kind for row in across} == {"on_demand"}
+    own = fc.compare(["dgx-h100", "mi350x-8"], prices={"mi350x-8": 3.5}, **job)
+    assert [row.price_kind for row in own] == ["on_demand", "stated"] and own[1].dollars_per_gpu_hour == pytest.approx(3.5)
+    none = fc.compare(["dgx-h100", "tpu-v5p-cube"], **job)
+    assert none.price_kind is None and none[0].dollars_per_million_tokens is None
+    assert fc.compare(["dgx-h100", "dgx-b200"], price_kind="owned", **job).price_kind == "owned"
+    for wrong, error in ((dict(prices={"dgx-b200": 2}), fc.RequestError), (dict(prices=2), TypeError),
+                         (dict(prices={"dgx-h100": -1}), fc.RequestError), (dict(price_kind="spot"), fc.RequestError)):
+        with pytest.raises(error, match="price"):
+            fc.compare(["dgx-h100"], **job, **wrong)
+
+
 @pytest.mark.parametrize("change, error, says", [
     (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"),
     (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"),

@@ -123,10 +123,10 @@ def test_plans_show_their_layouts():
     rows = shown(plans).rows
     assert len(rows) == 1 + len(plans)
     for row, plan in zip(rows[1:], plans):
-        assert float(row[0]) == pytest.approx(plan.step_seconds, rel=1e-3) and float(row[3]) == pytest.approx(
+        assert float(row[0]) == pytest.approx(plan.step_seconds, rel=1e-3) and float(row[4]) == pytest.approx(
             plan.memory_bytes / 2**30, abs=0.06
         )
-        assert [int(cell) for cell in row[4:12]] == [plan.tp, plan.pp, plan.vp, plan.cp, plan.ep, plan.dp, plan.zero, plan.microbatch]
+        assert [int(cell) for cell in row[5:13]] == [plan.tp, plan.pp, plan.vp, plan.cp, plan.ep, plan.dp, plan.zero, plan.microbatch]
     terms = shown(plans[0]).rows
     assert number(terms[-1][1]) == pytest.approx(plans[0].step_seconds, rel=6e-3)
 

@@ -182,3 +182,26 @@ def test_a_table_that_is_none_is_refused(log):
         fc.validate_workloads()
     with pytest.raises(TypeError, match="tables"):
         fc.validate_workloads(3)
+
+
+def test_bytes_that_are_no_text_are_shown_as_replacements(tmp_path, log, h100):
+    """A log in Latin-1, tables with such names: text everywhere, UnicodeDecodeError nowhere."""
+    lines = b"h\xf6st: NCCL INFO NCCL_NET_GDR_LEVEL set by environment to 0 \xff\xe9\n"
+    (tmp_path / "a.log").write_bytes(lines + log.read_bytes())
+    found = fc.diagnose(tmp_path / "a.log")
+    assert found.causes and all(isinstance(one, str) and one for c in found.causes for one in (c.evidence, c.remedy, repr(c)))
+    assert "gdr" in str(found) and found._repr_html_() and isinstance(found.verdict, str) and all(found.notes)
+    for name, content in [("type.csv", b"source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us\n"
+                                       b"m,dgx-h100,1,8,all_reduce,fl\xe9at,1,36\n"),
+                          ("head.csv", b"source,syst\xe9m,nodes\nm,x,1\n"), ("word.txt", b"caf\xe9\n")]:
+        (tmp_path / name).write_bytes(content)
+        for ask in (lambda: fc.read_log(tmp_path / name), lambda: fc.diagnose(tmp_path / name), lambda: fc.validate(tmp_path / name, h100)):
+            try:
+                ask()
+            except fc.Error as error:
+                assert name in str(error) or "sample" in str(error)
+                assert all(str(one) and one.message for one in getattr(error, "issues", ()))
+    (tmp_path / "t.txt").write_bytes(b"        GPU0    GPU1    N\xe9C0\nGPU0     X      NV18    SYS\nGPU1    NV18     X      SYS\n"
+                                     b"N\xe9C0    SYS     SYS      X\n")
+    with pytest.raises(fc.Error, match="t.txt"):
+        fc.topo(tmp_path / "t.txt")

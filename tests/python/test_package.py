@@ -4,6 +4,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -64,3 +65,77 @@ def test_importing_costs_little():
     code = "import sys, fabricost; print(sorted({'numpy', 'pandas', 'matplotlib', 'tqdm', 'pyarrow'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# --- modules that only some functions need
+
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hidden())
+"""
+NEEDS = {
+    "pandas": ("pandas", ["fc.predict(s, fc.AllReduce([1, 2])).to_pandas()", "fc.plan(s, 'llama3-8b', gpus=8, global_batch=8).to_pandas()",
+                          "fc.validate(log, s).to_pandas()", "fc.diagnose(log).to_pandas()", "fc.tune(s).to_pandas()",
+                          "fc.calibrate(s, log).to_pandas()", "p.to_pandas()"]),
+    "xarray": ("xarray", ["fc.predict(s, fc.AllReduce([1, 2])).to_xarray()"]),
+    "pyarrow": ("sweep", ["fc.sweep({'system': s, 'bytes': [1]}, 'new')"]),
+    "tqdm": ("sweep", ["fc.sweep({'system': s, 'bytes': [1]}, 'new')"]),
+    "matplotlib": ("plot", ["fc.plot.busbw(s, fc.AllReduce())", "fc.plot.terms(s, fc.AllReduce(1e6), 'size')",
+                            "fc.plot.residuals(fc.validate(log, s))", "fc.plot.topology(s)", "fc.plot.pipeline(p)",
+                            "fc.plot.pareto(fc.plan(s, 'llama3-8b', gpus=8, global_batch=8))", "fc.report(s)",
+                            "fc.plot.layouts(s, 'llama3-8b', gpus=8, global_batch=8)"]),
+}
+
+
+@pytest.mark.parametrize("hidden", NEEDS)
+def test_a_missing_module_is_named_with_the_extra_that_brings_it(tmp_path, log, hidden):
+    extra, asked = NEEDS[hidden]
+    code = HIDE.format(hidden={hidden}) + f"""
+import fabricost as fc
+s, log = fc.load_system("dgx-h100"), {str(log)!r}
+p = fc.pipeline(schedule="1f1b", stages=2, microbatches=4, forward_seconds=1e-3)
+for ask in {asked!r}:
+    try: eval(ask)
+    except ImportError as error: assert str(error) == "{hidden} is needed for this: pip install 'fabricost[{extra}]'", error
+    else: raise AssertionError(ask)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    if hidden == "tqdm" and "pyarrow is needed" in done.stderr:
+        pytest.skip("pyarrow is not installed")
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def extras():
+    """Of pyproject.toml: name to modules."""
+    text = (SOURCE / "pyproject.toml").read_text().split("[project.optional-dependencies]", 1)[1].split("\n[", 1)[0]
+    return {name: re.findall(r'"([A-Za-z0-9_.-]+)', modules) for name, modules in re.findall(r"(?m)^(\w+) = \[(.*)\]", text)}
+
+
+def test_every_module_that_is_asked_for_by_name_stands_in_its_extra():
+    from fabricost._extras import EXTRAS
+
+    for module, extra in EXTRAS.items():
+        assert module in extras()[extra], (module, extra)
+
+
+def test_the_readme_runs_with_the_extras_it_names(tmp_path):
+    """Modules of other extras are hidden from it."""
+    readme = SOURCE / "README.md"
+    named = re.search(r"pip install '\.\[([\w,]+)\]'", readme.read_text())[1].split(",")
+    there = {module for extra in named for module in extras()[extra]}
+    for module in there:
+        pytest.importorskip(module)
+    hidden = {module for modules in extras().values() for module in modules} - there
+    code = HIDE.format(hidden=hidden) + f"""
+import runpy
+sys.argv = ["run_readme.py", {str(readme)!r}, "--all"]
+runpy.run_path({str(SOURCE / "tests" / "python" / "run_readme.py")!r}, run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=tmp_path,
+                          env={**os.environ, "MPLBACKEND": "Agg"})
+    assert done.returncode == 0, done.stderr

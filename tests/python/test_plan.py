@@ -35,6 +35,9 @@ def the_same(plan, wanted):
     same(plan.tokens_per_second_per_gpu, wanted["tokens_per_s_per_gpu"], "tokens")
     same(plan.flops_per_second_per_gpu, wanted["tflops_per_gpu"] * 1e12, "flops")
     same(plan.mfu, wanted["mfu"], "mfu")
+    same(plan.mfu_causal, wanted["mfu_causal"], "mfu_causal")
+    same(plan.flops_per_second_per_gpu_causal, wanted["tflops_per_gpu_causal"] * 1e12, "causal flops")
+    assert plan.idle_gpus == wanted["idle_gpus"]
     same(plan.memory_bytes, wanted["memory_GiB"] * GIB, "memory")
     same(plan.exposed_communication_seconds, wanted["exposed_comm_s"], "exposed")
     same(plan.gpu_hours_per_trillion_tokens, wanted["gpu_hours_per_trillion_tokens"], "gpu hours")
@@ -50,6 +53,9 @@ def test_layouts_are_the_commands(question, more):
     wanted = asked(*words, *more)
     plans = fc.plan(**question)
     assert len(plans) == len(wanted["layouts"])
+    for field in ("gpus", "global_batch", "sequence", "precision", "headroom"):  # an answer says what was asked
+        assert getattr(plans, field) == wanted[field], field
+        assert all(getattr(plan, field) == wanted[field] for plan in plans), field
     assert (plans.evaluated, plans.pruned, plans.unfit) == (wanted["evaluated"], wanted["pruned"], wanted["unfit"])
     for plan, theirs in zip(plans, wanted["layouts"]):
         the_same(plan, theirs)
@@ -156,6 +162,20 @@ def test_why_there_is_no_plan_is_a_value(question, reason):
     assert caught.value.reason == pickle.loads(pickle.dumps(caught.value)).reason == reason
 
 
+def test_a_named_layout_is_priced_without_recomputation_whether_it_fits_or_not():
+    job = dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=64, sequence=8192, tp=4, pp=2, microbatch=4, zero=1)
+    plans = fc.plan(**job)
+    assert not plans.fits and not any(plan.fits for plan in plans)
+    assert {plan.recompute for plan in plans} == {"none"}
+    assert plans.advice.startswith("does not fit: ")
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in job.items()]
+    wanted = asked("plan", "--train", *words)
+    assert (plans.fits, plans.advice) == (wanted["fits"], wanted["advice"])
+    assert plans[0].step_seconds == fc.plan(**job, recompute="none")[0].step_seconds
+    fitting = fc.plan(**job, recompute="full")
+    assert fitting.fits and fitting.advice == ""
+
+
 def test_what_does_not_fit_says_what_comes_nearest():
     with pytest.raises(fc.RequestError) as caught:
         fc.plan("dgx-h100", "llama3-405b", gpus=8, global_batch=8)
@@ -164,6 +184,36 @@ def test_what_does_not_fit_says_what_comes_nearest():
         assert piece in str(caught.value) and piece in said
     assert "--" not in str(caught.value)
     assert str(caught.value) in said
+
+
+def test_headroom_is_left_unless_a_layout_is_named():
+    job = dict(system="dgx-h100", model="llama3-8b", gpus=16, global_batch=64)
+    assert fc.plan(**job).headroom == 0.05
+    assert fc.plan(**job, headroom=0).headroom == 0
+    assert fc.plan(**job, tp=2, pp=1, cp=1, microbatch=1, zero=1, recompute="none")[0].headroom == 0
+
+
+def test_an_answer_is_a_row_that_says_its_question():
+    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64, sequence=8192, precision="fp8")
+    assert (plans[0].sequence, plans[0].global_batch, plans[0].precision) == (8192, 64, "fp8")
+    table = pytest.importorskip("pandas") and plans.to_pandas()
+    assert set(table["sequence"]) == {8192} and set(table["precision"]) == {"fp8"} and set(table["global_batch"]) == {64}
+    assert "accumulation_seconds" in table.columns and "mfu_causal" in table.columns
+
+
+@pytest.mark.parametrize("system, has", [("polaris-a100", 2240), ("superpod-gb200", 576)])
+def test_a_cluster_has_as_many_gpus_as_it_has(system, has):
+    for ask in (lambda: fc.plan(system, "llama3-8b", gpus=8192, global_batch=8192),
+                lambda: fc.compare([system], "llama3-8b", gpus=8192, train=True, global_batch=8192),
+                lambda: fc.cost(system, gpus=8192),
+                lambda: fc.goodput(gpus=8192, system=system)):
+        with pytest.raises(fc.RequestError, match=f"{has} GPUs; 8192 are asked for"):
+            ask()
+
+
+def test_a_factor_no_software_can_have_is_refused():
+    with pytest.raises(fc.RequestError, match="shorter than its matrix products and scores"):
+        fc.plan("dgx-h100", "llama3-70b", gpus=64, global_batch=128, stack_scale=0.2)
 
 
 def test_what_does_not_fit_beside_the_headroom_says_so():

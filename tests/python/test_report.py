@@ -192,3 +192,26 @@ def test_report_refuses_half_a_question():
 def test_pathlike_output_is_given_back(tmp_path):
     path = fc.report("dgx-h100", output=tmp_path / "a.html")
     assert isinstance(path, pathlib.Path) and path.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_what_is_no_regular_file_is_left_alone_and_a_link_stays_one(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "device").symlink_to("/dev/null")
+    def what_it_is(name):
+        there = os.lstat(tmp_path / name)
+        return there.st_ino, there.st_mode
+
+    for name, before in {name: what_it_is(name) for name in ("pipe", "folder", "device")}.items():
+        done = command("dgx-h100", "-o", tmp_path / name)
+        assert done.returncode == 2 and "is not a regular file" in done.stderr and name in done.stderr
+        assert done.stderr.count("\n") == 1
+        with pytest.raises(fc.RequestError, match="is not a regular file"):
+            fc.report("dgx-h100", output=tmp_path / name)
+        assert what_it_is(name) == before
+    (tmp_path / "page.html").write_text("old")
+    (tmp_path / "link.html").symlink_to("page.html")
+    fc.report("dgx-h100", output=tmp_path / "link.html")
+    assert os.readlink(tmp_path / "link.html") == "page.html" and (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert sorted(os.listdir(tmp_path)) == ["device", "folder", "link.html", "page.html", "pipe"]
+    assert command("dgx-h100", "-o", "", folder=tmp_path).returncode == 2

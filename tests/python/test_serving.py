@@ -69,6 +69,38 @@ def test_the_front_is_the_commands():
                 one.tokens_per_second_per_gpu < next_.tokens_per_second_per_gpu)
 
 
+def test_the_front_has_no_beaten_row_and_both_ends():
+    plans = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, isl=1024, osl=1024)
+    rates = [(p.tokens_per_second_per_gpu, p.tokens_per_second_per_user) for p in plans.pareto()]
+    assert len(set(rates)) == len(rates) > 10
+    for one in rates:
+        assert not any(other != one and other[0] >= one[0] and other[1] >= one[1] for other in rates), one
+    assert rates[-1][0] == plans[0].tokens_per_second_per_gpu
+    for tpot in (0.01, 0.015, 0.02, 0.03, 0.05):
+        best = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, isl=1024, osl=1024, tpot_seconds=tpot)[0]
+        assert not any(best.tokens_per_second_per_gpu > all_ * (1 + 1e-9) and best.tokens_per_second_per_user > user * (1 + 1e-9)
+                       for all_, user in rates), (tpot, best)
+
+
+def test_room_on_the_host_is_a_limit():
+    plain = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)
+    assert list(fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, offload_kv_bytes=0, offload_weights_bytes=0)) == list(plain)
+    for bytes_ in (GIB, 10 * GIB, 400 * GIB):
+        more = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, offload_kv_bytes=bytes_)
+        assert more[0].tokens_per_second >= plain[0].tokens_per_second
+    for plan in more:
+        assert math.isclose(plan.memory_bytes + plan.host_bytes, plan.weight_bytes + plan.kv_bytes)
+        assert plan.memory_bytes <= 81559 * 2**20
+
+
+def test_answers_of_one_token_have_no_time_per_further_token():
+    plan = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, isl=1024, osl=1)[0]
+    assert plan.tpot_seconds == 0 and plan.terms == [] and plan.ttft_seconds > 0
+    assert math.isclose(plan.tokens_per_second_per_user * plan.ttft_seconds, 1, rel_tol=1e-9)
+    with pytest.raises(fc.RequestError, match="tpot_seconds"):
+        fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, osl=1, tpot_seconds=0.03)
+
+
 def test_tables_copies_and_text():
     plans = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)
     for other in (copy.copy(plans[0]), copy.deepcopy(plans[0]), pickle.loads(pickle.dumps(plans[0]))):
@@ -95,7 +127,7 @@ def test_tables_copies_and_text():
     (dict(model="mixtral-8x7b", routing="zipf:"), fc.RequestError, "routing.*exponent"),
     (dict(model="mixtral-8x7b", routing=[1, 2, 3]), fc.RequestError, "8"), (dict(model="mixtral-8x7b", routing=3), TypeError, "routing"),
     (dict(model="mixtral-8x7b", routing=[-1] * 8), fc.RequestError, "routing"),
-    (dict(offload_weights_bytes=0), fc.RequestError, "offload_weights_bytes"),
+    (dict(offload_weights_bytes=-1), fc.RequestError, "offload_weights_bytes"),
     (dict(offload_kv_bytes=-1), fc.RequestError, "offload_kv_bytes"),
     (dict(offload_weights_bytes="60 GiB"), TypeError, "offload_weights_bytes"),
     (dict(offload_kv_bytes=1e18), fc.RequestError, "offload_kv_bytes"), (dict(ttft=1), TypeError, None),

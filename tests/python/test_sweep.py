@@ -1,6 +1,8 @@
 """fabricost.sweep: what it writes equals fc.predict, a stopped run is taken up, nothing is lost or written twice."""
 import json
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ def test_every_row_equals_its_own_prediction(tmp_path):
         assert row.bus_bytes_per_second == pytest.approx(p.bus_bytes_per_second, rel=1e-9)
         assert (row.ran_algorithm, row.ran_protocol, row.bottleneck) == (p.algorithm, p.protocol, p.bottleneck.tier)
         assert (row.low_seconds, row.high_seconds) == pytest.approx(p.interval_seconds, rel=1e-9)
+        assert (row.ran_ranks, row.ran_nodes, row.basis, row.extrapolated) == (p.ranks, p.nodes, p.basis, " ".join(p.extrapolated))
 
 
 def test_rows_come_in_the_order_of_nested_loops_with_bytes_fastest(tmp_path):
@@ -34,7 +37,7 @@ def test_rows_come_in_the_order_of_nested_loops_with_bytes_fastest(tmp_path):
 def test_what_cannot_run_says_why_in_its_row_alone(tmp_path):
     rows = fc.sweep({"system": ["dgx-h100", "no-such-box"], "ranks": [8, 11], "bytes": [1e6]}, tmp_path / "s", progress=False).to_pandas()
     assert rows.seconds.notna().tolist() == [True, False, False, False]
-    assert rows.error.isna()[0]
+    assert rows.error.isna()[0] and rows.ran_ranks.tolist()[0] == 8 and rows.ran_nodes.isna().tolist() == [False, True, True, True]
     assert "11" in rows.error[1] and "no-such-box" in rows.error[2]
 
 
@@ -99,3 +102,108 @@ def test_a_bar_shows_what_is_done(tmp_path, capsys):
     pytest.importorskip("tqdm")
     fc.sweep(AXES, tmp_path / "s")
     assert "252/252" in capsys.readouterr().err
+
+
+# --- a folder is taken up for what its files hold, not for what they are called
+
+ONE = {"system": "dgx-h100", "ranks": [2, 4, 8, 16], "bytes": [1e6]}
+
+
+def begun(folder, axes=ONE, **more):
+    """A sweep of four parts, and its rows."""
+    done = fc.sweep(axes, folder, part=1, progress=False, **more)
+    return done, done.to_table()
+
+
+@pytest.mark.parametrize("damage", [
+    lambda parts: parts[1].write_bytes(b""), lambda parts: parts[1].write_bytes(parts[1].read_bytes()[:-9]),
+    lambda parts: parts[1].write_bytes(parts[2].read_bytes()), lambda parts: parts[1].write_bytes(b"PAR1 and no more")],
+    ids=["empty", "cut short", "another part", "no Parquet"])
+def test_a_part_that_is_not_whole_is_worked_out_again(tmp_path, damage):
+    done, rows = begun(tmp_path / "s")
+    damage(sorted((tmp_path / "s").glob("part-*")))
+    again, table = begun(tmp_path / "s")
+    assert (done.resumed, again.resumed) == (0, 3) and table.equals(rows)
+
+
+def test_a_part_of_another_sweep_is_worked_out_again(tmp_path):
+    _, rows = begun(tmp_path / "s")
+    begun(tmp_path / "other", {**ONE, "bytes": [2e6]})
+    (tmp_path / "other" / "part-00000001.parquet").replace(tmp_path / "s" / "part-00000001.parquet")
+    again, table = begun(tmp_path / "s")
+    assert again.resumed == 3 and table.equals(rows)
+
+
+@pytest.mark.parametrize("name", ["part-00009999.parquet", "part-1.parquet", "part-copy.parquet"])
+def test_a_file_that_readers_would_take_for_a_part_is_refused(tmp_path, name):
+    done, rows = begun(tmp_path / "s")
+    stranger = tmp_path / "s" / name
+    stranger.write_bytes((tmp_path / "s" / "part-00000000.parquet").read_bytes())
+    assert done.to_table().equals(rows)  # of this sweep's own parts
+    with pytest.raises(fc.RequestError, match=f"{name}.*is no part of this sweep, which has 4"):
+        begun(tmp_path / "s")
+    assert begun(tmp_path / "s", overwrite=True)[1].equals(rows) and not stranger.exists()
+
+
+def test_a_machine_that_was_edited_since_is_refused_not_mixed(tmp_path):
+    machine = tmp_path / "mine.yaml"
+    machine.write_text("extends: dgx-h100\nname: mine\n")
+    axes = {**ONE, "system": str(machine)}
+    begun(tmp_path / "s", axes)
+    machine.write_text("# a remark\nextends: dgx-h100\nname: mine\n")
+    assert begun(tmp_path / "s", axes)[0].resumed == 4
+    machine.write_text("extends: dgx-h100\nname: mine\ntiers:\n  - name: nvlink\n    bandwidth: 100 GB/s per direction\n")
+    with pytest.raises(fc.RequestError, match="a machine of the axis system was made of something else"):
+        begun(tmp_path / "s", axes)
+    machine.write_text("extends: dgx-h100\nname: mine\n")
+    with pytest.raises(fc.RequestError, match=r"differing in axes: bytes\)"):
+        begun(tmp_path / "s", {**axes, "bytes": [1e7]})
+
+
+def test_another_process_recognises_the_folder(tmp_path):
+    begun(tmp_path / "s")
+    code = f"import fabricost as fc; print(fc.sweep({ONE!r}, {str(tmp_path / 's')!r}, part=1, progress=False).resumed)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["4"]
+
+
+def test_what_a_killed_run_left_is_no_reason_to_refuse(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    from fabricost._sweep_folder import _HOST
+
+    (tmp_path / "s").mkdir()
+    left = [tmp_path / "s" / f".{name}.{_HOST}-{dead.pid}-1" for name in ("sweep.json", "part-00000003.parquet")]
+    running = tmp_path / "s" / f".part-00000002.parquet.{_HOST}-1-1"  # of a process that is there
+    for one in (*left, running):
+        one.write_text("half")
+    begun(tmp_path / "s")
+    assert not any(one.exists() for one in left) and running.exists()
+
+
+@pytest.mark.parametrize("fails", ["write", "fsync"])
+def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch, fails):
+    import errno
+
+    from fabricost import _sweep_folder
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "part-00000000.parquet"
+    if fails == "fsync":
+        monkeypatch.setattr(_sweep_folder.os, "fsync", full)
+    else:
+        monkeypatch.setattr(_sweep_folder.os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        _sweep_folder.put(path, b"x" * 100)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes_with_units_are_bytes(tmp_path):
+    pint = pytest.importorskip("pint").UnitRegistry()
+    axes = {"system": "dgx-h100", "bytes": np.array([1.0, 2.0]) * pint.mebibyte}
+    assert fc.sweep(axes, tmp_path / "s", progress=False).to_table()["bytes"].to_pylist() == [2.0**20, 2.0**21]
+    with pytest.raises(fc.RequestError, match="bytes.* is counted in byte"):
+        fc.sweep({**axes, "bytes": [3.0] * pint.meter}, tmp_path / "t", progress=False)
+    with pytest.raises(fc.RequestError, match="masked"):
+        fc.sweep({"system": "dgx-h100", "bytes": [1e6], "ranks": np.ma.array([8, 16], mask=[0, 1])}, tmp_path / "t", progress=False)

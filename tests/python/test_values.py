@@ -1,6 +1,8 @@
 """Values behave as values: ==, hash, copies, pickles, repr."""
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -61,6 +63,42 @@ def test_damaged_pickles_are_refused_not_crashed_on(h100):
                    whole[:200] + b"\xff" * 50 + whole[250:]):
         with pytest.raises(ValueError):
             fc.System.__new__(fc.System).__setstate__(broken)
+
+
+UNINITIALISED = """
+import copy, pickle, fabricost as fc
+s = fc.load_system("dgx-h100")
+classes = sorted(name for name in fc.__all__ if type(getattr(fc, name)).__name__ == "pybind11_type")
+assert len(classes) > 50
+for name in classes:
+    print(name, flush=True)
+    one = getattr(fc, name).__new__(getattr(fc, name))
+    uses = [lambda n=n: getattr(one, n) for n in dir(one)] + [
+        lambda: repr(one), lambda: str(one), lambda: hash(one), lambda: len(one), lambda: list(one), lambda: one[0], lambda: one["x"],
+        lambda: "x" in one, lambda: one == one, lambda: one != 1, lambda: copy.copy(one), lambda: copy.deepcopy(one),
+        lambda: pickle.dumps(one), lambda: one.to_pandas(), lambda: one.to_dict(), lambda: one._repr_html_(),
+        lambda: fc.predict(one, fc.AllReduce(1)), lambda: fc.predict(s, one), lambda: fc.explain(s, one), lambda: s.svg(one),
+        lambda: fc.plan(s, one, gpus=8, global_batch=8), lambda: fc.validate(one, s), lambda: fc.predict_moe(s, one),
+        lambda: fc.diagnose("x", one), lambda: fc.share(s, [one]), lambda: fc.tune(one), lambda: fc.cost(s, gpus=8, hours=1, plan=one),
+        lambda: fc.compare([one], "llama3-8b", gpus=8, train=True, global_batch=8)]
+    for use in uses:
+        try:
+            use()
+        except Exception:
+            pass
+    try:
+        repr(one), one == one, hash(one), len(one)
+    except TypeError as error:
+        assert "holds nothing" in str(error) or "unhashable" in str(error) or "has no len" in str(error), error
+"""
+
+
+def test_an_object_that_nobody_initialised_is_refused_not_crashed_on():
+    """In a process of its own: what is wrong here ends the process, after the name of the class."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", UNINITIALISED], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.stdout.split()[-1:], done.stderr[-2000:])
+    with pytest.raises(TypeError, match="made by __new__ alone and holds nothing"):
+        repr(fc.Prediction.__new__(fc.Prediction))
 
 
 def test_nothing_is_made_or_changed_by_hand(h100):

@@ -53,11 +53,14 @@ TEST_CASE("published rows follow from rates, shapes and specifications", "[measu
   if (folder.empty()) return;
   const WorkloadReport report = validate_workloads({folder / "workloads" / "reliability.csv"});
   CHECK(report.rows.size() == 52);
-  CHECK(report.total.points >= 26);
-  CHECK(report.total.mape < 1);
+  CHECK(report.total.points == 13);
+  CHECK(report.total.mape < 1.2);  // it was below 1 while as many counts, off by nothing by construction, stood beside these
+  int by_itself = 0;
+  for (const Skipped& s : report.skipped) by_itself += support::contains(s.reason, "reliability.yaml itself") ? s.rows : 0;
+  CHECK(by_itself == 13);
   std::map<std::string, const WorkloadRow*> row;
   for (const WorkloadRow& r : report.rows) row[r.id] = &r;
-  CHECK(row.at("R019")->predicted == within(419, 1e-12));
+  CHECK(support::contains(row.at("R019")->skipped, "reliability.yaml itself"));  // 419, the count of the file
   CHECK(row.at("R021")->predicted == within(50677, 1e-6));
   CHECK(row.at("R068")->error() == Approx(-0.024).margin(0.002));
   CHECK(row.at("R075")->predicted == within(8.364, 1e-6));
@@ -92,15 +95,14 @@ TEST_CASE("rates go with GPUs, days and the fleet a row names") {
   CHECK(rows[1].low < 74);
   CHECK(rows[1].high > 74);
   CHECK(rows[3].predicted == within(0.23, 0.03));
-  CHECK(rows[4].predicted == within(2.34, 1e-12));
   CHECK(rows[5].predicted == within(14.3, 1e-12));
   CHECK(rows[6].predicted == within(5.17, 0.01));
-  CHECK(rows[11].predicted == within(32, 1e-12));
-  CHECK(rows[12].predicted == within(47, 1e-12));
   CHECK(rows[13].predicted == within(3.79, 0.001));
   CHECK(rows[14].predicted == within(120 / 72.0, 1e-9));
   CHECK(rows[15].predicted == within(329, 0.005));
   for (const std::size_t i : {2u, 7u, 8u, 9u, 10u}) CHECK(!rows[i].skipped.empty());
+  // a fleet's own count or rate is what its rates were taken from: nothing to judge
+  for (const std::size_t i : {4u, 11u, 12u}) CHECK(support::contains(rows[i].skipped, "reliability.yaml itself"));
 }
 
 TEST_CASE("a broken reliability table is refused with line, column and remedy") {

@@ -45,7 +45,7 @@ jittery = json.loads(GOODPUT.works("--gpus", 1024, "--jitter", "2%", "--json"))[
 near(jittery["waiting_efficiency"], 1 / (1 + 0.02 * 3.24824), 1e-5)
 near(jittery["efficiency"], jittery["waiting_efficiency"] * jittery["goodput"], 1e-12)
 text = GOODPUT.works("--gpus", 16384, "--system", "dgx-h100", "--async", "--spares", 8)
-for piece in ["work that counts", "Young", "waiting for a node", "2.95 USD", "rsc-2", "131072"]:
+for piece in ["work that counts", "Young", "waiting for a node", "3.92 USD", "rsc-2", "131072"]:
     assert piece in text, (piece, text)
 # links that drop out: 16,384 of them, 2 a year each, 10 s: share of a year is links x rate x stall / year
 plain = json.loads(GOODPUT.works("--gpus", 16384, "--checkpoint", "30s", "--json"))
@@ -127,11 +127,11 @@ near(five["share"]["payback_days"] / 30, 5.65, 0.001)
 run = json.loads(COST.works("--system", "dgx-h100", "--gpus", 1024, "--tokens", "1T", "--step-time", "4s", "--global-batch", 512,
                             "--sequence", 4096, "--goodput", 0.9, "--json"))
 near(run["run"]["seconds"], 1e12 / (512 * 4096 / 4 * 0.9), 1e-9)
-near(run["run"]["rented_usd"], run["run"]["gpu_hours"] * 2.95, 1e-9)
+near(run["run"]["rented_usd"], run["run"]["gpu_hours"] * 3.92, 1e-9)
 near(run["per_million_tokens"]["rented_usd"] * 1e6, run["run"]["rented_usd"], 1e-9)
 server = json.loads(COST.works("--system", "dgx-h100", "--gpus", 8, "--price-server", 5 * 8766 * 10, "--json"))["hour"]
 near(server["servers_usd"], 10, 1e-9)
-near(server["rented_usd"], 8 * 2.95, 1e-9)
+near(server["rented_usd"], 8 * 3.92, 1e-9)
 near(server["owned_usd"], server["servers_usd"] + server["electricity_usd"] + server["site_usd"], 1e-9)
 unknown = json.loads(COST.works("--system", "mi355x-8", "--gpus", 8, "--json"))
 assert unknown["hour"]["owned_usd"] is None and unknown["prices"]["server_per_gpu_usd"] is None

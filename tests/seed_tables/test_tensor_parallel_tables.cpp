@@ -127,7 +127,7 @@ TEST_CASE("training: sequence parallelism costs more than its bytes, and fewer N
     CHECK(beside(t, label, 4) > beside(t, label, 3));
   // reference: exposed 10 to 20 % on H100, a little more with latency and NCCL's rate; 50 to 65 % over a PCIe 5 that reaches its link
   CHECK(ours(t, "NVLink 4, H100") == within(18, 0.15));
-  CHECK(t.row("PCIe 5, H100, peer to peer").ours.low < 58);
+  CHECK(t.row("PCIe 5, H100, peer to peer").ours.low < 65);
   CHECK(ours(t, "8 over PCIe 5 against 4 over NVLink 4") > 1);
 }
 

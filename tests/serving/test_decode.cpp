@@ -7,6 +7,7 @@
 #include <catch.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <vector>
 
 using namespace fabricost;
@@ -94,6 +95,20 @@ TEST_CASE("weights and cache fit as counted: 405B in fp8 on 8 GPUs of 80 GB, not
   CHECK(eight.capacity(4608, 0.9) > 1);
   const Engine four{model, {.tp = 4}, {WeightFormat::fp8, 1}, rig.machine};
   CHECK(four.capacity(4608, 0.9) == 0);
+}
+
+TEST_CASE("sequences are whole on every replica of attention, and TensorRT-LLM's share is of what weights leave") {
+  Rig rig("dgx-h200");
+  const Model model = load_model("deepseek-v3");
+  const Engine engine{model, {.tp = 1, .attention_dp = 8, .ep = 8}, {WeightFormat::fp8, 1}, rig.machine};
+  const double context = 60000, each = engine.kv(context), left = 0.9 * rig.system.memory().value() - engine.weights();
+  REQUIRE(left > each);
+  CHECK(engine.capacity(context, 0.9) == 8 * std::floor(left / each));
+  CHECK(engine.capacity(context, 0.9, 0.5) == 8 * std::floor(0.5 * left / each));
+  CHECK(engine.cache(9, context) == 2 * each);
+  CHECK(engine.cache(16, context) == 2 * each);
+  const double all = rig.system.memory().value() - engine.weights();
+  CHECK(engine.room(1, 0.9) == Approx(0.9 * all));
 }
 
 TEST_CASE("impossible engines say what is wrong") {

@@ -134,8 +134,12 @@ TEST_CASE("a generation nobody measured gets the mean of those that were, and wi
   CHECK(unseen.memory == Approx(seen.memory));
   double widest = 0;
   for (const Generation g : {Generation::hopper, Generation::blackwell}) widest = std::max(widest, table.stack("vllm", g).spread_tpot);
-  CHECK(table.stack("vllm", Generation::cdna3).spread_tpot > 0.99 * table.stack("vllm", Generation::blackwell).spread_tpot);
-  CHECK(table.stack("vllm", Generation::cdna3).spread_tpot < 1.4 * widest);
+  const ServingStack cdna = table.stack("vllm", Generation::cdna3), ampere = table.stack("vllm", Generation::ampere);
+  CHECK(cdna.spread_tpot > 0.99 * table.stack("vllm", Generation::blackwell).spread_tpot);
+  // without what assuming its kernels is worth
+  CHECK(std::sqrt(cdna.spread_tpot * cdna.spread_tpot - assumed_kernels_spread * assumed_kernels_spread) < 1.4 * widest);
+  CHECK(cdna.assumed_kernels);
+  CHECK_FALSE(ampere.assumed_kernels);
 }
 
 TEST_CASE("malformed cells are refused with line, column and remedy") {

@@ -38,7 +38,7 @@ TEST_CASE("every deployment keeps the limits, the memory and the GPUs") {
     for (const PricedServing& p : plan.layouts) {
       CHECK(p.time.ttft <= 1);
       CHECK(p.time.tpot <= 0.025);
-      CHECK(p.memory <= q.stack.memory_share * 80e9 * (1 + 1e-9));
+      CHECK(p.memory <= q.stack.memory_share * system.memory().value() * (1 + 1e-9));
       CHECK(p.used() <= 16);
       CHECK((p.prefill_workers > 0) == apart);
       CHECK(p.tokens_per_s_per_gpu <= before);

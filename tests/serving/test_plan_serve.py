@@ -47,8 +47,31 @@ for layout in apart:
     worker = layout["prefill"]["tp"] * layout["prefill"]["pp"] * layout["prefill"]["dp"]
     assert layout["prefill_workers"] > 0 and layout["decode_workers"] > 0
     assert engine * layout["decode_workers"] + worker * layout["prefill_workers"] <= 72, layout
-front = json.loads(works(*SMALL, "--pareto", "--json"))["pareto"]
-assert len(front) > 4
+# the front: no row beaten in both rates, the text shows the same rows
+for more in [[], ["--tpot", "30ms"], ["--concurrency", 64]]:
+    answer = json.loads(works(*SMALL, *more, "--pareto", "--json"))
+    front = [(p["tokens_per_s_per_gpu"], p["tokens_per_s_per_user"]) for p in answer["pareto"]]
+    assert len(front) > (4 if "--concurrency" not in more else 0), front
+    for one in front:
+        assert not any(other != one and other[0] >= one[0] and other[1] >= one[1] for other in front), (one, front)
+    assert front == sorted(set(front)), front
+    assert front[-1][0] == answer["layouts"][0]["tokens_per_s_per_gpu"], (front[-1], answer["layouts"][0])
+    shown = works(*SMALL, *more, "--pareto").split("\n\n")[0].splitlines()[2:]
+    assert len([line for line in shown if " x tp " in line]) == len(front), shown
+
+# answers of one token have no time per further token
+lone = json.loads(works(*SMALL[:6], "--isl", 1024, "--osl", 1, "--json"))["layouts"][0]
+assert lone["tpot_s"] == 0 and lone["terms"] == [] and abs(lone["tokens_per_s_per_user"] * lone["ttft_s"] - 1) < 1e-9, lone
+text = works(*SMALL[:6], "--isl", 1024, "--osl", 1)
+assert "TPOT  " in text.splitlines()[1] and "prompts_of_others" not in text and "Nine in ten runs should show TTFT" in text, text
+refused(*SMALL[:6], "--osl", 1, "--tpot", "30ms", saying=["--tpot", "--osl 1"])
+# a few tokens: no step takes longer than its own time and one chunk of others' prompts
+few = json.loads(works(*SMALL[:6], "--isl", 1024, "--osl", 2, "--json"))["layouts"][0]
+assert few["tpot_s"] < 2, few
+
+# GPUs no layout divides
+five = json.loads(works("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 5, "--precision", "bf16", "--json"))["layouts"][0]
+assert five["replicas"] * five["tp"] * five["pp"] <= 5, five
 
 text = works(*SMALL, "--ttft", "1s", "--tpot", "30ms")
 for piece in ["tokens/s/GPU", "TTFT", "TPOT", "prompts_of_others", "Nine in ten runs"]:
@@ -86,8 +109,11 @@ BIG = ["--model", "llama3-405b", "--gpus", 2, "--precision", "fp8", "--tp", 2, "
 refused(*BIG, "--system", "dgx-h100", saying=["does not fit"])
 pcie, c2c = (json.loads(works(*BIG, "--system", system, "--offload-weights", 160, "--json"))["layouts"][0]
              for system in ["dgx-h100", "gb200-nvl72"])
+for layout in (pcie, c2c):  # no more than has to lie there
+    assert 10 < layout["host_GiB"] < 160, layout
+    assert abs(layout["memory_GiB"] + layout["host_GiB"] - layout["weights_GiB"] - layout["kv_GiB"]) < 1e-6, layout
+assert pcie["host_GiB"] > 100 > c2c["host_GiB"] and pcie["memory_GiB"] < 0.9 * 81559 / 1024 + 1e-6
 for layout in (pcie, c2c):
-    assert 150 < layout["host_GiB"] < 161, layout
     terms = {term["name"]: term["time_s"] for term in layout["terms"]}
     assert terms["host_memory"] > 0.5 * layout["tpot_s"] and abs(sum(terms.values()) - layout["tpot_s"]) < 1e-9
 assert pcie["tpot_s"] > 2.5 * c2c["tpot_s"]
@@ -95,8 +121,14 @@ FULL = [*SMALL, "--tp", 4, "--pp", 1, "--batch", 700]
 refused(*FULL, saying=["does not fit"])
 assert json.loads(works(*FULL, "--offload-kv", 40, "--json"))["layouts"][0]["host_GiB"] > 1
 assert "host's memory" in works(*FULL, "--offload-kv", 40)
+without = json.loads(works(*SMALL, "--json"))["layouts"][0]
 for option in ["--offload-weights", "--offload-kv"]:
-    for wrong in ["-3", "0", "much", "1e9"]:
+    assert "0: none" in next(line for line in Command(TOOL, "plan").works("--help").splitlines() if option in line)
+    for amount in [0, 1, 10, 400]:  # a limit: never fewer tokens than without
+        more = json.loads(works(*SMALL, option, amount, "--json"))["layouts"][0]
+        assert more["tokens_per_s_per_gpu"] >= without["tokens_per_s_per_gpu"], (option, amount, more, without)
+        assert amount > 0 or more == without, (more, without)
+    for wrong in ["-3", "much", "1e9"]:
         refused(*SMALL, option, wrong, saying=[option, wrong, "GiB"])
 LINKLESS = ["--model", "llama3-8b", "--gpus", 1, "--offload-weights", 1]
 refused(*LINKLESS, "--system", "cloudmatrix384", saying=["no link to the host"])

@@ -32,7 +32,7 @@ BROKEN = [
     ("gpu", ["clock"], "1830 MB"),
     ("gpu", ["power"], "700 hp"),
     ("gpu", ["price"], "2.95 EUR/h"),
-    ("gpu", ["confidence"], "derived"),
+    ("gpu", ["confidence"], "certain"),
     ("gpu", ["scale_up", "links"], REMOVE),
     ("gpu", ["colour"], "green"),
     ("gpu", ["name"], "My Card"),

@@ -1,6 +1,8 @@
 // Calibration files that cannot be meant, and data folders that are none.
 #include "files.hpp"
 
+#include <fabricost/predict/predict.hpp>
+
 #include "catch.hpp"
 
 #include <cstdlib>
@@ -50,6 +52,29 @@ TEST_CASE("a calibration of one's own replaces the shipped one", "[specs]") {
   CHECK(c.interval.ring_ll == Approx(0.05));
 }
 
+TEST_CASE("a calibration speaks for the operations it was fitted on, on the machines it names", "[specs]") {
+  const Folder folder;
+  const std::string two =
+      "fitted_on:\n  - {system: dgx-h100, domain: 8, operations: [all_reduce]}\n"
+      "  - {system: hgx-h20, domain: 8, operations: [all_gather]}\nconstants:\n";
+  const std::string file = folder.write("mine.yaml", replaced(replaced(good, "constants:\n", two), "[dgx-h100]", "[dgx-h100, hgx-h20]"));
+  const System s = load_system("dgx-h100", {}, file);
+  const auto basis = [&](const System& on, Collective op) {
+    return predict(on, Operation{.collective = op, .bytes = units::MiB(64), .ranks = 8}).basis;
+  };
+  CHECK(basis(s, Collective::all_reduce) == Basis::calibrated);
+  CHECK(basis(s, Collective::all_gather) == Basis::sibling);
+  CHECK(basis(s, Collective::broadcast) == Basis::sibling);
+  CHECK(basis(load_system("hgx-h20", {}, file), Collective::all_gather) == Basis::calibrated);
+  CHECK(basis(load_system("hgx-h20", {}, file), Collective::all_reduce) == Basis::sibling);
+  // a file that does not say is believed for all
+  const System all = load_system("dgx-h100", {}, folder.write("all.yaml", good));
+  CHECK(basis(all, Collective::broadcast) == Basis::calibrated);
+  // constants of another library are no measurement of this machine's
+  const std::string other = folder.write("other.yaml", replaced(good, "library: nccl", "library: rccl"));
+  CHECK(basis(load_system("dgx-h100", {}, other), Collective::all_reduce) == Basis::sibling);
+}
+
 TEST_CASE("broken calibrations are refused where they are broken", "[specs]") {
   struct Case {
     std::string find, by;
@@ -73,6 +98,14 @@ TEST_CASE("broken calibrations are refused where they are broken", "[specs]") {
       {"most_ranks: 8", "most_ranks: 0", {"measured.most_ranks", "\"0\" is outside 1 to 1000000"}},
       {"constants:\n", "constant:\n", {"constants: is missing", "constant: unknown key", "did you mean \"constants\"?"}},
       {"simple: {rate: 389 GB/s per direction, overlap: 1.5}", "simple: 5", {":11:11: constants.simple: is not a map"}},
+      {"constants:\n", "fitted_on: dgx-h100\nconstants:\n", {"fitted_on: is not a list", "operations: [...]"}},
+      {"constants:\n", "fitted_on: [{system: dgx-h100}]\nconstants:\n", {"fitted_on[0].domain: is missing"}},
+      {"constants:\n",
+       "fitted_on: [{system: dgx-h100, domain: 8, operations: [al_reduce]}]\nconstants:\n",
+       {":9:56: fitted_on[0].operations: \"al_reduce\" is not known", "one of all_reduce, all_gather"}},
+      {"constants:\n",
+       "fitted_on: [{system: dgx-h100, domain: 8, kernels: [multicast]}]\nconstants:\n",
+       {"fitted_on[0].kernels: unknown key"}},
       {good, "", {"is empty"}},
       {good, "- a\n", {"is not a map"}},
       {"kind: scale_up", "kind: transport", {"constants.tree_step: is missing", "constants.launch: unknown key"}},

@@ -4,6 +4,7 @@
 #include "catalogue/shipped_specs.hpp"
 #include "files.hpp"
 #include "io/spec_catalogue.hpp"
+#include "support/skipped.hpp"
 
 #include <fabricost/io/picture.hpp>
 
@@ -78,7 +79,7 @@ TEST_CASE("the command's catalogue holds every file of data/ as the parser reads
   const std::vector<fs::path> files = shipped_files();
   REQUIRE(files.size() > 300);
   if (shipped_specs.empty()) {
-    WARN("skipped: this build cannot run what it builds, so its catalogue is empty");
+    fabricost::test::skip_case("this build cannot run what it builds, so its catalogue is empty");
     return;
   }
   for (const fs::path& file : files) {

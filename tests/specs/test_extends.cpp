@@ -29,11 +29,13 @@ TEST_CASE("a file may extend a shipped system by name", "[specs]") {
 TEST_CASE("a file may extend another relative to its own place", "[specs]") {
   const Folder folder;
   folder.write("base/box.yaml", good_system);
-  const System up = load_system(folder.write("mine/big.yaml",
-                                             "name: big\nextends: ../base/box.yaml\ntiers:\n  - name: spine\n    role: network\n    kind: "
-                                             "fat_tree\n    endpoints: 4\n    link: infiniband-ndr\n    oversubscription: 3\n"));
+  const System up =
+      load_system(folder.write("mine/big.yaml",
+                               "name: big\nextends: ../base/box.yaml\ntiers:\n  - name: spine\n    role: network\n    kind: "
+                               "fat_tree\n    endpoints: 4\n    link: infiniband-ndr\n    oversubscription: 3\n"
+                               "  - name: core\n    role: network\n    kind: fat_tree\n    endpoints: 2\n    link: infiniband-ndr\n"));
   CHECK(up.tier("spine")->oversubscription == 3);
-  CHECK(up.tiers.back().name == "spine");
+  CHECK(up.tiers.back().name == "core");
   const System third =
       load_system(folder.write("base/third.yaml", "name: third\nextends: ../mine/big.yaml\ntiers: [{name: spine, oversubscription: 5}]\n"));
   CHECK(third.tier("spine")->oversubscription == 5);

@@ -3,6 +3,7 @@
 
 #include <fabricost/io/load.hpp>
 
+#include <filesystem>
 #include <map>
 
 using namespace fabricost;
@@ -146,4 +147,31 @@ TEST_CASE("only switches that can, reduce and multicast", "[specs][facts]") {
   CHECK(load_system("dgx-h100").tier("nvlink")->reduces_in_network);
   CHECK(load_system("dgx-h100").tier("nvlink")->multicasts);
   CHECK_FALSE(load_system("dgx-a100").tier("nvlink")->reduces_in_network);
+}
+
+TEST_CASE("a name of NVIDIA's racks means the rack that is sold under it", "[specs][facts]") {
+  // until 2025 the number counted dies, since 2026 packages: NVL144 alone is the Kyber rack of 144 packages
+  for (const char* name : {"vera-rubin-nvl72", "vr-nvl72", "vera-rubin-nvl144"}) CHECK(load_system(name).domain == 72);
+  for (const char* name : {"nvl144", "kyber-nvl144", "rubin-ultra-nvl144", "kyber-nvl576", "nvl576"})
+    CHECK(load_system(name).domain == 144);
+}
+
+TEST_CASE("a link's rate is what its lanes carry, to a part in a thousand", "[specs][facts]") {
+  int checked = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "links")) {
+    const Link link = load_link(entry.path().stem().string());
+    INFO(link.name);
+    if (link.lane_rate.value.value() <= 0) continue;
+    const double lanes = link.lanes * link.lane_rate.value.value() * link.encoding / 8;
+    CHECK(link.bandwidth.value.value() == Approx(lanes).epsilon(1e-3));
+    ++checked;
+  }
+  CHECK(checked > 40);
+  CHECK(link_rate("xgmi-4") == Approx(76.8));
+}
+
+TEST_CASE("figures are those of the document they cite", "[specs][facts]") {
+  CHECK(load_gpu("b300-sxm").fp4.value.value() * 8 == Approx(108e15));  // an HGX B300 of 8, dense
+  CHECK(in(load_gpu("tpu-v7").hbm_bandwidth.value, GB_per_s).value() == Approx(7380));
+  CHECK(load_gpu("rubin").units == 224);
 }

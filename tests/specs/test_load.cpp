@@ -6,7 +6,11 @@
 #include <fabricost/io/load.hpp>
 
 #include <cmath>
+#include <regex>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace fabricost;
 using namespace specs;
@@ -47,6 +51,23 @@ TEST_CASE("every shipped gpu loads and says where its numbers come from", "[spec
     if (!gpu.scale_up_link.empty()) CHECK_NOTHROW(load_link(gpu.scale_up_link));
     if (!gpu.host_link.empty()) CHECK_NOTHROW(load_link(gpu.host_link));
     if (!gpu.c2c_link.empty()) CHECK_NOTHROW(load_link(gpu.c2c_link));
+  }
+}
+
+TEST_CASE("memory of every shipped gpu is what its driver shows, in MiB or GiB, with a source of its own", "[specs]") {
+  const std::regex convention{R"re((^|\n)memory: \{value: [0-9.]+ [MG]iB, source: ".+", confidence: [a-z-]+\}\n)re"};
+  for (const std::string& name : names_in("gpus")) {
+    INFO(name);
+    CHECK(std::regex_search(text_of(data_directory() / "gpus" / (name + ".yaml")), convention));
+  }
+  // nvidia-smi memory.total, rocm-smi VRAM Total Memory; MiB
+  const std::vector<std::pair<std::string, double>> shown{
+      {"h100-sxm", 81559},  {"a100-sxm-80", 81920}, {"a100-sxm-40", 40960}, {"h200-sxm", 143771}, {"b200-sxm", 183359},
+      {"gb200", 189471},    {"b300-sxm", 275040},   {"gb300", 284208},      {"l40s", 46068},      {"mi300x", 196592},
+      {"mi355x", 294896}};
+  for (const auto& [name, mebibytes] : shown) {
+    INFO(name);
+    CHECK(load_gpu(name).memory.value == units::MiB(mebibytes));
   }
 }
 

@@ -190,6 +190,11 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
       {"nvlink.switches=1", {"need 144 ports, 1 x nvswitch-3 has 64"}},
       {"pcie.name=nic", {"a second tier \"nic\""}},
       {"tiers=5", {"tiers: is not a list"}},
+      {"tiers=[]", {"changes nothing"}},
+      {"tiers=[{name: nvlink}]", {"changes nothing"}},
+      {"extends=dgx-a100", {"read before any override", "--system"}},
+      {"nvlink.gdr=false", {"--set nvlink.gdr:1:1: tiers[0].gdr: changes nothing of tier \"nvlink\"", "role nic"}},
+      {"nvlink.per_socket=2", {"changes nothing of tier", "PCIe"}},
   };
   for (const Case& c : table) {
     INFO("--set " << c.override.c_str());

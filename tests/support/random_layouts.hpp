@@ -88,6 +88,8 @@ class RandomJobs {
     s.selective_keeps = flip() ? 1 : 0.455;
     s.keeps_gathered = flip();
     s.weight_gradient = flip() ? 4 : 0;
+    s.fp8_parameters = flip();
+    s.master_remainders = flip();
     return s;
   }
 

@@ -54,7 +54,7 @@ inline Tier nics(int count, double rate, Transport transport, NicPath path = Nic
   return t;
 }
 
-/// Switches with `below` children each, which take in 1/`oversubscription` of what those can send.
+/// Switches with `below` children each, whose uplinks carry 1/`oversubscription` of what their downlinks do.
 inline Tier network(const char* name, int below, double oversubscription = 1) {
   Tier t;
   t.name = name;
@@ -150,9 +150,9 @@ inline System lone_gpus() {
 inline System tapered_boxes() {
   System s = hopper_box();
   s.name = "tapered-boxes";
-  s.tiers.back() = network("leaf", 4);
-  s.tiers.push_back(network("spine", 32, 3));
-  s.tiers.push_back(network("core", 4, 1.5));
+  s.tiers.back() = network("leaf", 4, 3);
+  s.tiers.push_back(network("spine", 32, 1.5));
+  s.tiers.push_back(network("core", 4));
   return s;
 }
 

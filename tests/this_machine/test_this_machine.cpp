@@ -91,7 +91,8 @@ TEST_CASE("copies with the host are calibrated where they were measured and extr
   CHECK(host_copy(c.system, 16).extrapolated.sizes);
   const Prediction beyond = host_copy(c.system, 16 * 1024 * mebibyte);
   CHECK(beyond.extrapolated.sizes);
-  CHECK(beyond.high / beyond.low > host_copy(c.system, mebibyte).high / host_copy(c.system, mebibyte).low);
+  const Prediction largest = host_copy(c.system, 1024 * mebibyte);  // all wire: what lies beyond is hardly less sure
+  CHECK(beyond.high / beyond.low >= 0.99 * largest.high / largest.low);
   CHECK(host_copy(stock, mebibyte).basis == Basis::datasheet);
 }
 

@@ -63,7 +63,7 @@ const std::map<std::string, Stated>& stated() {
 
 }  // namespace
 
-TEST_CASE("real topology files give the counts stated for them", "[topology]") {
+TEST_CASE("real topology files give the counts stated for them", "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   for (const auto& [file, want] : stated()) {
@@ -82,7 +82,7 @@ TEST_CASE("real topology files give the counts stated for them", "[topology]") {
   }
 }
 
-TEST_CASE("a system made of a real topology file loads and predicts", "[topology]") {
+TEST_CASE("a system made of a real topology file loads and predicts", "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const Folder made;
@@ -106,7 +106,7 @@ TEST_CASE("a system made of a real topology file loads and predicts", "[topology
   }
 }
 
-TEST_CASE("the NIC beside each GPU is the one the table says", "[topology]") {
+TEST_CASE("the NIC beside each GPU is the one the table says", "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const DescribedTopology t = read_topology(folder / "multinode" / "topo" / "028_epyc9534_8gpu_nv18_8nic_permuted.txt");
@@ -116,7 +116,7 @@ TEST_CASE("the NIC beside each GPU is the one the table says", "[topology]") {
   CHECK(t.nics[4].device == "mlx5_4");
 }
 
-TEST_CASE("AMD's model of 16 dies is the mesh of the shipped system", "[topology]") {
+TEST_CASE("AMD's model of 16 dies is the mesh of the shipped system", "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const DescribedTopology t = read_topology(folder / "multinode" / "topo" / "xml" / "rccl_16p1h.xml");
@@ -132,13 +132,13 @@ TEST_CASE("AMD's model of 16 dies is the mesh of the shipped system", "[topology
   CHECK(read == 2 * links);
 }
 
-TEST_CASE("a graph file is refused and said to be one", "[topology]") {
+TEST_CASE("a graph file is refused and said to be one", "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   CHECK_THROWS_WITH(read_topology(folder / "multinode" / "topo" / "xml" / "azure_ncv4_graph.xml"), Catch::Contains("graph file"));
 }
 
-TEST_CASE("real tables cut anywhere are refused, or read with a warning, and never crash", "[topology]") {
+TEST_CASE("real tables cut anywhere are refused, or read with a warning, and never crash", "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const Folder cut;
@@ -167,7 +167,8 @@ TEST_CASE("real tables cut anywhere are refused, or read with a warning, and nev
   UNSCOPED_INFO(refused << " refused, " << warned << " with a warning, " << whole << " whole");
 }
 
-TEST_CASE("real files with bytes changed are read or refused with a line, and never fail otherwise", "[topology]") {
+TEST_CASE("real files with bytes changed are read or refused with a line, and never fail otherwise",
+          "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const Folder changed;
@@ -206,7 +207,8 @@ TEST_CASE("real files with bytes changed are read or refused with a line, and ne
   UNSCOPED_INFO(refused << " refused, " << read << " read");
 }
 
-TEST_CASE("real tables prefixed by a launcher, or with their blanks retyped, give the same", "[topology]") {
+TEST_CASE("real tables prefixed by a launcher, or with their blanks retyped, give the same",
+          "[topology][measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   for (const auto& [file, want] : stated()) {

@@ -74,7 +74,8 @@ TEST_CASE("what a part is held to is read from its name", "[machines]") {
   const io::PublishedMachine m = published_machine("H100 (96GB HBM2e 2.4TB/s, 500W)", "", 8);
   CHECK(m.memory_rate == Approx(2.4e12));
   CHECK(m.power_share < 1);
-  CHECK(loaded(published_machine("A100-40G", "", 8)).gpu.memory.value.value() == Approx(40e9));
+  CHECK(loaded(m).gpu.memory.value.value() == Approx(97871.0 * 1048576));
+  CHECK(loaded(published_machine("A100-40G", "", 8)).gpu.memory.value.value() == Approx(40960.0 * 1048576));
 }
 
 TEST_CASE("peaks are those of the GPU and precision, and processors know fp8 and fp4", "[machines]") {

@@ -156,9 +156,31 @@ TEST_CASE("replicas exchange gradients and weights once a step, or for every mic
   Stack open = bare(), hidden = bare();
   open.shard_exposed = 1, hidden.shard_exposed = 0;
   const double z = 2 * gather + scatter;
-  CHECK(priced(small(), l, open).data - priced(small(), l, hidden).data == Approx(3 * z).epsilon(1e-4));
+  CHECK(priced(small(), l, open).data == Approx(3 * z).epsilon(1e-4));
+  CHECK(priced(small(), l, hidden).data < priced(small(), l, open).data);
+  // half of it is in the open, the other hides behind the work as far as that reaches
+  Stack half = bare();
+  half.shard_exposed = 0.5;
+  const double work = priced(small(), l, half).compute / 3;
+  CHECK(priced(small(), l, half).data == Approx(3 * (z / 2 + std::pow(std::pow(work, 4) + std::pow(z / 2, 4), 0.25) - work)).epsilon(1e-4));
   // nothing to hide behind: all of it shows even where the stack would hide it
   CHECK(priced(small(), l, hidden, "dgx-h100", 1e30).data == Approx(3 * z).epsilon(1e-4));
+}
+
+TEST_CASE("adding up gradients is a term of its own, one pass over the rank's parameters a microbatch", "[step]") {
+  GroupCosts costs(jobs::machine("dgx-h100"));
+  Processor gpu = jobs::plain_processor(1e15);
+  gpu.memory_rate = 1e12;
+  gpu.constants.optimizer_bytes = 30;
+  const double parameters = parameters_of(small()).total - 1024;
+  for (const int microbatches : {1, 5}) {
+    const Layout l{.dp = 8, .zero = 1, .microbatch = 1, .global_batch = 8 * microbatches, .sequence = 1024};
+    Stack stack = bare();
+    stack.accumulation_bytes = 6;
+    const StepTime t = step_time(small(), l, stack, gpu, costs);
+    CHECK(t.accumulation == Approx(microbatches * 6 * parameters / 1e12).epsilon(1e-4));
+    CHECK(t.optimizer == Approx(30 * parameters / 8 / 1e12).epsilon(1e-4));  // once a step, whatever the microbatches
+  }
 }
 
 TEST_CASE("a rank updates what it owns", "[step]") {

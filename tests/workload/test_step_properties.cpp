@@ -16,7 +16,7 @@ namespace {
 constexpr int many = 3000;
 
 double sum(const StepTime& t) {
-  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.optimizer + t.stack;
+  return t.compute + t.floor + t.tensor + t.context + t.expert + t.pipeline + t.bubble + t.data + t.accumulation + t.optimizer + t.stack;
 }
 
 /// A job priced by the fastest pair of every collective, so that a better fabric cannot lose through another choice.
@@ -30,7 +30,8 @@ double seconds(const jobs::Job& job, const System& system, const Processor& gpu)
 TEST_CASE("the terms of a step sum to its seconds, and none is negative or no number", "[step]") {
   std::map<std::string, std::unique_ptr<GroupCosts>> costs;
   for (int i = 0; i < many; ++i) {
-    const jobs::Job job = random_job(i);
+    jobs::Job job = random_job(i);
+    if (i % 3 == 0) job.stack.scale = 0.6 + 0.4 * (i % 100) / 100.0;  // stacks faster than the form
     const System& system = jobs::machine(job.system);
     auto& at = costs[job.system];
     if (!at) at = std::make_unique<GroupCosts>(system);
@@ -39,11 +40,14 @@ TEST_CASE("the terms of a step sum to its seconds, and none is negative or no nu
     REQUIRE(std::isfinite(t.seconds));
     REQUIRE(t.seconds > 0);
     REQUIRE(sum(t) == Approx(t.seconds).epsilon(1e-12));
-    for (const double term : {t.compute, t.floor, t.tensor, t.context, t.expert, t.pipeline, t.bubble, t.data, t.optimizer, t.stack}) {
+    for (const double term :
+         {t.compute, t.floor, t.tensor, t.context, t.expert, t.pipeline, t.bubble, t.data, t.accumulation, t.optimizer}) {
       REQUIRE(std::isfinite(term));
       REQUIRE(term >= -1e-12 * t.seconds);
     }
+    REQUIRE(t.exposed() >= 0);
     REQUIRE(t.exposed() <= t.seconds);
+    REQUIRE(t.stack == Approx((job.stack.scale - 1) * (t.seconds - t.stack)).margin(1e-12 * t.seconds));
   }
 }
 

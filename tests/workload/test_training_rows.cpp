@@ -58,7 +58,7 @@ TEST_CASE("an empty table is a table, an empty file is none", "[training]") {
 TEST_CASE("jobs that cannot be are skipped with the reason", "[training]") {
   const auto why = [](const Cells& row) { return tables::read_one(row).row.skipped; };
   CHECK(why({}).empty());
-  CHECK(contains(why({{"gpu", "TPUv4"}}), "TPUv4"));
+  CHECK(contains(why({{"gpu", "Trainium1"}}), "Trainium1"));
   CHECK(contains(why({{"tp", "3"}}), "does not divide"));
   CHECK(contains(why({{"tp", "16"}}), "does not divide"));
   CHECK(contains(why({{"tp", "1000000000"}, {"pp", "1000000000"}}), "does not divide"));
@@ -107,6 +107,33 @@ TEST_CASE("notes say what columns cannot", "[training]") {
   CHECK(tables::read_one({{"zero_stage", "2"}, {"pp", "2"}}).layout.zero == 1);
   CHECK(tables::read_one({{"notes", "CP uses all-gather of K and V"}}).layout.context == ContextParallel::all_gather);
   CHECK(tables::read_one({{"notes", "full recompute of 99999999999999999999 of 3"}}).layout.recompute_layers == 0);
+}
+
+TEST_CASE("a layout whose recomputation is not stated is priced as named, other policies are not priced", "[training]") {
+  CHECK(tables::read_one({{"recompute", ""}}).layout.recompute == Recompute::none);
+  CHECK(tables::read_one({{"recompute", "selective per-op"}}).layout.recompute == Recompute::selective);
+  CHECK(tables::read_one({{"recompute", "selective (default toml)"}}).layout.recompute == Recompute::selective);
+  for (const char* policy : {"custom", "custom (offload)", "qkv_proj offloaded", "minimal_with_context (projections kept)"}) {
+    const TrainingRow job = tables::read_one({{"recompute", policy}});
+    INFO(policy);
+    CHECK(job.row.skipped.find("recomputation \"") != std::string::npos);
+  }
+  std::vector<TrainingRow> jobs = tables::read({{{"recompute", ""}}, {{"recompute", "none"}}});
+  predict_training_rows(jobs);
+  CHECK(jobs[0].row.predicted == jobs[1].row.predicted);
+}
+
+TEST_CASE("layouts that ran and are said not to fit are counted", "[training]") {
+  const Cells large{{"id", "L"}, {"group", "nemo_made"}, {"model", "llama3-70b"}, {"zero_stage", "0"}};
+  Cells unstated = large;
+  unstated["id"] = "U", unstated["recompute"] = "";
+  const tables::File file(tables::training({{{"zero_stage", "3"}}, large, unstated}));
+  const WorkloadReport report = validate_workloads({file.path()});
+  CHECK(report.layouts == 2);
+  CHECK(report.unfit == std::vector<std::string>{"L"});
+  CHECK(report.rows[0].fits == true);
+  CHECK(report.rows[1].fits == false);
+  CHECK_FALSE(report.rows[2].fits.has_value());
 }
 
 TEST_CASE("precisions are read in every spelling in use", "[training]") {

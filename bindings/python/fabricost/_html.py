@@ -144,7 +144,8 @@ def training_plan(p: Any) -> str:
     )
     after = (
         f"{seconds_text(p.step_seconds)} a step, nine in ten between {seconds_text(low)} and {seconds_text(high)}; "
-        f"{p.memory_bytes / GIB:.1f} GiB, MFU {percent(p.mfu)}, {p.tokens_per_second_per_gpu:,.1f} tokens/s/GPU; {p.stack}"
+        f"{p.memory_bytes / GIB:.1f} GiB, MFU {percent(p.mfu)} counting all scores, "
+        f"{percent(p.mfu_causal)} causal ones, {p.tokens_per_second_per_gpu:,.1f} tokens/s/GPU; {p.stack}"
     )
     return f"<div>{_shared_terms(p.terms, p.step_seconds, layout)}{line(after)}</div>"
 
@@ -156,6 +157,7 @@ def plans(p: Any) -> str:
             f"{x.step_seconds:.4g}",
             f"{x.tokens_per_second_per_gpu:,.1f}",
             f"{100 * x.mfu:.1f}",
+            f"{100 * x.mfu_causal:.1f}",
             f"{x.memory_bytes / GIB:.1f}",
             x.tp,
             x.pp,
@@ -171,9 +173,15 @@ def plans(p: Any) -> str:
         for x in list(p)[:MOST_ROWS]
     ]
     first = p[0]
-    caption = f"{first.model} on {first.gpus:,} {first.system} GPUs, {first.stack}: {p.evaluated:,} layouts priced, {p.pruned:,} left out"
+    caption = (
+        f"{first.model} on {first.gpus:,} {first.system} GPUs, {p.global_batch:,} sequences of {p.sequence:,} tokens a step, "
+        f"{p.precision}, {first.stack}: {p.evaluated:,} layouts priced, {p.pruned:,} left out"
+    )
     return table(
-        ["step s", "tokens/s/GPU", "MFU %", "GiB", "tp", "pp", "vp", "cp", "ep", "dp", "ZeRO", "microbatch", "schedule", "recompute"],
+        [
+            *("step s", "tokens/s/GPU", "MFU %, all scores", "causal", "GiB"),
+            *("tp", "pp", "vp", "cp", "ep", "dp", "ZeRO", "microbatch", "schedule", "recompute"),
+        ],
         rows,
         caption,
     )

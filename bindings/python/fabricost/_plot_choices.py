@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _plot_style as style
 from ._core import RequestError, System
+from ._given import numbers
 
 GIB = 2**30
 LAYOUT_WORDS = ("tp", "pp", "vp", "cp", "ep", "dp", "expert_tp", "zero", "microbatch", "schedule", "recompute")
@@ -260,7 +261,7 @@ def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
     """
     from ._core import goodput as compute
 
-    counts = [int(n) for n in (2 ** np.arange(9, 17) if gpus is None else np.unique(np.asarray(gpus)))]
+    counts = [int(n) for n in (2 ** np.arange(9, 17) if gpus is None else np.unique(numbers(gpus, "gpus")))]
     if len(counts) < 2:
         raise RequestError("gpus: a curve needs two or more different numbers of GPUs")
     jobs = [compute(gpus=n, **asked) for n in counts]

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _plot_style as style
 from ._core import Operation, Prediction, RequestError, SendRecv, System, predict
+from ._given import numbers
 
 GB = 10**9
 
@@ -40,7 +41,7 @@ def asked_text(system: System, p: Prediction) -> str:
 
 
 def _sizes(sizes: Any) -> np.ndarray:
-    out = np.unique(np.asarray(default_sizes() if sizes is None else sizes, dtype=float))
+    out = np.unique(numbers(default_sizes() if sizes is None else sizes, "sizes", "byte").astype(float))
     if out.size < 2 or not (out[0] > 0 and np.isfinite(out[-1])):
         raise RequestError("sizes: a curve needs two or more different sizes, in bytes and above 0")
     return out
@@ -55,7 +56,7 @@ def _measured(measured: Any, system: System, operation: Operation, ranks: int, n
     measured = getattr(measured, "samples", measured)  # of a Validation
     names = getattr(getattr(measured, "dtype", None), "names", None) or tuple(getattr(measured, "columns", ()))
     if not names:
-        size, seconds = (np.asarray(one, dtype=float) for one in measured)
+        size, seconds = (numbers(one, "measured", unit).astype(float) for one, unit in zip(measured, ("byte", "s")))
         if size.shape != seconds.shape:
             raise RequestError(f"measured: {size.size} sizes but {seconds.size} times")
         return size, seconds
@@ -66,7 +67,7 @@ def _measured(measured: Any, system: System, operation: Operation, ranks: int, n
     if not keep.any():
         raise RequestError(f"measured: no point of {operation.collective} over {where(ranks, nodes)}")
     seconds = measured["measured_seconds" if "measured_seconds" in names else "seconds"]
-    return np.asarray(measured["bytes"], dtype=float)[keep], np.asarray(seconds, dtype=float)[keep]
+    return numbers(measured["bytes"], "bytes").astype(float)[keep], numbers(seconds, "seconds").astype(float)[keep]
 
 
 def regions(names: Sequence[str]) -> list[tuple[str, int, int]]:
@@ -176,7 +177,7 @@ def _against(system: System, operation: Operation, against: str, values: Any) ->
             "nodes": 2 ** np.arange(0, 11),
             "ranks": system.gpus_per_node * 2 ** np.arange(0, 11),
         }[against]
-    out = np.unique(np.asarray(values, dtype=float if against == "size" else np.int64))
+    out = np.unique(numbers(values, "values", "byte" if against == "size" else "").astype(float if against == "size" else np.int64))
     if out.size < 2 or out[0] <= 0:
         raise RequestError(f"values: two or more different {against} above 0 are needed")
     return out

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _plot_style as style
 from ._core import RequestError
+from ._given import numbers
 
 
 def compared(errors: Any) -> dict[str, np.ndarray]:
@@ -24,9 +25,9 @@ def compared(errors: Any) -> dict[str, np.ndarray]:
     return {
         "operation": operation,
         "system": system,
-        "bytes": np.asarray(errors["bytes"], dtype=float),
-        "measured": np.asarray(errors[measured], dtype=float),
-        "predicted": np.asarray(errors["predicted_seconds"], dtype=float),
+        "bytes": numbers(errors["bytes"], "bytes").astype(float),
+        "measured": numbers(errors[measured], measured).astype(float),
+        "predicted": numbers(errors["predicted_seconds"], "predicted_seconds").astype(float),
     }
 
 
@@ -40,8 +41,6 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
 
     Returns the axes of the points. Raises RequestError when there are none.
     """
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
     table = compared(errors)
     keep = (table["bytes"] > 0) & (table["measured"] > 0) & (table["predicted"] > 0)
     if not keep.any():
@@ -53,6 +52,8 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
     furthest = float(distance.max()) if len(ratio) < 20 or distance.max() < 1.5 * common else common
     reach = float(np.clip(1.12 * furthest, np.log2(1.3), 2))
     ax = style.axes(ax, 6.4, 4.0)
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     style.grid(ax)
     ax.axhspan(1 / 1.1, 1.1, color="#E8EEF4", zorder=0, label="within 10 %")
     ax.axhline(1, color="black", linewidth=0.9, zorder=1)

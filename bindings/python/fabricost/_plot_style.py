@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, Iterable, Sequence
 
+from ._extras import module
+
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY = (
     "#000000",
     "#E69F00",
@@ -56,11 +58,7 @@ SMALL = 7  # points: text inside a picture
 
 def pyplot() -> Any:
     """matplotlib.pyplot. Raises ImportError saying what to install."""
-    try:
-        import matplotlib.pyplot
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'fabricost[plot]'") from error
-    return matplotlib.pyplot
+    return module("matplotlib.pyplot")
 
 
 def axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:

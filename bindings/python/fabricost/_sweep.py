@@ -7,20 +7,20 @@ alone, and it does not matter which thread, process or machine works out which p
 from __future__ import annotations
 
 import hashlib
-import importlib
 import itertools
 import json
 import os
 import pathlib
 import pickle
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _sweep_folder
+from ._extras import module
+from ._given import numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +34,9 @@ _operations = {"all_reduce": _core.AllReduce, "all_gather": _core.AllGather, "re
 _fields = ("bytes", "ranks", "nodes", "dtype", "path")  # of an operation
 _forced = ("algorithm", "protocol", "choice")           # of predict
 _numbers = ("seconds", "low_seconds", "high_seconds", "bus_bytes_per_second")
-_words = {"ran_algorithm": "algorithm", "ran_protocol": "protocol", "bottleneck": "bottleneck"}  # column: of Predictions
+_counts = {"ran_ranks": "ranks", "ran_nodes": "nodes"}  # column: of Predictions
+_words = {"ran_algorithm": "algorithm", "ran_protocol": "protocol", "bottleneck": "bottleneck", "basis": "basis",
+          "extrapolated": "extrapolated"}
 
 
 class Sweep:
@@ -45,16 +47,16 @@ class Sweep:
 
     def dataset(self) -> pyarrow.dataset.Dataset:
         """The rows as a pyarrow dataset: to filter and read a few columns of what does not fit into memory."""
-        import pyarrow.dataset
-
-        return pyarrow.dataset.dataset(sorted(str(part) for part in self.path.glob("part-*.parquet")), format="parquet")
+        parts = [str(self.path / _sweep_folder.part_name(number)) for number in range(self.parts)]
+        return module("pyarrow.dataset").dataset(parts, format="parquet")
 
     def to_table(self) -> pyarrow.Table:
         """All rows in order, a pyarrow.Table."""
-        return self.dataset().to_table()
+        return self.dataset().to_table().replace_schema_metadata(None)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """All rows in order, a pandas.DataFrame."""
+        """All rows in order, a pandas.DataFrame. ImportError without pandas."""
+        module("pandas")  # said by name, where it is missing
         return self.to_table().to_pandas()
 
     def __len__(self) -> int:
@@ -78,20 +80,28 @@ def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[
     part: rows of a file. progress: a bar on the terminal (tqdm). overwrite: throw away what another sweep left in `out`.
 
     Columns: the axes, then seconds, low_seconds and high_seconds (nine measurements in ten fall between), bus_bytes_per_second,
-    ran_algorithm, ran_protocol, bottleneck (the tier), and error: why there is no answer, as where the ranks do not fit. A run that was
-    stopped is taken up where it stopped by the same call. Raises RequestError for axes that make no sense and for a folder that holds
-    something else. Needs the extra: pip install 'fabricost[sweep]'.
+    ran_ranks and ran_nodes (who takes part, also where the axes leave it to the machine), ran_algorithm, ran_protocol, bottleneck (the
+    tier), basis (calibrated, sibling or datasheet), extrapolated (which of sizes, ranks, nodes lie outside what was measured), and error:
+    why there is no answer, as where the ranks do not fit.
+
+    A run that was stopped is taken up where it stopped by the same call: parts are kept that end as a part of this very sweep ends, with
+    its number, its rows and what the machines were made of when it was begun. Of `of` only the name is compared.
+
+    Raises RequestError for axes that make no sense, for a folder that holds something else, and for machines that have changed since the
+    folder was begun; ImportError without the extra: pip install 'fabricost[sweep]'.
     """
-    import pyarrow  # noqa: F401  (said here, before anything is written)
+    module("pyarrow.parquet")  # said here, before anything is written
+    if progress:
+        module("tqdm")
 
     grid = _Grid(axes, part, predicts=of is None)
     path = pathlib.Path(out)
-    done = _begin(path, grid, of, overwrite)
+    done = _sweep_folder.begin(path, grid, of, overwrite)
     waiting = [n for n in range(grid.parts) if n not in done]
     result = Sweep(path, grid.rows, grid.parts, sum(grid.rows_of(n) for n in done))
     with _bar(result, progress) as bar, _runners(client, workers) as run:
         for number, written in run(grid, of, waiting):
-            _put(path / _file(number), written)
+            _sweep_folder.put(path / _sweep_folder.part_name(number), written)
             bar.update(grid.rows_of(number))
     return result
 
@@ -107,8 +117,12 @@ class _Grid:
         for name, values in axes.items():
             if predicts and name not in ("system", "operation", *_fields, *_forced):
                 raise _core.RequestError(f"axes: there is no {name!r}; there are system operation {' '.join(_fields + _forced)}")
+            if predicts and name == "bytes":
+                values = _sizes(values)
+            elif type(values).__module__ != "numpy" and hasattr(values, "__array__"):  # of a subclass, of another library
+                values = np.atleast_1d(numbers(values, f"axes: {name}", ""))
             one = isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or isinstance(values, os.PathLike)
-            self.axes[name] = [values] if one else np.asarray(values) if isinstance(values, np.ndarray) else list(values)
+            self.axes[name] = [values] if one else np.array(values) if type(values) is np.ndarray else list(values)
             if len(self.axes[name]) == 0:
                 raise _core.RequestError(f"axes: {name} has no values")
         if predicts:
@@ -118,12 +132,14 @@ class _Grid:
             for name in self.axes["operation"]:
                 if name not in _operations:
                     raise _core.RequestError(f"axes: operation {name!r}; there are {' '.join(_operations)}")
-            self.axes["bytes"] = _sizes(self.axes.pop("bytes"))
+            self.axes["bytes"] = self.axes.pop("bytes")  # last: there it varies fastest
         self.shape = tuple(len(values) for values in self.axes.values())
         self.rows = int(np.prod([float(n) for n in self.shape]))
         if self.rows > 10**12:
             raise _core.RequestError(f"axes: {self.rows:.3g} combinations; at most 10^12 can be numbered")
         self.parts = -(-self.rows // self.part)
+        self.predicts = predicts
+        self.identity = ""  # of the sweep in its folder
 
     def rows_of(self, number: int) -> int:
         return min(self.part, self.rows - number * self.part)
@@ -161,17 +177,32 @@ class _Grid:
             digest = hashlib.sha256(json.dumps([str(v) for v in values]).encode() if plain else pickle.dumps(list(values))).hexdigest()
             some = list(values[:3]) + list(values[-1:] if len(values) > 3 else [])
             shown[name] = {"values": len(values), "among": [str(v) for v in some], "sha256": digest}
+            if self.predicts and name == "system":
+                shown[name]["machines"] = [_machine_digest(v) for v in values]
         return {"axes": shown, "part": self.part, "rows": self.rows}
 
 
 def _sizes(values: Any) -> np.ndarray:
     try:
-        sizes = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        sizes = np.array(np.atleast_1d(numbers(values, "axes: bytes", "byte")), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, _core.RequestError):
+            raise
         raise _core.RequestError("axes: bytes are not all numbers") from None
+    if sizes.size == 0:
+        raise _core.RequestError("axes: bytes has no values")
     if sizes.ndim != 1 or not bool(np.all((sizes >= 0) & (sizes < 1e18))):
         raise _core.RequestError("axes: bytes has to be a row of numbers between 0 and 10^18")
     return sizes
+
+
+def _machine_digest(given: Any) -> str:
+    """What a machine is made of, however it is named: a file that was edited is another machine. Why there is none, else."""
+    try:
+        machine = given if isinstance(given, _core.System) else _core.load_system(given)
+    except (_core.Error, TypeError) as error:
+        return str(error)
+    return hashlib.sha256(repr(machine.__getstate__()).encode()).hexdigest()
 
 
 def _numeric(values: Any) -> bool:
@@ -205,7 +236,8 @@ def _predicted(grid: _Grid, number: int) -> Columns:
     import pyarrow as pa
 
     rows = grid.rows_of(number)
-    numbers = {name: np.full(rows, np.nan) for name in _numbers}
+    found = {name: np.full(rows, np.nan) for name in _numbers}
+    counts = {name: np.zeros(rows, dtype=np.int32) for name in _counts}
     names = {name: _Names(rows) for name in (*_words, "error")}
     systems: dict[int, Any] = {}
     start = 0
@@ -223,11 +255,14 @@ def _predicted(grid: _Grid, number: int) -> Columns:
         except (_core.Error, TypeError) as error:
             names["error"].put(here, str(error))
             continue
-        for name, column in numbers.items():
+        for name, column in found.items():
             column[here] = getattr(answers, name)
+        for name, of in _counts.items():
+            counts[name][here] = getattr(answers, of)
         for name, of in _words.items():
             names[name].put_all(here.start, getattr(answers, of))
-    return {**{name: pa.array(column, from_pandas=True) for name, column in numbers.items()},
+    return {**{name: pa.array(column, from_pandas=True) for name, column in found.items()},
+            **{name: pa.array(column, mask=column == 0) for name, column in counts.items()},
             **{name: column.column() for name, column in names.items()}}
 
 
@@ -249,7 +284,8 @@ def _work(grid: _Grid, of: Callable[[Columns], Mapping[str, Any]] | None, number
         arrays[name] = values if isinstance(values, pa.Array) else pa.array(values)
     sink = pa.BufferOutputStream()
     words = [name for name, values in arrays.items() if pa.types.is_dictionary(values.type)]
-    pyarrow.parquet.write_table(pa.table(arrays), sink, use_dictionary=words, compression="zstd", compression_level=1)
+    table = pa.table(arrays).replace_schema_metadata(_sweep_folder.mark(grid.identity, number))
+    pyarrow.parquet.write_table(table, sink, use_dictionary=words, compression="zstd", compression_level=1)
     return bytes(sink.getvalue().to_pybytes())
 
 
@@ -296,7 +332,7 @@ class _runners:
     def cluster(self, grid: _Grid, of: Any, numbers: list[int]) -> Iterator[tuple[int, bytes]]:
         """A worker that dies takes its parts along; the scheduler hands them to others. A part killed with its worker again and again is
         an error of dask's (KilledWorker)."""
-        distributed: Any = importlib.import_module("distributed")  # it has no types
+        distributed = module("distributed")
 
         left = iter(numbers)
         shared = self.client.scatter(grid, broadcast=True)
@@ -316,58 +352,13 @@ class _runners:
                 waiting.add(submit(number))
 
 
-# --- the folder
-
-def _file(number: int) -> str:
-    return f"part-{number:08d}.parquet"
-
-
-def _put(path: pathlib.Path, content: bytes) -> None:
-    """Under its name only when whole."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
-    unfinished.write_bytes(content)
-    os.replace(unfinished, path)
-
-
-def _begin(path: pathlib.Path, grid: _Grid, of: Any, overwrite: bool) -> set[int]:
-    """Makes the folder or recognises it; the parts already there."""
-    record = {**grid.described(), "fabricost": _core.__version__,
-              "of": "fabricost.predict" if of is None else f"{of.__module__}.{of.__qualname__}"}
-    kept = path / "sweep.json"
-    if path.exists() and not path.is_dir():
-        raise _core.RequestError(f"out: {str(path)!r} is a file; a sweep writes a folder")
-    if kept.exists():
-        if not overwrite:
-            try:
-                before = json.loads(kept.read_text())
-            except ValueError:
-                before = None
-            if before != record:
-                differs = [key for key in record if before is None or before.get(key) != record[key]]
-                raise _core.RequestError(f"out: {str(path)!r} holds another sweep (differing in {', '.join(differs)}); name another "
-                                         "folder, or give overwrite=True")
-        else:
-            for old in path.glob("part-*.parquet"):
-                old.unlink()
-    elif path.is_dir() and any(path.iterdir()):
-        raise _core.RequestError(f"out: {str(path)!r} holds files that are no sweep; name an empty or a new folder")
-    path.mkdir(parents=True, exist_ok=True)
-    _put(kept, json.dumps(record, indent=1).encode())
-    for unfinished in path.glob(".part-*"):  # left by a run that was killed while writing
-        if not pathlib.Path("/proc", unfinished.suffix[1:]).exists():
-            unfinished.unlink(missing_ok=True)
-    return {int(part.name[5:13]) for part in path.glob("part-*.parquet")}
-
-
 class _bar:
     """A bar on the terminal, or nothing."""
 
     def __init__(self, result: Sweep, wanted: bool) -> None:
         self.bar: Any = None
         if wanted:
-            from tqdm.auto import tqdm
-
-            self.bar = tqdm(total=result.rows, initial=result.resumed, unit="row", unit_scale=True)
+            self.bar = module("tqdm.auto").tqdm(total=result.rows, initial=result.resumed, unit="row", unit_scale=True)
 
     def __enter__(self) -> _bar:
         return self

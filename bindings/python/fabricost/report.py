@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import io
 import os
-import threading
 import time
 from pathlib import Path
 from typing import Any, Callable, Sequence, cast
 
 from . import _html as html
+from ._output import checked_output, written
 from ._plot_style import pyplot, rate_text, seconds_text, size_text
 
 STYLE = """
@@ -220,7 +220,8 @@ def _trained(page: _Page, system: Any, model: Any, gpus: int, global_batch: int,
             [
                 ("a step", seconds_text(best.step_seconds)),
                 ("nine in ten", f"{seconds_text(low)} to {seconds_text(high)}"),
-                ("MFU", html.percent(best.mfu)),
+                ("MFU, all scores", html.percent(best.mfu)),
+                ("MFU, causal scores", html.percent(best.mfu_causal)),
                 ("tokens/s/GPU", f"{best.tokens_per_second_per_gpu:,.1f}"),
                 ("memory of a GPU", f"{best.memory_bytes / html.GIB:.1f} GiB"),
             ]
@@ -280,11 +281,13 @@ def report(
     log: a benchmark's output, to stand beside its prediction with a diagnosis.
     model with gpus: the training plan (with global_batch, sequences a step) or, with serve=True, the serving plan; plan: what else
     plan or plan_serve takes, as in {"sequence": 8192}. choice: algorithm, protocol, choice as predict takes them.
-    output: the file, replaced only when the page is whole; its Path is returned. Without it the page is returned as text.
+    output: the file, replaced only when the page is whole; its Path is returned. A link stays a link; what is no regular file (a device, a
+    pipe, a folder) is refused. Without it the page is returned as text.
 
     Raises RequestError when nothing or half a question is asked, ImportError without matplotlib, and what the functions it asks raise.
     """
     import fabricost as fc
+    from ._given import numbers
     from ._plot_curves import again
 
     machine = fc.load_system(system) if isinstance(system, (str, os.PathLike)) else system
@@ -299,8 +302,8 @@ def report(
         raise fc.RequestError("global_batch: how many sequences a step? Give global_batch (--global-batch), or serve=True (--serve)")
     if sizes is not None and operation is None:
         raise fc.RequestError("sizes: sizes of what? Give an operation")
-    if output is not None and not Path(output).absolute().parent.is_dir():
-        raise fc.RequestError(f"output: there is no folder {Path(output).absolute().parent}")
+    path = None if output is None else checked_output(output)
+    sizes = None if sizes is None else numbers(sizes, "sizes", "byte")
     pyplot()
     name = None if model is None else model if isinstance(model, str) else model.name
     subject = ", ".join(one for one in (collective, name) if one)
@@ -347,7 +350,9 @@ def report(
     _machine(page, machine)
     _how_sure(page, machine, operation, sizes, choice, best)
     text = page.text(fc.__version__)
-    return text if output is None else _written(text, Path(output))
+    if path is None:
+        return text
+    return written(path, text)
 
 
 def _machine(page: _Page, machine: Any) -> None:
@@ -389,16 +394,3 @@ def _how_sure(page: _Page, machine: Any, operation: Any, sizes: Any, choice: dic
             )
         )
     page.section("How sure", *said, html.line(NINE_IN_TEN))
-
-
-def _written(text: str, path: Path) -> Path:
-    """Writes beside the file, then takes its place: readers see the old page or the new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    return path

@@ -10,6 +10,9 @@
 #include <fabricost/hardware/tier.hpp>
 #include <fabricost/hardware/constants.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +60,53 @@ struct System {
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
 }
 
+/// What carries less than a NIC between a GPU and the network, one way in bytes per second; infinity: nothing known.
+struct NicWay {
+  double link = std::numeric_limits<double>::infinity();  ///< of each GPU: to its PCIe switch or processor
+  double slot = std::numeric_limits<double>::infinity();  ///< of each NIC
+  double port = std::numeric_limits<double>::infinity();  ///< up to the processor, of `port_gpus` GPUs; where messages pass there
+  int port_gpus = 1;
+  /// What gets from `gpus` GPUs to their `nics` NICs, bytes per second.
+  [[nodiscard]] double lets(double gpus, double nics) const {
+    const double by_link = std::min(nics * slot, gpus * link);
+    if (port >= by_link) return by_link;
+    return std::min(by_link, std::max(1.0, std::ceil(gpus / port_gpus - 1e-9)) * port);
+  }
+};
+/// The way by PCIe (`host`), or by C2C where the NIC hangs on the processor beside the GPU. A slot is as wide as the GPUs' own unless the
+/// NIC tier says otherwise (`slot:`); a NIC of the GPU's own package has no such way. \param host, c2c tiers of these roles, or nullptr
+[[nodiscard]] inline NicWay nic_way(const Tier& nic, const Tier* host, const Tier* c2c) {
+  NicWay out;
+  if (nic.on_gpu) return out;
+  const bool on_processor = nic.path == NicPath::c2c;
+  if (const Tier* way = on_processor ? c2c : host) {
+    out.link = way->bandwidth.value.value() * way->efficiency;
+    if (!on_processor) out.slot = out.link;
+    const bool below_switch = nic.path == NicPath::pix || nic.path == NicPath::pxb;
+    if (!on_processor && !(below_switch && nic.gpu_direct)) {
+      out.port = out.link;
+      out.port_gpus = std::max(1, way->shared_by);
+    }
+  }
+  if (nic.slot_bandwidth.value() > 0) out.slot = nic.slot_bandwidth.value();
+  return out;
+}
+/// The tier of PCIe between GPUs, NICs and processors: role `host`, or the PCIe that joins the GPUs themselves; nullptr when none is
+/// described.
+[[nodiscard]] inline const Tier* pcie_tier(const System& system) {
+  if (const Tier* host = system.tier(TierRole::host)) return host;
+  const Tier* scale_up = system.tier(TierRole::scale_up);
+  return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
+}
+
+/// Bytes per second all NICs of one node send, one way: their own rate, or what gets to them. 0 without NICs.
+[[nodiscard]] inline double nics_rate(const System& system) {
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr) return 0;
+  const NicWay way = nic_way(*nic, pcie_tier(system), system.tier(TierRole::c2c));
+  return std::min(nic->endpoints * nic->bandwidth.value.value() / nic->shared_by, way.lets(system.gpus_per_node, nic->endpoints));
+}
+
 /// Endpoints of a tier over the whole machine it belongs to: GPUs of a domain, NICs of a node, and for a network tier every NIC
 /// of all nodes, since all of them feed it.
 [[nodiscard]] inline double endpoints_of(const System& system, const Tier& tier) {
@@ -64,9 +114,19 @@ struct System {
   const Tier* nic = system.tier(TierRole::nic);
   return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
 }
-/// Bytes per second all endpoints of a tier inject together, one direction; what a taper lets into a network tier.
+/// What the switches below a network tier leave of the NICs' rate on the way up to it: one over the product of their oversubscriptions.
+/// Traffic that stays below one switch is not held back by that switch's uplinks, so the innermost network tier has all of it: 1.
+[[nodiscard]] inline double share_into(const System& system, const Tier& tier) {
+  double out = 1;
+  for (const Tier& below : system.tiers) {
+    if (&below == &tier) break;
+    if (below.role == TierRole::network) out /= below.oversubscription;
+  }
+  return out;
+}
+/// Bytes per second all endpoints of a tier inject together, one direction; what the switches below let into a network tier.
 [[nodiscard]] inline Bandwidth aggregate_of(const System& system, const Tier& tier) {
-  return tier.role == TierRole::network ? tier.bandwidth.value * (endpoints_of(system, tier) / tier.oversubscription) : tier.aggregate();
+  return tier.role == TierRole::network ? tier.bandwidth.value * (endpoints_of(system, tier) * share_into(system, tier)) : tier.aggregate();
 }
 /// Rate across the worst even cut, one direction: Tier::bisection, and half of what a network tier takes in.
 [[nodiscard]] inline Bandwidth bisection_of(const System& system, const Tier& tier) {

@@ -33,20 +33,23 @@ struct Tier {
   Bandwidth link_bandwidth{};              ///< of one link, one direction
   Bandwidth link_usable{};                 ///< what NCCL plans with for one link; zero when unknown
   double efficiency = 1;                   ///< payload share after packet headers, in (0, 1]
-  double oversubscription = 1;             ///< what its children (or its first stage) can send over what the tier takes in, at least 1
+  double oversubscription = 1;             ///< of one switch, or a first stage: its downlinks' rate over its uplinks', at least 1
   int first_stage = 0;  ///< of a switch in two stages: endpoints below one group of the first (a board, a rack); 0: one stage
   int shared_by = 1;                       ///< endpoints that share one such link upward
   bool reduces_in_network = false;
   bool multicasts = false;
-  std::vector<int> dims;                   ///< of a torus
   bool wrap = true;                        ///< a torus' axes close
+  std::vector<int> dims;                   ///< of a torus
   std::vector<Edge> edges;                 ///< of a mesh graph
   Transport transport = Transport::unknown;  ///< of a NIC tier
   NicPath path = NicPath::pxb;
+  std::string slot;                        ///< of a NIC tier: the link its cards sit in; empty: as the host tier's
+  Bandwidth slot_bandwidth{};              ///< what that slot carries one way after packet headers; zero: as the host tier's
   bool gpu_direct = true;
+  bool on_gpu = false;                     ///< NICs are part of the GPU's package: no host link lies between (`slot: none`)
   bool peer_to_peer = false;               ///< GPUs of a PCIe tier write into each other's memory; else they stage through the host's
-  int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
   bool sharp = false;                      ///< in-network reduction offered by the network behind this NIC
+  int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
   std::string notes;
 
   /// Bytes per second all endpoints inject together, one direction.

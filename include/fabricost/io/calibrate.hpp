@@ -2,6 +2,7 @@
 /// \file calibrate.hpp
 /// From measured points to a calibration file: which constants they determine, how well, and what is left at the prior.
 
+#include <fabricost/calibrate/fitted_on.hpp>
 #include <fabricost/calibrate/parameters.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/io/set_aside.hpp>
@@ -21,7 +22,8 @@ struct CalibrateOptions {
   std::vector<std::string> overrides{};   ///< of every machine, as in load_system
   std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
   std::optional<ConstantSet> only{};      ///< fit these constants alone, from the points they answer for
-  std::vector<std::string> leave_out{};   ///< sources, or beginnings of their names, whose points are not to be fitted
+  std::vector<std::string> leave_out{};   ///< what is not to be fitted, as io/leave_out.hpp reads it: "SOURCE", "SOURCE:FROM:TO"
+  std::function<void(Constants&)> prior{};  ///< what machines fitted together are pulled to, on top of the defaults of Constants
   int starts = 0;  ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
 };
 
@@ -54,6 +56,7 @@ struct CalibratedSet {
   Transport transport = Transport::unknown;
   Library library = Library::nccl;
   std::vector<std::string> systems;  ///< that were measured
+  std::vector<FittedOn> fitted_on;   ///< the same, with what was measured on each
   Constants constants;               ///< holding this set and its interval widths
   double bandwidth = 0;              ///< one-way bytes per second the shares refer to; 0 for a transport
   double smallest = 0, largest = 0;  ///< measured sizes, bytes

@@ -21,7 +21,7 @@ struct KernelCalibration {
 
 /// The custom constants (price/custom_reduce.hpp) from the points of a CSV whose library is an inference engine: its own kernels replayed
 /// in CUDA graphs, and calls from Python of at most 64 KiB, where the host's time shows. What NCCL ran is skipped. Repeats are merged.
-/// \param leave_out sources, or beginnings of their names \throws RequestError when no point is left to fit
+/// \param leave_out as io/leave_out.hpp reads it \throws RequestError when no point is left to fit
 [[nodiscard]] KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out = {});
 
 }  // namespace fabricost

@@ -4,7 +4,9 @@
 
 #include <fabricost/io/compiled_part.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/workload/fused_norm.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,9 +15,16 @@ namespace fabricost {
 /// The terms of one prediction as a table, what binds and how sure.
 [[nodiscard]] std::string explain(const Prediction& prediction);
 
-/// The whole story: the schedule, the arithmetic with numbers put in, where each constant comes from, which tier binds, what
-/// naive bandwidth arithmetic says and why it is off, and what would change the answer. \throws as predict
+/// The whole story of a prediction: the schedule, the arithmetic with numbers put in, where each constant comes from, which tier binds,
+/// what naive bandwidth arithmetic says and why it is off, and what would change the answer. Time, terms, arithmetic and what ran are the
+/// prediction's own. \param system that it was made for \param notes what else the question says, a sentence each
+[[nodiscard]] std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes = {});
+/// The same of predict(system, operation, choice). \throws as predict
 [[nodiscard]] std::string explain(const System& system, const Operation& operation, const Choice& choice = {});
+/// What of the story needs no system: the question, what moves, the arithmetic, the terms, what binds, how sure.
+[[nodiscard]] std::string explain_alone(const Prediction& prediction);
+/// The norm after an all-reduce: apart and fused, with the numbers put in.
+[[nodiscard]] std::string explain(const FusedNorm& norm);
 
 /// How much time a change of the machine or the question saves, in seconds (negative: it costs).
 struct Sensitivity {

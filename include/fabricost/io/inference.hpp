@@ -46,11 +46,15 @@ struct ServingTable {
 
   /// Of a generation nobody fitted: the geometric mean of those that were, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
-  /// A stack on a generation; on one it was not fitted on, the geometric mean of those it was, with its spreads widened by 30 %.
+  /// A stack on a generation; on one it was not fitted on, the geometric mean of those it was, with its spreads widened by 30 %; where no
+  /// kernels of inference were fitted on the generation at all, by assumed_kernels_spread (workload/interval.hpp) in quadrature besides.
   /// \throws RequestError naming the stacks there are
   [[nodiscard]] ServingStack stack(std::string_view name, Generation g) const;
   /// The stack that speaks for a published version: the longest beginning of `backend`; vllm when none does.
   [[nodiscard]] const ServingStack& published(std::string_view backend) const;
+
+ private:
+  [[nodiscard]] ServingStack stack_of_engine(std::string_view name, Generation g) const;
 };
 /// \throws SpecError with every fault of the two files
 [[nodiscard]] ServingTable load_serving_table();

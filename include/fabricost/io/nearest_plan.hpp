@@ -16,6 +16,9 @@ namespace fabricost {
 /// \param nearest what plan_training gives where it finds no layout
 [[nodiscard]] std::string nothing_fits(const TrainingQuestion& question, const System& system, const PricedLayout& nearest);
 
+/// Training: a layout that is named and does not fit, its GiB against a GPU's, and the cheapest change that fits, as advice.
+[[nodiscard]] std::string does_not_fit(const TrainingQuestion& question, const System& system, const PricedLayout& named);
+
 /// How whoever asks writes what a remedy names.
 struct ServingWords {
   std::string (*limits)(double ttft, double tpot);           ///< s; as in "--ttft 1.2 s --tpot 30 ms"

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,8 @@ struct WorkloadRow {
   bool fully_specified = false;
   std::string skipped;  ///< why there is no prediction; empty when there is one
   int line = 0;
+  /// Whether the layout of a training row fits its GPUs, as it ran; nothing where its recomputation is not stated.
+  std::optional<bool> fits{};
 
   /// predicted / measured - 1; 0 when skipped.
   [[nodiscard]] double error() const { return skipped.empty() ? predicted / measured - 1 : 0; }
@@ -41,6 +44,8 @@ struct WorkloadReport {
   std::vector<ErrorGroup> by_group;  ///< by name
   std::vector<Skipped> skipped;
   std::vector<ErrorGroup> memory;  ///< of the peaks that training rows state, by group
+  int layouts = 0;                 ///< that are stated with their recomputation, of the rows counted: they ran, so they fit
+  std::vector<std::string> unfit;  ///< ids of those that are said not to
   std::vector<WorkloadRow> rows;
 };
 [[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
@@ -74,9 +79,10 @@ struct TrainingRow {
   std::vector<std::string> overrides;  ///< NICs and GPU the row states
   std::string stack;
   int gpus = 0;
-  double power_share = 1;  ///< of the datasheet's arithmetic, for parts the row says are held below it
-  double memory_rate = 0;  ///< bytes/s the row states; 0: the datasheet's
-  double memory_gib = 0;   ///< peak the row states; 0: none
+  bool recompute_stated = false;  ///< else the layout is priced as one that is named without: none
+  double power_share = 1;         ///< of the datasheet's arithmetic, for parts the row says are held below it
+  double memory_rate = 0;         ///< bytes/s the row states; 0: the datasheet's
+  double memory_gib = 0;          ///< peak the row states; 0: none
 };
 
 /// Rows in the order of the file; those that cannot be priced say why in `row.skipped`. Figures become seconds per step by each group's own

@@ -11,6 +11,7 @@
 /// alone; the routes of the slow-down are those of the GPUs themselves.
 
 #include <fabricost/choice/choice.hpp>
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/network/concurrent.hpp>
 #include <fabricost/predict/predict.hpp>
 
@@ -75,9 +76,11 @@ namespace detail {
 }  // namespace detail
 
 /// All groups of all `collectives` at once on `nodes` nodes of a machine (0: all it has).
-/// \throws RequestError as topology_of, strided_groups, predict and contention, with the collective's name
+/// \throws RequestError for more nodes than a cluster has; as topology_of, strided_groups, predict and contention, with the collective's
+/// name
 [[nodiscard]] inline AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                                     const ConcurrentOptions& options = {}) {
+  check_size(system, static_cast<double>(nodes) * system.gpus_per_node);
   const Topology t = topology_of(system, nodes);
   AtOnce out;
   for (std::size_t c = 0; c < collectives.size(); ++c) {

@@ -5,10 +5,13 @@
 ///   wires      link rate x links between the two; a full mesh splits a GPU's links over its peers, a torus over its 2 d ways
 ///   trunk      GPUs of a first stage x rate / oversubscription
 ///   PCIe       rate x payload share, for the GPU's own link and for the port that `shared_by` GPUs have together
-///   tier       span x NICs x NIC rate / oversubscription, as predictions take it; not built where it is the NICs' own links
+///   NICs       the rate of one, or of the slot it sits in where that is less
+///   tier       span x NICs x NIC rate / product of the oversubscriptions below, as predictions take it; not built where it is the NICs'
+///              own links
 ///   dragonfly  of a group's way out an even part to each other group
 
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/network/topology.hpp>
 
@@ -126,26 +129,31 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   t.path = nic.path;
   t.gpu_direct = nic.gpu_direct;
   const int ways = (t.nics + t.nic_group - 1) / t.nic_group;  // out of one node
+  t.nic_on_gpu = nic.on_gpu;
   const double rate = nic.bandwidth.value.value();
-  t.nic_out = add_block(t, LinkKind::nic_out, nic.name, rate, nic.latency.value.value(), 1, static_cast<long long>(t.nodes) * ways);
-  t.nic_in = add_block(t, LinkKind::nic_in, nic.name, rate, 0, 1, static_cast<long long>(t.nodes) * ways);
+  const double reached = std::min(rate, t.nic_group * nic_way(nic, pcie_tier(system), system.tier(TierRole::c2c)).slot);
+  t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, nic.latency.value.value(), 1, static_cast<long long>(t.nodes) * ways);
+  t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 0, 1, static_cast<long long>(t.nodes) * ways);
   int span = 1;
+  double taper = 1;  // of what leaves a child of the tier
+  Label child = nic.name;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
-    NetworkLevel level{
-        .name = tier.name, .kind = tier.kind, .span = span, .children = (t.nodes + span - 1) / span, .taper = tier.oversubscription};
+    NetworkLevel level{.name = tier.name, .kind = tier.kind, .span = span, .children = (t.nodes + span - 1) / span, .taper = taper};
     const bool apart = tier.kind == TierKind::rails && t.nic_group == 1;
     level.lanes = apart ? t.nics : 1;
     const double together = static_cast<double>(span) * ways / level.lanes;  // NICs that feed one bundle
-    const double rate_out = together * rate / tier.oversubscription;
+    const double rate_out = together * rate / taper;
     const int index = static_cast<int>(t.levels.size());
-    if (level.children > 1 && (span > 1 || tier.oversubscription > 1)) {
+    if (level.children > 1 && span > 1) {
       const long long count = static_cast<long long>(level.children) * level.lanes;
-      const double wide = std::max(1.0, std::round(together / tier.oversubscription));
-      level.up = add_block(t, LinkKind::tier_up, tier.name, rate_out, tier.latency.value.value(), wide, count, index);
-      level.down = add_block(t, LinkKind::tier_down, tier.name, rate_out, 0, wide, count, index);
+      const double wide = std::max(1.0, std::round(together / taper));
+      level.up = add_block(t, LinkKind::tier_up, child, rate_out, tier.latency.value.value(), wide, count, index);
+      level.down = add_block(t, LinkKind::tier_down, child, rate_out, 0, wide, count, index);
     }
     t.levels.push_back(level);
+    taper *= tier.oversubscription;
+    child = tier.name;
     span = static_cast<int>(std::min<long long>(static_cast<long long>(span) * std::max(1, tier.endpoints), 1 << 30));
   }
   if (t.levels.empty() || t.levels.back().kind != TierKind::dragonfly) return;
@@ -162,6 +170,7 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
 /// \throws RequestError for a count below zero, a scale-up tier that does not fit the domain, or a machine of more than 2^24 links
 [[nodiscard]] inline Topology topology_of(const System& system, int nodes = 0) {
   if (nodes < 0) throw RequestError(system.name + ": " + std::to_string(nodes) + " nodes asked for; a count must not be negative");
+  detail::check_parts(system, {});
   Topology t;
   t.name = system.name;
   t.nodes = nodes > 0 ? nodes : std::max(1, system.nodes);

@@ -13,6 +13,7 @@
 /// threads lose to RDMA beyond some KiB, and a whole GPU's worth of threads never does. Chip-to-chip DMA (ICI) has no window.
 
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/network/balance.hpp>
 
@@ -43,6 +44,7 @@ struct LoadStore {
 /// Loads or stores over a machine's scale-up tier: l its latency of a hop, B e its one-way rate after packet headers (to one peer:
 /// of the wires between the two). \throws RequestError without a scale-up tier or its latency, or for a window that is not above zero
 [[nodiscard]] inline TransferLine load_store_line(const System& system, const LoadStore& access = {}) {
+  detail::check_parts(system, {});
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr) throw RequestError(system.name + ": no scale-up tier to load or store over");
   if (!(tier->latency.value.value() > 0))
@@ -64,15 +66,18 @@ struct LoadStore {
   return {(access.load ? 2 : 1) * one_way, std::min(rate * tier->efficiency, access.window / (2 * one_way))};
 }
 
-/// One RDMA message by a machine's NIC: L the NIC tier's latency (end to end at 64 B, one switch), `start` what posting adds: nothing for
-/// the CPU-side figures of data/links, a kernel's hand-over to a proxy thread otherwise. Without GPUDirect RDMA nothing here applies.
-/// \throws RequestError without a NIC tier or its latency, or for a negative start
+/// One RDMA message by a machine's NIC, no faster than its slot and the GPU's own link: L the NIC tier's latency (end to end at 64 B, one
+/// switch), `start` what posting adds: nothing for the CPU-side figures of data/links, a kernel's hand-over to a proxy thread otherwise.
+/// Without GPUDirect RDMA nothing here applies. \throws RequestError without a NIC tier or its latency, or for a negative start
 [[nodiscard]] inline TransferLine rdma_line(const System& system, double start = 0) {
+  detail::check_parts(system, {});
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) throw RequestError(system.name + ": no NIC tier for RDMA");
   if (!(nic->latency.value.value() > 0)) throw RequestError(system.name + ": tier " + nic->name.c_str() + " has no latency");
   if (!(start >= 0) || std::isinf(start)) throw RequestError("what starting a message takes must be zero or more seconds");
-  return {start + nic->latency.value.value(), nic->bandwidth.value.value() * nic->efficiency / std::max(1, nic->shared_by)};
+  const NicWay way = nic_way(*nic, pcie_tier(system), system.tier(TierRole::c2c));
+  const double own = nic->bandwidth.value.value() * nic->efficiency / std::max(1, nic->shared_by);
+  return {start + nic->latency.value.value(), std::min({own, way.slot, way.link})};
 }
 
 /// The size from which `second` is faster than `first`: infinity where it never is, 0 where it always is.

@@ -162,8 +162,8 @@ void for_nics(const Topology& t, int gpu, const Visit& visit) {
 template <class Sink>
 void nic_leg(const Topology& t, int gpu, bool out, double part, const Sink& sink) {
   const bool below_switch = t.path == NicPath::pix || t.path == NicPath::pxb;
-  host_leg(t, gpu, out, !t.gpu_direct || !below_switch, part, sink);
-  if (!t.gpu_direct && below_switch && t.port_up >= 0)  // from host memory back down to the NIC, or up from it
+  if (!t.nic_on_gpu) host_leg(t, gpu, out, !t.gpu_direct || !below_switch, part, sink);
+  if (!t.nic_on_gpu && !t.gpu_direct && below_switch && t.port_up >= 0)  // from host memory back down to the NIC, or up from it
     sink(t.link(out ? t.port_down : t.port_up, port_of(t, gpu)), part);
   const int ways = (t.nics + t.nic_group - 1) / t.nic_group;
   for_nics(t, gpu,

@@ -12,6 +12,8 @@
 /// below the GPUs' switches passes the ports on the direct way too.
 
 #include <fabricost/error.hpp>
+#include <fabricost/fixed_list.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/link.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/label.hpp>
@@ -37,11 +39,21 @@ struct StorageRead {
   double host_memory_rate = 0;  ///< bytes per second, reads and writes together; 0: not the limit
 };
 
-/// How long a transfer takes and what holds it.
+/// What the bytes of one node pass on their way.
+struct TransferPart {
+  Label name{};     ///< "storage", "host memory", "store" (a node's share of it), or the tier
+  double rate = 0;  ///< bytes per second
+};
+
+/// How long a transfer takes and what holds it: latency + bytes / slowest part + gather.
 struct TransferTime {
   double seconds = 0;
-  double rate = 0;   ///< bytes per second of the slowest part
-  Label bottleneck;  ///< "storage", "host memory", the store, or the tier
+  double rate = 0;                   ///< bytes per second of the slowest part; with `gather`, of all bytes over all seconds
+  Label bottleneck;                  ///< name of the slowest part, or of the tier where the gathering takes longer
+  double latency = 0;                ///< seconds to the first byte
+  double bytes = 0;                  ///< that a node reads
+  FixedList<TransferPart, 5> parts;  ///< on the way
+  double gather = 0;                 ///< seconds in which the nodes then give each other their parts
 };
 
 /// Payload bytes per second of `ports` client ports, the 25 to 100 Gb/s Ethernet a node reaches its store by: ports x bandwidth x
@@ -71,6 +83,7 @@ inline void check_at_least(double value, double least, const char* what) {
 /// \throws RequestError for a storage rate that is not above zero, negative bytes or latency, more GPUs than a node has, or a machine
 /// without a host tier
 [[nodiscard]] inline TransferTime storage_time(const System& system, const StorageRead& read) {
+  detail::check_parts(system, {});
   detail::check_at_least(read.bytes, 0, "bytes");
   detail::check_at_least(read.latency, 0, "a latency");
   detail::check_at_least(read.host_memory_rate, 0, "the rate of host memory");
@@ -80,9 +93,11 @@ inline void check_at_least(double value, double least, const char* what) {
     throw RequestError(system.name + ": " + std::to_string(gpus) + " GPUs are to read, a node has " + std::to_string(system.gpus_per_node));
   const Tier* host = host_tier(system);
   if (host == nullptr) throw RequestError(system.name + ": has no tier between GPU and host (role host or c2c)");
-  TransferTime out{.seconds = 0, .rate = read.storage_rate, .bottleneck = "storage"};
+  TransferTime out{.rate = read.storage_rate, .bottleneck = "storage", .latency = read.latency, .bytes = read.bytes, .parts = {}};
+  out.parts.add({"storage", read.storage_rate});
   const auto part = [&out](double rate, const Label& name) {
-    if (rate < out.rate) out = {0, rate, name};
+    out.parts.add({name, rate});
+    if (rate < out.rate) out.rate = rate, out.bottleneck = name;
   };
   const double link = host->bandwidth.value.value() * host->efficiency;
   part(gpus * link, host->name);
@@ -116,6 +131,7 @@ struct WeightLoading {
 ///   gathered     by_part + an all_gather of S / GPUs of a node over one GPU of each node, all of them at once on NICs of their own
 /// \throws RequestError as storage_time and predict
 [[nodiscard]] inline TransferTime weight_loading_time(const System& system, const WeightLoading& load) {
+  detail::check_parts(system, {});
   detail::check_at_least(load.bytes, 0, "bytes");
   detail::check_at_least(load.nodes, 1, "the number of nodes");
   detail::check_at_least(load.store_rate, 0, "the rate of the store");
@@ -123,8 +139,11 @@ struct WeightLoading {
   StorageRead node = load.node;
   node.bytes = whole ? load.bytes : load.bytes / load.nodes;
   TransferTime out = storage_time(system, node);
-  const double from_store = load.store_rate > 0 ? node.bytes * load.nodes / load.store_rate : 0;
-  if (node.latency + from_store > out.seconds) out = {node.latency + from_store, load.store_rate / load.nodes, "store"};
+  if (load.store_rate > 0) {
+    const double share = load.store_rate / load.nodes;
+    out.parts.add({"store", share});
+    if (share < out.rate) out.rate = share, out.bottleneck = "store", out.seconds = out.latency + out.bytes / share;
+  }
   if (load.sharing != WeightSharing::gathered || load.nodes < 2) return out;
   const Operation gather{.collective = Collective::all_gather,
                          .bytes = Bytes::from_value(load.bytes / system.gpus_per_node),
@@ -132,6 +151,7 @@ struct WeightLoading {
                          .nodes = load.nodes};
   const Prediction p = predict(system, gather);
   if (p.seconds > out.seconds) out.bottleneck = p.bottleneck().tier;
+  out.gather = p.seconds;
   out.seconds += p.seconds;
   out.rate = load.bytes / out.seconds;
   return out;

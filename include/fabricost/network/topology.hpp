@@ -11,8 +11,8 @@
 ///   scale-up by wires      one link per direction and neighbour: full mesh, mesh graph, ring, torus
 ///   PCIe or C2C            GPU -> switch or processor; where `shared_by` GPUs hang on one port, that port upward
 ///   NICs                   out and in
-///   network tiers          what leaves one child of the tier: span x NICs x rate / oversubscription; one per rail where rails run
-///                          apart; at the top of a dragonfly also the wires between each two groups
+///   network tiers          what leaves one child of the tier: span x NICs x rate / the oversubscriptions of the switches passed; one
+///                          per rail where rails run apart; at the top of a dragonfly also the wires between each two groups
 ///
 /// Rates are the datasheet's one-way rates, PCIe after packet headers, as predictions use them. Not modelled: the links between
 /// processors.
@@ -67,10 +67,10 @@ struct Wire {
 struct NetworkLevel {
   Label name;
   TierKind kind = TierKind::fat_tree;
-  int span = 1;      ///< nodes below one child
-  int children = 1;  ///< of the whole machine
-  int lanes = 1;     ///< separate bundles of one child: rails, or 1
-  double taper = 1;
+  int span = 1;                        ///< nodes below one child
+  int children = 1;                    ///< of the whole machine
+  int lanes = 1;                       ///< separate bundles of one child: rails, or 1
+  double taper = 1;                    ///< of what leaves a child: product of the oversubscriptions of the tiers below
   int up = -1, down = -1, pairs = -1;  ///< blocks; -1 where the links are the NICs' own, or no dragonfly
 };
 
@@ -91,6 +91,7 @@ struct Topology {
   bool railed = false;          ///< NIC i of every node meets on leaf i
   NicPath path = NicPath::pxb;
   bool gpu_direct = true;
+  bool nic_on_gpu = false;  ///< a NIC is part of its GPU's package: no host link between the two
   std::vector<NetworkLevel> levels;
   std::vector<LinkBlock> blocks;
   int gpu_out = -1, gpu_in = -1, trunk_up = -1, trunk_down = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1,

@@ -38,9 +38,10 @@ inline void override_prices(Prices& prices, const OwnPrices& own, const System& 
   const Provenance given{"as given", Confidence::assumed};
   if (own.gpu_hour) prices.gpu_hour = {units::USD_per_h(*own.gpu_hour), given};
   if (own.server) {
-    const Sourced<DollarRate> rent = rent_of(system, prices);
-    prices.gpus.clear();
-    prices.gpus.push_back({system.gpu.name, rent, {units::USD(*own.server / machine_gpus(system)), given}});
+    GpuPrice listed{.gpu = system.gpu.name};
+    if (const GpuPrice* there = prices.of(system.gpu.name); there != nullptr) listed = *there;
+    listed.server = {units::USD(*own.server / machine_gpus(system)), given};
+    prices.gpus.assign(1, listed);
   }
   if (own.pue) prices.power.pue = {*own.pue, given};
   if (own.electricity) prices.electricity = {units::USD(*own.electricity) / units::kWh(1), given};

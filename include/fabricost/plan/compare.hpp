@@ -4,11 +4,14 @@
 /// is better, by how much, and how sure that is.
 ///
 /// A machine's rate R = tokens/s per GPU; its interval follows from that of the time, R t / t_high to R t / t_low. The order of two
-/// machines is sure where their intervals part: of each, nine of ten measurements should fall inside.
+/// machines is sure where their intervals part: of each, nine of ten measurements should fall inside. Nothing is said of their order where
+/// what kernels reach was measured on the processors of one and is assumed of the other's. Money is of one kind for all, or left out.
 
 #include <fabricost/plan/cost.hpp>
+#include <fabricost/plan/idle_gpus.hpp>
 #include <fabricost/plan/terms.hpp>
 #include <fabricost/plan/training.hpp>
+#include <fabricost/plan/training_figures.hpp>
 #include <fabricost/workload/interval.hpp>
 
 #include <algorithm>
@@ -32,16 +35,28 @@ struct Compared {
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
   std::vector<TimeTerm> terms{};              ///< what the seconds are made of; they sum to them
   std::optional<double> dollars{}, joules{};  ///< per million tokens; nothing where not known
+  int idle_gpus = 0;                          ///< of the scale-up domains a training job takes; in no other figure
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 where not known
+  bool assumed_kernels = false;               ///< nobody measured what kernels reach on these processors
+  std::optional<PriceKind> price_kind{};      ///< of the dollars; nothing where they are not known
+  double gpu_hour = 0;                        ///< USD of a GPU-hour; 0 where owned or not known
 
   [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
   [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
 };
 
 namespace detail {
+inline void add_dollars(Compared& c, const System& system, const Money& money, const Prices& prices) {
+  c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
+  if (!money.paid_known()) return;
+  const Rent rent = rent_of(system, prices);
+  c.dollars = money.paid().value();
+  c.price_kind = money.rent_known ? rent.kind : PriceKind::owned;
+  c.gpu_hour = in(rent.value, units::USD_per_h).value();
+}
 inline void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
   const Money money = money_per_million_tokens(system, gpus, c.tokens_per_gpu * gpus, prices);
-  if (money.paid_known()) c.dollars = money.paid().value();
+  add_dollars(c, system, money, prices);
   if (!money.power_known) return;
   c.joules = money.energy.value();
   c.megawatts = power_of(system, gpus, prices.power).site.value() * 1e-6;
@@ -52,18 +67,21 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
 [[nodiscard]] inline Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
   question.top = 1;
   const TrainingPlan plan = plan_training(question, system);
-  if (plan.layouts.empty()) {  // then there is a nearest
+  if (plan.layouts.empty() || !plan.fits) {  // then there is a nearest
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
-                       gibi(Processor::of(system).memory * (1 - question.headroom)) + "; take more GPUs");
+                       gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
   }
   Compared c{.system = system.name};
   c.training = plan.layouts.front();
   const StepTime& t = c.training->time;
   c.seconds = t.seconds;
-  std::tie(c.low, c.high) = interval_of(t.seconds, question.stack, system.gpu.generation, question.precision);
-  c.tokens_per_gpu = static_cast<double>(question.global_batch) * question.sequence / (t.seconds * question.gpus);
+  const TrainingFigures f = figures_of(question, system, t.seconds);
+  c.low = f.low, c.high = f.high;
+  c.assumed_kernels = kernels_assumed(system);
+  c.tokens_per_gpu = f.tokens_per_gpu;
   c.terms = terms_of(t);
+  c.idle_gpus = idle_gpus(c.training->layout, system.domain);
   detail::add_money(c, system, question.gpus, prices);
   return c;
 }
@@ -75,6 +93,7 @@ inline void add_money(Compared& c, const System& system, double gpus, const Pric
   c.serving = best;
   c.seconds = best.time.tpot;
   std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
+  c.assumed_kernels = question.stack.assumed_kernels;
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
   c.terms = terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);
@@ -105,23 +124,84 @@ template <class Price>
   return out;
 }
 
+/// What machines are priced by: one kind for all of them, or none.
+struct PricedBy {
+  std::optional<PriceKind> kind{};
+  std::string why{};  ///< there is none
+};
+/// A user's own prices and wish.
+struct OwnMachinePrices {
+  std::vector<double> gpu_hours{};  ///< USD of a GPU-hour of each machine in their order, 0 where none was given; empty: of none
+  std::optional<PriceKind> kind{};  ///< none: on demand, else reserved, else owned, whichever is known of all
+};
+
+/// Prices all machines that can do the job alike; a price that was given counts as of any kind. Where no kind is known of all of them
+/// their dollars are taken away. \param all of `systems`, in their order
+[[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
+                                          const OwnMachinePrices& own = {}) {
+  const auto priced = [&](std::size_t i, PriceKind kind) {
+    Prices out = prices;
+    out.kind = kind;
+    if (i < own.gpu_hours.size() && own.gpu_hours[i] > 0)
+      out.gpu_hour = {units::USD_per_h(own.gpu_hours[i]), {"as given", Confidence::assumed}};
+    return out;
+  };
+  const auto money = [&](std::size_t i, const Prices& by) {
+    return money_per_million_tokens(systems[i], gpus, all[i].tokens_per_gpu * gpus, by);
+  };
+  // of a kind: a rent of that kind, or owning where that is asked for
+  const auto known = [&](std::size_t i, PriceKind kind) {
+    const Money m = money(i, priced(i, kind));
+    return m.rent_known || (kind == PriceKind::owned && m.owned_known());
+  };
+  std::string missing;
+  for (const PriceKind kind : {PriceKind::on_demand, PriceKind::reserved, PriceKind::owned}) {
+    if (own.kind && *own.kind != kind) continue;
+    std::string without;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].trouble.empty() && !known(i, kind)) without += (without.empty() ? "" : ", ") + all[i].system;
+    if (without.empty()) {
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].trouble.empty()) detail::add_dollars(all[i], systems[i], money(i, priced(i, kind)), priced(i, kind));
+      return {.kind = kind};
+    }
+    missing += (missing.empty() ? "" : "; ") +
+               std::string{kind == PriceKind::on_demand  ? "on demand"
+                           : kind == PriceKind::reserved ? "reserved"
+                                                         : "owned"} +
+               " not known of " + without;
+  }
+  for (Compared& c : all) c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
+  return {.why = "no kind of price is known of all: " + missing};
+}
+
 /// Which machine makes most tokens per second and GPU, against the next one.
 struct Verdict {
+  std::string why{};  ///< there is no verdict; nothing else is set then
   const Compared* best = nullptr;
   const Compared* next = nullptr;  ///< null where one machine alone can do the job
   double faster = 1;               ///< rate of the best over that of the next
   bool sure = false;               ///< the intervals part
 };
 
-/// Points into `all`. \throws RequestError where no machine can do the job
+/// Points into `all`; none where what kernels reach was measured for some and is assumed for others. \throws RequestError where no machine
+/// can do the job
 [[nodiscard]] inline Verdict verdict_of(std::span<const Compared> all) {
   std::vector<const Compared*> able;
   for (const Compared& c : all)
     if (c.trouble.empty()) able.push_back(&c);
   if (able.empty()) throw RequestError("no machine can do the job");
+  std::string measured, assumed;
+  for (const Compared* c : able) {
+    std::string& names = c->assumed_kernels ? assumed : measured;
+    names += (names.empty() ? "" : ", ") + c->system;
+  }
+  if (!measured.empty() && !assumed.empty())
+    return {.why = "what kernels reach was measured on processors like those of " + measured + " and on none like those of " + assumed +
+                   ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
   std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->tokens_per_gpu > b->tokens_per_gpu; });
   if (able.size() == 1) return {.best = able[0]};
-  return {able[0], able[1], able[0]->tokens_per_gpu / able[1]->tokens_per_gpu, able[0]->slowest_rate() > able[1]->fastest_rate()};
+  return {"", able[0], able[1], able[0]->tokens_per_gpu / able[1]->tokens_per_gpu, able[0]->slowest_rate() > able[1]->fastest_rate()};
 }
 
 }  // namespace fabricost

@@ -9,9 +9,13 @@
 /// A rent contains everything; the two are alternatives, not parts of one sum. What a share p of the time costs is p of it: 1 % of 16,384
 /// GPUs at 3 USD an hour is 163.84 x 3 x 24 = 11,796 USD a day. Prices carry source and date (data/prices); the user's own come first.
 
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/plan/power.hpp>
 
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,18 +24,32 @@ namespace fabricost {
 /// Dollars for an amount of energy, USD/J: electricity by the kWh; and a site by rated power and time.
 using EnergyPrice = detail::bu::divide_typeof_helper<Dollars, Joules>::type;
 
-/// Of one kind of GPU, where it differs from what its own description says.
+/// What sort of price a GPU-hour has. Prices of different kinds are never compared with each other.
+enum class PriceKind : unsigned char {
+  on_demand,  ///< list prices without a commitment
+  reserved,   ///< committed for a year or so
+  owned,      ///< bought: written off, with electricity and site
+  stated      ///< the user's own, of whatever kind
+};
+inline constexpr std::array<std::string_view, 4> price_kind_names{"on_demand", "reserved", "owned", "stated"};
+[[nodiscard]] constexpr std::string_view name(PriceKind k) { return price_kind_names[static_cast<std::size_t>(k)]; }
+/// Those one can ask for.
+inline constexpr std::array<std::string_view, 3> asked_price_kinds{"on_demand", "reserved", "owned"};
+
+/// Of one kind of GPU; zero: not said.
 struct GpuPrice {
-  std::string gpu;           ///< name in data/gpus
-  Sourced<DollarRate> rent;  ///< of one GPU; zero: not said
-  Sourced<Dollars> server;   ///< a GPU's share of its server with NICs; zero: not said
+  std::string gpu;             ///< name in data/gpus
+  Sourced<DollarRate> rent{};  ///< of one GPU, whatever its kind: a user's own
+  Sourced<Dollars> server{};   ///< a GPU's share of its server with NICs
+  Sourced<DollarRate> on_demand{}, reserved{};
 };
 
 /// What money is reckoned with.
 struct Prices {
   std::string name;
-  std::string date;              ///< of the file
-  Sourced<DollarRate> gpu_hour;  ///< for any GPU; zero: the GPU's own
+  std::string date;                 ///< of the file
+  Sourced<DollarRate> gpu_hour;     ///< for any GPU; zero: the GPU's own
+  std::optional<PriceKind> kind{};  ///< of every rent that is not stated; none: on demand where it is known, else reserved
   std::vector<GpuPrice> gpus;
   Sourced<EnergyPrice> electricity;
   Sourced<EnergyPrice> site;           ///< building and staff, by rated power
@@ -48,11 +66,22 @@ struct Prices {
   }
 };
 
-/// Rent of one GPU: `gpu_hour` of the prices, else their entry for this GPU, else the GPU's own; zero when none is known.
-[[nodiscard]] inline Sourced<DollarRate> rent_of(const System& system, const Prices& prices) {
-  if (prices.gpu_hour.value > DollarRate{}) return prices.gpu_hour;
-  if (const GpuPrice* own = prices.of(system.gpu.name); own != nullptr && own->rent.value > DollarRate{}) return own->rent;
-  return system.gpu.price;
+/// A rent and what sort it is.
+struct Rent : Sourced<DollarRate> {
+  PriceKind kind = PriceKind::stated;
+};
+/// Rent of one GPU: what was stated (`gpu_hour` of the prices, else their `rent` of this GPU, else the `price` of its own description),
+/// else that of the kind asked for; zero when none is known, or the GPUs are owned.
+[[nodiscard]] inline Rent rent_of(const System& system, const Prices& prices) {
+  if (prices.gpu_hour.value > DollarRate{}) return {prices.gpu_hour, PriceKind::stated};
+  if (prices.kind == PriceKind::owned) return {};
+  const GpuPrice* listed = prices.of(system.gpu.name);
+  if (listed != nullptr && listed->rent.value > DollarRate{}) return {listed->rent, PriceKind::stated};
+  if (system.gpu.price.value > DollarRate{}) return {system.gpu.price, PriceKind::stated};
+  if (listed == nullptr) return {};
+  if (prices.kind != PriceKind::reserved && listed->on_demand.value > DollarRate{}) return {listed->on_demand, PriceKind::on_demand};
+  if (prices.kind != PriceKind::on_demand && listed->reserved.value > DollarRate{}) return {listed->reserved, PriceKind::reserved};
+  return {};
 }
 /// A GPU's share of its server: the prices' entry for this GPU, else the system's own price; zero when none is known.
 [[nodiscard]] inline Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
@@ -90,10 +119,11 @@ struct Money {
 
 /// What `gpus` GPUs of a system cost for `time`. Owned, they cost the same whether busy or not; the energy is that of busy ones.
 /// A system of which no power or price is known is answered with what is (flags of Money).
-/// \throws RequestError for a negative time or fewer than 1 GPU
+/// \throws RequestError for a negative time, fewer than 1 GPU or more than the machine has
 [[nodiscard]] inline Money money_of(const System& system, double gpus, Time time, const Prices& prices) {
   if (!(time >= Time{})) throw RequestError("a time is not negative");
   if (!(gpus >= 1)) throw RequestError("money is that of at least 1 GPU");
+  check_size(system, gpus);
   const Sourced<DollarRate> rent = rent_of(system, prices);
   const Sourced<Dollars> server = server_price_of(system, prices);
   const double written_off = prices.lifetime.value > Time{} ? static_cast<double>(time / prices.lifetime.value) : 0;

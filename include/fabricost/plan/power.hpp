@@ -11,6 +11,7 @@
 /// networks are left out.
 
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/units.hpp>
 
@@ -74,6 +75,7 @@ struct Power {
 /// \throws RequestError for fewer than 1 GPU or a system of which no power is known
 [[nodiscard]] inline Power power_of(const System& system, double gpus, const PowerUse& use = {}) {
   if (!(gpus >= 1)) throw RequestError("power is that of at least 1 GPU");
+  detail::check_parts(system, {.gpu = true});
   const Sourced<Watts> each = rated_power_per_gpu(system, use);
   if (!(each.value > Watts{}))
     throw RequestError("no power is known of " + system.name + " nor of its GPU; add `power:` to a YAML file that extends it");

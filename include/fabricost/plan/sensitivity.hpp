@@ -37,7 +37,7 @@ struct StepSensitivity {
   };
   for (std::size_t i = 0; i < system.tiers.size(); ++i) {
     const Tier& tier = system.tiers[i];
-    // a network tier shows in its oversubscription alone: what it takes in of what its children send
+    // a network tier shows in its oversubscription alone: its uplinks against its downlinks
     if (tier.role == TierRole::memory || (tier.role == TierRole::network && tier.oversubscription <= 1)) continue;
     try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) {
       Tier& changed = s.tiers[i];

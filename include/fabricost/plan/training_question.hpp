@@ -2,6 +2,8 @@
 /// \file training_question.hpp
 /// What is asked of a search over training layouts, what it answers with, and which questions no layout can answer.
 
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/workload/layout_check.hpp>
 #include <fabricost/workload/memory.hpp>
 #include <fabricost/workload/step.hpp>
@@ -21,17 +23,37 @@ struct TrainingQuestion {
   int global_batch = 0;
   int sequence = 4096;
   Precision precision = Precision::bf16;
-  int max_tp = 0;       ///< 0: as many as a scale-up domain has
-  double headroom = 0;  ///< share of the memory to be left free
-  int top = 10;         ///< layouts to return
-  bool prune = true;    ///< false: price every layout that fits
-  int shard = 0;        ///< replicas that share the states; 0: all of them (fewer: HSDP)
+  int max_tp = 0;                    ///< 0: as many as a scale-up domain has
+  std::optional<double> headroom{};  ///< share of the memory to be left free; not given: headroom_of
+  int top = 10;                      ///< layouts to return
+  bool prune = true;                 ///< false: price every layout that fits
+  int shard = 0;                     ///< replicas that share the states; 0: all of them (fewer: HSDP)
   std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
   std::optional<PipelineSchedule> schedule{};
   std::optional<Recompute> recompute{};
   std::optional<bool> sequence_parallel{};
   std::optional<Placing> placing{};
 };
+
+/// Share of a GPU's memory that a search leaves free where the question says nothing. Near the last bytes PyTorch's allocator releases its
+/// cache and asks again, and throughput collapses while it does (github.com/mosaicml/composer, pull request 1998; num_alloc_retries of
+/// torch.cuda.memory_stats): a layout that fills the GPU does not run as it is priced. 5 % is more than the estimate is off in the mean on
+/// three of the five groups of published peaks (0.8, 3.0, 4.3 %; docs/training-accuracy.md).
+inline constexpr double default_headroom = 0.05;
+
+/// Whether a question names one layout rather than a space to search: tensor ranks and stages, and context ranks, replicas or
+/// microbatch with them.
+[[nodiscard]] inline bool names_one_layout(const TrainingQuestion& q) { return q.tp && q.pp && (q.cp || q.dp || q.microbatch); }
+/// The question as it is answered: a layout that is named and whose recomputation is not runs without. It is priced so whether
+/// it fits or not, never with a recomputation nobody named.
+[[nodiscard]] inline TrainingQuestion as_named(TrainingQuestion q) {
+  if (!q.recompute && names_one_layout(q)) q.recompute = Recompute::none;
+  return q;
+}
+/// The share to be left free: as given, else none of a layout that is named, default_headroom of those that are searched.
+[[nodiscard]] inline double headroom_of(const TrainingQuestion& q) {
+  return q.headroom.value_or(names_one_layout(q) ? 0 : default_headroom);
+}
 
 struct PricedLayout {
   Layout layout;
@@ -44,17 +66,22 @@ struct TrainingPlan {
   long long evaluated = 0;                ///< layouts whose full step time was priced
   long long unfit = 0;                    ///< left out because they need more memory than a GPU has
   long long bounded = 0;                  ///< left out because no layout with their layers can be among the best
-  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least; it is priced where it is the only one asked for
+  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least
+  /// Whether `layouts` fit. Where a question names one layout and nothing it leaves open makes that fit, they are the fastest of
+  /// what it names, whatever they need.
+  bool fits = true;
 };
 
 /// \throws RequestError for a question no layout can answer, with the nearest that one can
 inline void check(const TrainingQuestion& q, const System& system) {
+  check(system);
   check(q.model);
   if (q.model.hybrid()) throw RequestError(q.model.name + ": training is priced for layers of attention only, it has others");
   if (q.gpus < 1) throw RequestError("--gpus must be at least 1");
   if (q.global_batch < 1) throw RequestError("--global-batch must be at least 1 sequence");
   if (q.sequence < 1) throw RequestError("--sequence must be at least 1 token");
-  if (!(q.headroom >= 0 && q.headroom < 1)) throw RequestError("--headroom is a share of the memory, 0 to below 1");
+  if (!(headroom_of(q) >= 0 && headroom_of(q) < 1)) throw RequestError("--headroom is a share of the memory, 0 to below 1");
+  check_size(system, q.gpus);
   if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr)
     throw RequestError(system.name + ": " + std::to_string(q.gpus) + " GPUs do not fit its domain of " + std::to_string(system.domain) +
                        ", and it has no NICs to leave it by; take at most " + std::to_string(system.domain));

@@ -22,7 +22,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,9 +58,10 @@ struct LayerGroup {
 
 class TrainingSearch {
  public:
-  TrainingSearch(const TrainingQuestion& q, const System& system)
+  /// \param any_memory layouts are priced whatever they need
+  TrainingSearch(const TrainingQuestion& q, const System& system, bool any_memory = false)
       : q_(q), gpu_(Processor::of(system)), costs_(system), domain_(system.domain), count_(parameters_of(q.model)) {
-    capacity_ = gpu_.memory * (1 - q.headroom);
+    capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
     make_pipelines();
   }
 
@@ -78,7 +81,17 @@ class TrainingSearch {
   }
 
  private:
-  static bool faster(const PricedLayout& a, const PricedLayout& b) { return a.time.seconds < b.time.seconds; }
+  /// Of two that take the same time the smaller first, then by every field: the list does not hang on how a library sorts.
+  static bool faster(const PricedLayout& a, const PricedLayout& b) {
+    const auto order = [](const PricedLayout& p) {
+      const Layout& l = p.layout;
+      return std::tuple{p.time.seconds,     p.memory.total(),  std::tuple{l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp},
+                        l.zero,             l.shard,           l.microbatch,
+                        l.recompute,        l.recompute_layers, l.schedule,
+                        l.placing,          l.context,          l.sequence_parallel};
+    };
+    return order(a) < order(b);
+  }
   [[nodiscard]] bool full() const { return static_cast<int>(plan_.layouts.size()) >= q_.top; }
   [[nodiscard]] double worst() const { return plan_.layouts.front().time.seconds; }  // a heap, slowest on top
 
@@ -163,9 +176,8 @@ class TrainingSearch {
   [[nodiscard]] std::span<const Placing> placings(const Layout& l) const {
     static constexpr std::array both{Placing::data_inside, Placing::stages_inside};
     if (q_.placing) return std::span{both}.subspan(*q_.placing == Placing::data_inside ? 0 : 1, 1);
-    const bool in_full =
-        q_.tp && q_.pp && q_.cp && q_.microbatch && q_.zero && q_.recompute;  // one layout is asked for, as people place it
-    const bool matters = !in_full && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
+    // one layout that is named is placed as people place it
+    const bool matters = !names_one_layout(q_) && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
     return std::span{both}.first(matters ? 2 : 1);
   }
 
@@ -238,7 +250,7 @@ class TrainingSearch {
   }
 
   void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers) {
-    if (!fits(memory, gpu_.memory, q_.headroom)) {
+    if (memory.total() > capacity_) {
       ++plan_.unfit;
       if (wants_nearest() && (!plan_.nearest || memory.total() < plan_.nearest->memory.total()))
         plan_.nearest = PricedLayout{l, {}, memory};
@@ -253,12 +265,13 @@ class TrainingSearch {
     } catch (const RequestError&) {
       return;  // these ranks cannot be joined, other layouts' can
     }
-    if (full() && time.seconds >= worst()) return;
+    const PricedLayout priced{l, time, memory};
+    if (full() && !faster(priced, plan_.layouts.front())) return;
     if (full()) {
       std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
       plan_.layouts.pop_back();
     }
-    plan_.layouts.push_back({l, time, memory});
+    plan_.layouts.push_back(priced);
     std::push_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
   }
 

@@ -5,6 +5,7 @@
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/predict/curve_table.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/host_copy.hpp>
@@ -31,6 +32,8 @@ class Curve {
   /// What runs at a size.
   [[nodiscard]] Candidate ran(double bytes) const { return candidates_[piece(bytes)]; }
   [[nodiscard]] const Line& line(double bytes) const { return lines_[piece(bytes)]; }
+  /// Seconds the bytes of what runs need over the links at their full rate, whatever the constants (price/least.hpp).
+  [[nodiscard]] double least(double bytes) const { return line(bytes).least * bytes; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] int pieces() const { return pieces_; }
   /// First size, in bytes, of piece i.
@@ -192,9 +195,14 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   return reduce_pieces(choice.inference, f, gpu.starts_with("b300") || gpu.starts_with("gb300"));
 }
 
-/// compile, on a fabric that is known already.
+/// compile, on a fabric that is known already. \throws RequestError also where a number of the machine is none (check)
 [[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
   const Constants& c = system.constants;
+  check_parts(system, {.gpu = true,
+                       .scale_up = true,
+                       .pcie = true,
+                       .transport = true,
+                       .custom = choice.inference.library != InferenceLibrary::none});
   Curve curve{f};
   const double forever = std::numeric_limits<double>::infinity();
   const ChoiceInput in{operation.collective, is_byte_wide(operation.dtype)};
@@ -235,7 +243,8 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
 }  // namespace detail
 
 /// compile(system, operation, choice): the operation's size does not matter. Without what a call from Python adds (`predict`, `sweep`).
-/// \throws RequestError when the ranks do not fit the machine or nothing the choice allows can run.
+/// \throws RequestError when the ranks do not fit the machine, nothing the choice allows can run, or a number of the machine is out of its
+/// range (check)
 [[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
   Curve curve = detail::compile_lines(system, operation, choice);
   curve.tabulate();

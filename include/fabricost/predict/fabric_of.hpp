@@ -3,6 +3,7 @@
 /// The part of a System that a group of ranks sees, as plain numbers.
 
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -19,19 +20,25 @@ namespace detail {
 class FirstTiers {
  public:
   explicit FirstTiers(const System& system) {
-    for (std::size_t i = system.tiers.size(); i-- > 0;) first_[static_cast<std::size_t>(system.tiers[i].role)] = &system.tiers[i];
+    for (std::size_t i = system.tiers.size(); i-- > 0;) first_[static_cast<std::size_t>(system.tiers[i].role) % all] = &system.tiers[i];
   }
   [[nodiscard]] const Tier* operator[](TierRole role) const { return first_[static_cast<std::size_t>(role)]; }
   /// As host_tier of a system.
   [[nodiscard]] const Tier* host() const {
     if (const Tier* c2c = (*this)[TierRole::c2c]) return c2c;
+    return pcie();
+  }
+  /// As pcie_tier of a system.
+  [[nodiscard]] const Tier* pcie() const {
     if (const Tier* host = (*this)[TierRole::host]) return host;
     const Tier* scale_up = (*this)[TierRole::scale_up];
     return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
   }
 
  private:
-  std::array<const Tier*, tier_role_names.size()> first_{};
+  static constexpr std::size_t all = 8;  ///< a role that is none stays inside the array, until check(system) refuses it
+  static_assert(tier_role_names.size() <= all);
+  std::array<const Tier*, all> first_{};
 };
 
 /// As many nodes as hold the ranks.
@@ -101,43 +108,71 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
       if (d > 1 && f.torus_axes < 3) f.torus[static_cast<std::size_t>(f.torus_axes++)] = d;
 }
 
-/// What network tiers above the NICs leave of their rate. A tier of oversubscription o takes in 1/o of what the m domains of each
-/// of its children can send. A ring or tree needs one full stream out of each child: share m/o. An exchange sends (1 - m/N) of
-/// its traffic out of a child: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate.
-inline void describe_network(Fabric& f, const System& system) {
+/// What network tiers above the NICs leave of their rate. A switch of oversubscription o sends up 1/o of what comes from below it, so that
+/// of the NICs of the m domains below a switch 1/o goes on, o the product over the tiers passed. A ring or tree needs one full stream out
+/// of it: share m/o. An exchange sends (1 - m/N) of its traffic out of it: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate. Traffic that
+/// stays below one switch passes none of its uplinks. \param reached what gets to the NICs over what they could send, at most 1
+inline void describe_network(Fabric& f, const System& system, double reached) {
   const double N = f.domains();
   const double together = system.nodes_per_domain();
-  double below = 1;  // nodes below one child of the tier
+  double below = 1;        // nodes below one child of the tier
+  double taper = reached;  // of what leaves such a child
+  const Tier* child = nullptr;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
-    const double child = std::max(1.0, below / together);
-    if (child >= N) break;
-    const double streams = child / tier.oversubscription;
-    const double exchanges = (1 - 1 / N) / (tier.oversubscription * (1 - child / N));
+    const double m = std::max(1.0, below / together);
+    if (m >= N) break;
+    const double streams = m / taper;
+    const double exchanges = (1 - 1 / N) / (taper * (1 - m / N));
     below *= std::max(1, tier.endpoints);
-    if (streams < f.streams) {
+    if (child != nullptr && streams < f.streams) {
       f.streams = streams;
-      f.streams_tier = tier.name;
+      f.streams_tier = child->name;
     }
-    if (exchanges < f.exchanges) {
+    if (child != nullptr && exchanges < f.exchanges) {
       f.exchanges = exchanges;
-      f.exchanges_tier = tier.name;
+      f.exchanges_tier = child->name;
     }
+    taper *= tier.oversubscription;
+    child = &tier;
     f.outer_latency += tier.latency.value.value() - tier.nominal_latency.value();
   }
 }
 
-inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
+/// What a NIC's slot is called: the PCIe tier's name where there is one.
+[[nodiscard]] inline Label slot_tier(const FirstTiers& first) { return first.pcie() != nullptr ? first.pcie()->name : Label{"pcie"}; }
+
+/// Rates are the least along the way: the NICs, their slots, the GPUs' own links, the ports to the processor.
+/// \return what gets to the NICs over what they could send, at most 1
+[[nodiscard]] inline double describe_nics(Fabric& f, const System& system, const FirstTiers& first) {
+  const Tier* nic = first[TierRole::nic];
   if (nic == nullptr)
     throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
   const double total = nic->endpoints * system.nodes_per_domain();
   f.nics = std::max(1.0, std::floor(total * f.local() / system.domain + 1e-9));
-  f.outer_rate = f.nics * nic->bandwidth.value.value() / nic->shared_by;
+  const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by;
+  const NicWay way = nic_way(*nic, first.pcie(), first[TierRole::c2c]);
+  const double reached = way.lets(f.local(), f.nics);
+  f.outer_rate = std::min(sent, reached);
+  if (reached < sent)
+    f.held_tier = nic->path == NicPath::c2c && f.nics * way.slot > reached ? first[TierRole::c2c]->name : slot_tier(first);
   f.outer_latency = nic->latency.value.value() - nic->nominal_latency.value();
   f.host_bridge = nic->path == NicPath::phb || nic->path == NicPath::node || nic->path == NicPath::sys;
   f.gpu_direct = nic->gpu_direct;
   f.sharp = nic->sharp;
   f.transport = nic->transport;
+  return reached < sent ? reached / sent : 1;
+}
+
+/// What a price divides by, looked at in a few comparisons; whatever fails one of them is named by check(system).
+[[nodiscard]] inline bool is_sound(const Fabric& f, const Tier* scale_up, int domain) {
+  const auto rate = [](double value) { return (value == 0) | ((value >= least_rate) & (value <= most_rate)); };
+  const auto share = [](double value) { return (value > 0) & (value <= 1); };
+  bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.streams) & share(f.exchanges) &
+              share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) & (std::fabs(f.outer_latency) <= longest_latency) &
+              (f.host_latency >= 0) & (f.host_latency <= longest_latency) & (f.usable_per_gpu >= 0) & (f.usable_per_gpu <= most_rate);
+  if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
+  return fine;
 }
 
 }  // namespace detail
@@ -145,6 +180,8 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
 /// How many ranks sit in how many domains. \throws RequestError when they do not divide.
 [[nodiscard]] inline Levels levels_of(const System& system, int ranks, int nodes) {
   const int per_node = system.gpus_per_node;
+  if (per_node < 1 || system.domain < 1) [[unlikely]]
+    check(system);
   if (ranks > 1000000000 || nodes > 1000000000 / per_node) throw RequestError("more than a billion ranks");
   if (ranks < 0 || nodes < 0) throw RequestError("ranks and nodes must not be negative");
   if (nodes == 0) nodes = ranks == 0 ? std::max(1, system.domain / per_node) : (ranks + per_node - 1) / per_node;
@@ -171,6 +208,8 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
 /// The fabric of an operation whose ranks sit as `levels` says: ranks of a domain, domains. \throws RequestError when the machine has no
 /// way to join them.
 [[nodiscard]] inline Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
+  if (system.gpus_per_node < 1 || system.domain < 1) [[unlikely]]
+    check(system);
   Fabric f;
   f.generation = system.gpu.generation;
   f.library = system.library;
@@ -195,9 +234,11 @@ inline void describe_nics(Fabric& f, const System& system, const Tier* nic) {
     throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
-    detail::describe_nics(f, system, nic);
-    detail::describe_network(f, system);
+    const double reached = detail::describe_nics(f, system, first);
+    detail::describe_network(f, system, reached);
   }
+  if (!detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
+    check(system);
   return f;
 }
 

@@ -34,16 +34,17 @@ inline constexpr double measured_host_copy_width = 0.15;
   if (!host_copies_measured(system)) line.base_part(TermKind::launch, 0, 1, system.constants.scale_up.launch);
   line.base_part(TermKind::steps, 0, 1, f.host_latency);
   line.rate_part(TermKind::wire, 0, 1, 1 / f.host_link_rate);
+  line.least = 1 / f.host_link_rate;
   return line;
 }
 
-/// \param described what lies outside the measured range where the tier is only described
-[[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, double bytes, const Extrapolated& described) {
+/// \param line of the copy \param described what lies outside the measured range where the tier is only described
+[[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described) {
   const IntervalWidths& w = system.constants.interval;
   if (!host_copies_measured(system)) return {Basis::datasheet, w.unfitted_algorithm, described};
   Certainty out{.basis = Basis::calibrated, .half_width = measured_host_copy_width, .extrapolated = {}};
   if (bytes > 0 && bytes < host_copies_from) out.half_width += w.below_sizes;
-  if (bytes > host_copies_to) out.half_width += w.beyond_sizes * std::log2(bytes / host_copies_to);
+  if (bytes > host_copies_to) out.half_width += wider_beyond(w, line, out.basis, host_copies_to, bytes);
   out.extrapolated.sizes = bytes > 0 && (bytes < host_copies_from || bytes > host_copies_to);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <fabricost/price/terms.hpp>
 
 #include <cmath>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -21,16 +22,14 @@ inline constexpr auto protocol_labels = labels_of(protocol_names);
 inline constexpr auto term_labels = labels_of(term_names);
 inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
 
-/// The tier a level's time is spent in; the network tier where its taper binds.
-[[nodiscard]] inline const Label& tier_of(const System& system, const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind,
-                                          int level) {
+/// The tier a level's time is spent in; the network tier whose uplinks bind, the one on the way to the NICs that carries less than they.
+/// \param f as a prediction keeps it
+[[nodiscard]] inline const Label& tier_of(const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind, int level) {
   if (kind == TermKind::launch) return gpu_label;
-  if (level == 0) {
-    if (is_host_copy(op)) return host_tier(system)->name;
-    return f.inner_tier.empty() ? gpu_label : f.inner_tier;
-  }
+  if (level == 0) return f.inner_tier.empty() ? gpu_label : f.inner_tier;
   const Label& tapered = exchanges_at_once(algorithm, op.collective) ? f.exchanges_tier : f.streams_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;
+  if (kind == TermKind::wire && !f.held_tier.empty()) return f.held_tier;
   return f.outer_tier.empty() ? nic_label : f.outer_tier;
 }
 
@@ -43,34 +42,63 @@ inline void check_size(double bytes) {
   if (!(bytes >= 0 && bytes < 1e18)) throw RequestError("a size must be between 0 and 10^18 bytes");
 }
 
-[[nodiscard]] inline Prediction finish(const System& system, const Operation& op, const Fabric& f, Candidate ran, const Line& line,
-                                       bool by_price) {
+/// Fitted constants enter a price through its line: where they are none, the line or its time is none. \throws RequestError with the field
+inline void require_price(const System& system, const Line& line, const Prediction& p) {
+  const bool fine = (line.base >= 0) & (line.latency >= 0) & (line.rate >= 0) & (line.overlap >= 1) & (p.low >= 0) & (p.low <= p.seconds) &
+                    (p.seconds <= p.high) & (p.high < 1e300);
+  if (!fine) [[unlikely]]
+    refuse_price(system);
+}
+
+/// A prediction with its question; `settle` adds the answer. What it keeps is made where it stays: a copy of what was written a moment ago,
+/// in other widths than it is read in, would wait for it.
+template <class MakeFabric>
+[[nodiscard]] Prediction asked(const Operation& op, const Choice& choice, MakeFabric&& fabric) {
+  return {.operation = op, .terms = {}, .made_from = {.choice = choice, .fabric = fabric(), .line = {}, .engine = {}}};
+}
+
+/// What runs at this size and the price of it, line(), make the answer.
+template <class Price>
+void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
+  const Operation& op = p.operation;
+  Fabric& f = p.made_from.fabric;
   const double bytes = op.bytes.value();
-  Prediction p;
-  p.operation = op;
   p.ranks = static_cast<int>(f.ranks());
   p.nodes = is_host_copy(op) ? 1 : f.nodes;
   p.ran = ran;
   p.algorithm = algorithm_labels[static_cast<std::size_t>(ran.algorithm)];
   p.protocol = protocol_labels[static_cast<std::size_t>(ran.protocol)];
-  p.by_price = by_price;
-  const Contributions parts = take_apart(line, bytes);
+  p.by_price = decided_by_price(system, op, p.made_from.choice);
+  if (is_host_copy(op)) f.inner_tier = host_tier(system)->name;
+  ::new (static_cast<void*>(&p.made_from.line)) Line(line());
+  const Contributions parts = take_apart(p.made_from.line, bytes);
   double seconds = 0;
   for (const Contribution& part : parts) {
     seconds += part.seconds;
     p.terms.add({.name = term_labels[static_cast<std::size_t>(part.kind)],
-                 .tier = tier_of(system, f, op, ran.algorithm, part.kind, part.level),
+                 .tier = tier_of(f, op, ran.algorithm, part.kind, part.level),
                  .time = Time::from_value(part.seconds)});
   }
   p.seconds = seconds;
   Certainty sure = ran.kernel != ReduceKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)
-                                                       : certainty_of(system.constants, f, op.collective, ran, bytes);
-  if (is_host_copy(op)) sure = certainty_of_host_copy(system, bytes, sure.extrapolated);
+                                                       : certainty_of(system.constants, f, op.collective, ran, p.made_from.line, bytes);
+  if (is_host_copy(op)) sure = certainty_of_host_copy(system, p.made_from.line, bytes, sure.extrapolated);
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
   const double factor = sure.half_width < 690 ? fast_exp(sure.half_width) : std::exp(sure.half_width);
-  p.low = p.seconds / factor;
+  p.least = std::min(p.made_from.line.least * bytes, p.seconds);
+  p.low = std::max(p.seconds / factor, p.least);
   p.high = p.seconds * factor;
+  require_price(system, p.made_from.line, p);
+}
+
+/// At one size of a curve.
+[[nodiscard]] inline Prediction finish(const Curve& curve, const System& system, const Operation& op, const Choice& choice,
+                                       const ReducePieces& engine = {}) {
+  const double bytes = op.bytes.value();
+  Prediction p = asked(op, choice, [&] { return curve.fabric(); });
+  p.made_from.engine = engine;
+  settle(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 
@@ -81,11 +109,17 @@ namespace detail {
 /// What calling from Python adds: the host's time where the GPU waits for it, and a copy of the buffer.
 inline void add_host_launch(Prediction& p, const System& system) {
   const Constants& c = system.constants;
-  const double called = launched_from_host(p.seconds, p.operation.bytes.value(), system.gpu.hbm_bandwidth.value.value(), c.custom);
-  const double wider = std::hypot(p.seconds > 0 ? std::log(p.high / p.seconds) : 0, c.interval.host_launch);
+  p.made_from.host_call = host_call(p.seconds, p.operation.bytes.value(), system.gpu.hbm_bandwidth.value.value(), c.custom);
+  const double called = p.made_from.host_call.seconds();
+  const Basis basis = kernel_basis(c.custom_basis, c.custom_kernels, 0);
+  const double like = kernel_width(c.interval, basis, c.custom_kernels, 0, c.interval.other_domain_call);
+  const double wider =
+      std::sqrt(std::pow(p.seconds > 0 ? std::log(p.high / p.seconds) : 0, 2) + c.interval.host_launch * c.interval.host_launch +
+                (basis == Basis::sibling && !Shown::has(c.custom_kernels.alike, 0) ? like * like : 0));
+  p.basis = std::max(p.basis, basis);
   p.terms.add({.name = "launch from Python", .tier = "host", .time = Time::from_value(called - p.seconds)});
   p.seconds = called;
-  p.low = called / std::exp(wider);
+  p.low = std::max(called / std::exp(wider), p.least);
   p.high = called * std::exp(wider);
 }
 
@@ -98,8 +132,8 @@ inline void add_host_launch(Prediction& p, const System& system) {
 }  // namespace detail
 
 /// Time of one operation with the terms that make it up. With `choice.inference` an all-reduce runs as that engine runs it, from Python
-/// where it says so. \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, or nothing allowed
-/// can run.
+/// where it says so. \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, nothing allowed can
+/// run, or the numbers of the machine give no time (check).
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
@@ -109,38 +143,47 @@ inline void add_host_launch(Prediction& p, const System& system) {
 [[nodiscard]] inline Prediction detail::predict_without_host(const System& system, const Operation& op, const Choice& choice) {
   const double bytes = op.bytes.value();
   detail::check_size(bytes);
-  const Fabric f = fabric_of(system, op);
+  Prediction p = detail::asked(op, choice, [&] { return fabric_of(system, op); });
+  const Fabric& f = p.made_from.fabric;
   const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
-  if (const ReduceKernel own = detail::pieces_of(system, f, op, choice).at(bytes); own != ReduceKernel::library)
-    return detail::finish(system, op, f, candidate_of(own), price_custom(own, f, system.constants.custom), false);
+  if (choice.inference.library != InferenceLibrary::none) {
+    p.made_from.engine = detail::pieces_of(system, f, op, choice);
+    if (const ReduceKernel own = p.made_from.engine.at(bytes); own != ReduceKernel::library) {
+      detail::settle(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants.custom); });
+      return p;
+    }
+  }
   if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !is_host_copy(op)) {
     // the common question: ask the tuner for this size alone and price only what runs
     if (const std::optional<Candidate> ran = picked_at(bytes, choice, in, f)) {
-      const Line line = price(schedule_of(ran->algorithm, in.op, f), f, system.constants, ran->protocol, in.byte_wide);
-      return detail::finish(system, op, f, *ran, line, false);
+      detail::settle(p, system, *ran,
+                     [&] { return price(schedule_of(ran->algorithm, in.op, f), f, system.constants, ran->protocol, in.byte_wide); });
+      return p;
     }
   }
   if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples
     const PriceTable table{detail::candidates_or_throw(system, choice, in, f), in, f, system.constants};
     const int best = table.pick(bytes);
-    return detail::finish(system, op, f, table.candidate(best), table.line(best), false);
+    detail::settle(p, system, table.candidate(best), [&] { return table.line(best); });
+    return p;
   }
   const Curve curve = detail::compile_on(f, system, op, choice);
-  return detail::finish(system, op, f, curve.ran(bytes), curve.line(bytes), detail::decided_by_price(system, op, choice));
+  detail::settle(p, system, curve.ran(bytes), [&] { return curve.line(bytes); });
+  return p;
 }
 
 /// The same question at many sizes. \throws as predict
 [[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes,
                                                    const Choice& choice = {}) {
   const Curve curve = detail::compile_lines(system, op, choice);
-  const bool by_price = detail::decided_by_price(system, op, choice);
+  const ReducePieces engine = detail::pieces_of(system, curve.fabric(), op, choice);
   std::vector<Prediction> out;
   out.reserve(sizes.size());
   Operation one = op;
   for (const Bytes& size : sizes) {
     detail::check_size(size.value());
     one.bytes = size;
-    out.push_back(detail::finish(system, one, curve.fabric(), curve.ran(size.value()), curve.line(size.value()), by_price));
+    out.push_back(detail::finish(curve, system, one, choice, engine));
     if (detail::adds_host_launch(op, choice)) detail::add_host_launch(out.back(), system);
   }
   return out;

@@ -1,11 +1,16 @@
 #pragma once
 /// \file prediction.hpp
-/// An answer that carries its own explanation: time, what ran, terms that sum to the time, what binds, how sure.
+/// An answer that carries its own explanation: time, what ran, terms that sum to the time, what binds, how sure, and what it was made
+/// from, so that an explanation prints and decides nothing a second time.
 
+#include <fabricost/choice/choice.hpp>
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/operation.hpp>
+#include <fabricost/price/custom_reduce.hpp>
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include <array>
@@ -40,19 +45,30 @@ struct Extrapolated {
 /// bytes / seconds; 0 when they take no time.
 [[nodiscard]] constexpr double over(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }
 
+/// What a prediction was made from.
+struct MadeFrom {
+  Choice choice;
+  Fabric fabric;         ///< of a copy between GPU and host its `inner_tier` is the tier between the two
+  Line line;             ///< the price of what ran, without what a call from Python adds
+  ReducePieces engine;   ///< the kernels of an inference engine, by size; none: the library's alone
+  HostCall host_call{};  ///< what a call from Python adds; all zero: replayed in a CUDA graph
+};
+
 struct Prediction {
   Operation operation;
   int ranks = 1;
   int nodes = 1;
-  Label algorithm;  ///< name of `ran.algorithm`
-  Label protocol;   ///< name of `ran.protocol`
-  Candidate ran;
+  Label algorithm{};  ///< name of `ran.algorithm`
+  Label protocol{};   ///< name of `ran.protocol`
+  Candidate ran{};
   bool by_price = false;  ///< the pair was chosen by price because no tuner rule applies to this library
   double seconds = 0;
   double low = 0, high = 0;  ///< nine in ten measurements fall between
+  double least = 0;          ///< seconds the bytes need over the links at their full rate (price/least.hpp): `low` is not below it
   Terms terms;
   Basis basis = Basis::datasheet;
-  Extrapolated extrapolated;
+  Extrapolated extrapolated{};
+  MadeFrom made_from;
 
   [[nodiscard]] Time time() const { return Time::from_value(seconds); }
   /// bytes / time; 0 when nothing takes time

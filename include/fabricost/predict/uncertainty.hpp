@@ -1,11 +1,16 @@
 #pragma once
 /// \file uncertainty.hpp
 /// How sure an answer is: the half width of its 5-95 % interval in log time, from residuals of the fit that made the constants,
-/// widened in quadrature by what was not measured (sibling 0.066 or, over PCIe, 0.82; datasheet 0.42, cluster 0.4, transport 1.2) and
-/// outright by every factor of two outside the measured sizes, ranks and nodes.
+/// widened in quadrature by what was not measured (sibling 0.066 or, over PCIe, 0.82; datasheet 0.42, cluster 0.4, transport 1.2; an
+/// operation measured nowhere 0.45, a kernel of another domain 0.30) and outright by every factor of two outside the measured ranks and
+/// nodes. Sizes beyond the largest measured one widen it by what was not the wire there, latency and local copies that a longer transfer
+/// may hide: the wire's rate was seen, so where a curve is flat the interval is no wider than where it was measured. (On a machine nobody
+/// measured the wire drifts a little from its kin's as well: `unseen_wire`.) Below the smallest it is wider by a fixed part: a few bytes
+/// may be faster still.
 
 #include <fabricost/predict/prediction.hpp>
 #include <fabricost/price/price.hpp>
+#include <fabricost/price/terms.hpp>
 
 #include <cmath>
 
@@ -17,12 +22,36 @@ struct Certainty {
   Extrapolated extrapolated;
 };
 
+/// The least share of `beyond_sizes` on a machine that was not measured itself: 0.02 per factor of two. One-node runs of 1 to 16 GiB on
+/// such machines (public nccl-tests logs: ND A100 v4, H100 with NDR, Alps) are 0.01 to 0.02 a factor of two further off than to 512 MiB.
+inline constexpr double unseen_wire = 0.4;
+
+/// How much wider, beyond the largest measured size: of the time at that size the part that was not the wire, per factor of two.
+[[nodiscard]] inline double wider_beyond(const IntervalWidths& w, const Line& line, Basis basis, double largest, double bytes) {
+  const double unseen = 1 - wire_share(line, largest);
+  return w.beyond_sizes * std::log2(bytes / largest) * (basis == Basis::calibrated ? unseen : std::max(unseen, unseen_wire));
+}
+
+/// What a kernel's answer rests on. \param of_set basis of its constants \param shown of its set \param place of the kernel there
+[[nodiscard]] constexpr Basis kernel_basis(Basis of_set, const Shown& shown, std::size_t place) {
+  if (of_set == Basis::datasheet || !Shown::has(shown.anywhere, place)) return Basis::datasheet;
+  return of_set == Basis::calibrated && Shown::has(shown.here, place) ? Basis::calibrated : Basis::sibling;
+}
+/// What is added in quadrature for it. \param otherwise where only machines with other domains were measured
+[[nodiscard]] constexpr double kernel_width(const IntervalWidths& w, Basis basis, const Shown& shown, std::size_t place, double otherwise) {
+  if (basis == Basis::calibrated) return 0;
+  if (basis == Basis::datasheet) return w.datasheet;
+  return Shown::has(shown.alike, place) ? w.sibling : otherwise;
+}
+
 /// Of an inference engine's own all-reduce kernel; measured from 256 B to where each engine hands over, on 2, 4 and 8 ranks.
 [[nodiscard]] inline Certainty certainty_of_custom(const Constants& c, const Fabric& f, Candidate ran, double bytes) {
   const IntervalWidths& w = c.interval;
   const double own = fitted_half_width(w, ran, Collective::all_reduce, f);
-  const double like = c.custom_basis == Basis::calibrated ? 0 : c.custom_basis == Basis::sibling ? w.sibling : w.datasheet;
-  Certainty out{.basis = c.custom_basis, .half_width = std::sqrt(own * own + like * like), .extrapolated = {}};
+  const auto place = static_cast<std::size_t>(ran.kernel);
+  const Basis basis = kernel_basis(c.custom_basis, c.custom_kernels, place);
+  const double like = kernel_width(w, basis, c.custom_kernels, place, w.other_domain);
+  Certainty out{.basis = basis, .half_width = std::sqrt(own * own + like * like), .extrapolated = {}};
   if (own >= unmeasured_kernel) out.basis = Basis::datasheet;
   if (bytes > 0 && bytes < 256) {
     out.extrapolated.sizes = true;
@@ -31,15 +60,27 @@ struct Certainty {
   return out;
 }
 
-[[nodiscard]] inline Certainty certainty_of(const Constants& c, const Fabric& f, Collective op, Candidate ran, double bytes) {
+/// What an operation rests on: calibrated only where it was measured itself.
+[[nodiscard]] constexpr Basis operation_basis(Basis of_set, const Shown& shown, Collective op) {
+  const bool here = Shown::has(shown.here, static_cast<std::size_t>(op));
+  return of_set == Basis::calibrated && !here ? Basis::sibling : of_set;
+}
+
+/// \param line the price of what ran
+[[nodiscard]] inline Certainty certainty_of(const Constants& c, const Fabric& f, Collective op, Candidate ran, const Line& line,
+                                            double bytes) {
   const IntervalWidths& w = c.interval;
   const bool across = f.domains() > 1;
   Certainty out;
   const double own = fitted_half_width(w, ran, op, f);
   double square = own * own;
-  out.basis = c.basis;
-  if (c.basis == Basis::sibling) {  // over PCIe the rates belong to the board, not to the GPU
-    const double like = f.over_pcie ? w.pcie_datasheet : w.sibling;
+  const Basis inside = operation_basis(c.basis, c.operations, op);
+  const Basis transport = operation_basis(c.transport_basis, c.transport_operations, op);
+  const Shown& shown = across ? c.transport_operations : c.operations;
+  if (!Shown::has(shown.anywhere, static_cast<std::size_t>(op))) square += w.unmeasured_operation * w.unmeasured_operation;
+  out.basis = inside;
+  if (inside == Basis::sibling && !(across && c.basis == Basis::calibrated)) {  // over PCIe the rates belong to the board, not to the GPU
+    const double like = f.over_pcie && c.basis != Basis::calibrated ? w.pcie_datasheet : w.sibling;
     square += like * like;
   }
   if (c.basis == Basis::datasheet && f.local() > 1) {
@@ -49,9 +90,10 @@ struct Certainty {
   if (across) {
     if (!c.transport_known)
       square += w.unmeasured_transport * w.unmeasured_transport;
-    else if (c.transport_basis != Basis::calibrated)
+    else if (transport != Basis::calibrated)
       square += w.unmeasured_cluster * w.unmeasured_cluster;
-    out.basis = std::max(f.local() > 1 ? c.basis : c.transport_basis, c.transport_known ? c.transport_basis : Basis::datasheet);
+    // between domains the operation is the transport's: what was measured of it inside one does not matter
+    out.basis = std::max(f.local() > 1 ? c.basis : transport, c.transport_known ? transport : Basis::datasheet);
   }
   if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;
   double beyond = 0;
@@ -65,7 +107,7 @@ struct Certainty {
   }
   if (bytes > c.largest) {
     out.extrapolated.sizes = true;
-    beyond += w.beyond_sizes * std::log2(bytes / c.largest);
+    beyond += wider_beyond(w, line, out.basis, c.largest, bytes);
   }
   if (f.local() > c.most_ranks) {
     out.extrapolated.ranks = true;

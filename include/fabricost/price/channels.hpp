@@ -47,7 +47,7 @@ inline constexpr std::array<double, 12> speeds_blackwell{90e9, 80e9, 70e9, 60e9,
     double product = 0;  // of the best
     for (; at < speeds.size() && speeds[at] >= slowest; ++at) {
       const double speed = speeds[at];
-      const double count = std::min(32, static_cast<int>(enough / speed));
+      const double count = static_cast<int>(std::min(32.0, enough / speed));
       const double together = count * speed;
       if (!(together > product * (1 + 1e-12))) continue;
       best = {static_cast<int>(count), speed};

@@ -4,6 +4,7 @@
 ///
 ///   one shot   start + hop (log2 n - 1) + growth x/(1+x) + (n-1) S / rate             x = S / 64 KiB
 ///   two shots  start + norm_q( floor + hop (log2 n - 1) , 2 (n-1)/n S / rate )
+///   least      (n-1) S / B of one shot, 2 (n-1)/n S / B of two, (1 + 1/n) S / B where the switch adds (price/least.hpp)
 ///   1 / rate = norm_12( 1 / (share B) , kib / 1024 )                                  the link, or the loads in flight
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///
@@ -36,6 +37,7 @@ namespace detail {
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
   line.ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / (64 * kibibyte)});
   line.rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib));
+  line.least = (n - 1) / f.inner_rate;
   return line;
 }
 
@@ -48,6 +50,14 @@ namespace detail {
   line.latency_part(TermKind::floor, 0, 1, k.floor);
   line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
   line.rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads));
+  line.least = 2 * (n - 1) / n / f.inner_rate;
+  return line;
+}
+
+/// The switch adds and multiplies: other bytes cross a GPU's links.
+[[nodiscard]] inline Line price_multicast(const Fabric& f, const TwoShotConstants& k) {
+  Line line = price_two_shot(f, k);
+  line.least = (1 + 1 / f.ranks()) / f.full_rate;
   return line;
 }
 
@@ -61,16 +71,26 @@ namespace detail {
     case ReduceKernel::pull_two_shot: return price_two_shot(f, c.pull_two_shot);
     case ReduceKernel::push_two_shot: return price_two_shot(f, c.push_two_shot);
     case ReduceKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot);
-    case ReduceKernel::multicast: return price_two_shot(f, c.multicast);
+    case ReduceKernel::multicast: return price_multicast(f, c.multicast);
     case ReduceKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, f.ranks() / 2);
   }
   return {};
 }
 
-/// Seconds of a call from Python around a kernel of t seconds on S bytes. \param memory_rate bytes/s; 0: unknown, no copy
+/// A call from Python around a kernel: norm_4( launch , kernel + extra + copy ), all in seconds.
+struct HostCall {
+  double kernel = 0;  ///< as a CUDA graph replays it
+  double launch = 0;  ///< of the host, which the GPU's work overlaps
+  double extra = 0;   ///< by which the kernel takes longer
+  double copy = 0;    ///< of the buffer, once
+  [[nodiscard]] double seconds() const { return norm(launch, kernel + extra + copy, 4); }
+};
+/// Around a kernel of t seconds on S bytes. \param memory_rate bytes/s; 0: unknown, no copy
+[[nodiscard]] inline HostCall host_call(double t, double bytes, double memory_rate, const CustomConstants& c) {
+  return {t, c.host_launch, c.host_extra, memory_rate > 0 ? 2 * bytes / (c.host_copy * memory_rate) : 0};
+}
 [[nodiscard]] inline double launched_from_host(double t, double bytes, double memory_rate, const CustomConstants& c) {
-  const double copy = memory_rate > 0 ? 2 * bytes / (c.host_copy * memory_rate) : 0;
-  return norm(c.host_launch, t + c.host_extra + copy, 4);
+  return host_call(t, bytes, memory_rate, c).seconds();
 }
 
 }  // namespace fabricost

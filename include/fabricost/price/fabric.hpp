@@ -27,6 +27,7 @@ struct Fabric {
   double exchanges = 1;        ///< the same for all-to-all
   Label inner_tier;            ///< of the domain's links; empty when there are none
   Label outer_tier;            ///< of the NICs
+  Label held_tier;             ///< the tier on the way from GPU to NIC that carries less than the NICs; empty when none does
   Label streams_tier;          ///< the network tier that sets `streams`; empty when none does
   Label exchanges_tier;
   double usable_per_gpu = 0;  ///< what NCCL plans with inside the domain, one way

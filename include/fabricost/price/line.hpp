@@ -84,6 +84,7 @@ struct Line {
   double chunk_seconds = 0;
   double chunk_share = 0;  ///< of the volume beyond the first round, what moves in whole chunks
   int wire_level = 0;      ///< the level whose rate binds
+  double least = 0;        ///< seconds per byte that the links need at their full rate, whatever the constants (price/least.hpp)
   FixedList<Ramp, most_ramps> ramps;
   FixedList<Part, most_parts> base_parts, latency_parts, rate_parts;
 

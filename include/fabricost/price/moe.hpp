@@ -38,9 +38,18 @@ struct MoeWork {
   double network_step = 0;  ///< seconds of one crossing; 0 inside a domain
 };
 
+/// The engines that run beside each other, each alone, and how they join: norm_2( floor , norm_order( work , norm_12( inside , across ) )
+/// ), seconds.
+struct MoeVolume {
+  double work = 0, inside = 0, across = 0;
+  double order = 1;
+  double floor = 0;  ///< 0: there is none
+};
+
 /// What the time goes to; the parts sum to `seconds`.
 struct MoeCost {
   double start = 0, steps = 0, network = 0, growth = 0, work = 0, inside = 0, across = 0;
+  MoeVolume alone{};  ///< what work, inside and across (and a floor in `start`) are shares of
   [[nodiscard]] double seconds() const { return start + steps + network + growth + work + inside + across; }
 };
 
@@ -53,6 +62,7 @@ inline constexpr double one_hides_the_other = 12;  ///< order of a norm between 
 
 /// norm_q(work, norm_12(inside, across)) shared out; `visible` is what of the whole remains visible.
 inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double visible = 1) {
+  c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q;
   const double wire = norm(inside, across, one_hides_the_other);
   const double all = norm(work, wire, q);
   c.work += all * share_in(work, all, q) * visible;
@@ -96,6 +106,7 @@ inline void share_volume(MoeCost& c, double work, double inside, double across, 
   const double work = w.tokens * k.token, wire = detail::inside_time(w, k.share);
   const double volume = norm(work, wire, k.overlap), all = norm(k.floor, volume, 2);
   c.start += all * detail::share_in(k.floor, all, 2);
+  c.alone.floor = k.floor;
   detail::share_volume(c, work, wire, 0, k.overlap, volume > 0 ? all * detail::share_in(volume, all, 2) / volume : 0);
   return c;
 }

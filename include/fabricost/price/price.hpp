@@ -7,6 +7,7 @@
 #include <fabricost/price/generic.hpp>
 #include <fabricost/price/in_switch.hpp>
 #include <fabricost/price/internode.hpp>
+#include <fabricost/price/least.hpp>
 #include <fabricost/price/rail_exchange.hpp>
 #include <fabricost/schedule/direct_reduce.hpp>
 #include <fabricost/schedule/exchange.hpp>
@@ -66,8 +67,11 @@ namespace fabricost {
   }
 }
 
-/// The price of a schedule run over a fabric under a protocol, as a function of the size.
-[[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
+namespace detail {
+
+/// As `price`, without the least time.
+[[nodiscard]] inline Line price_by_form(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol,
+                                        bool byte_wide) {
   if (fabric.ranks() <= 1 || schedule.empty()) {
     Line line;
     line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
@@ -98,6 +102,15 @@ namespace fabricost {
     default: break;
   }
   return price_generic(schedule, fabric, c, protocol);
+}
+
+}  // namespace detail
+
+/// The price of a schedule run over a fabric under a protocol, as a function of the size.
+[[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
+  Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
+  line.least = least_per_byte(schedule, fabric);
+  return line;
 }
 
 /// Which of the interval widths speaks for what ran: the class of points whose residuals it was taken from.

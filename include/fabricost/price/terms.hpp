@@ -70,4 +70,18 @@ struct Contributions {
   return out;
 }
 
+/// Share of the time at `bytes` that is bytes on the wire: the wire's contributions to take_apart, and ramps that grow with every byte. The
+/// rest is latency and local copies. 0 where nothing takes time.
+[[nodiscard]] inline double wire_share(const Line& line, double bytes) {
+  double outer = line.base, hidden = line.latency, moving = 0;
+  for (const Ramp& ramp : line.ramps) (ramp.shape == Ramp::Shape::unbounded ? moving : ramp.inside ? hidden : outer) += ramp(bytes);
+  double wire = line.chunks(bytes) + std::min(0.0, line.early_rate) * std::min(bytes, line.early);
+  for (const Part& p : line.rate_parts)
+    if (p.kind == TermKind::wire) wire += p.value() * bytes;
+  const double volume = line.volume(bytes), together = norm(hidden, volume, line.overlap), all = outer + moving + together;
+  if (!(all > 0)) return 0;
+  const double visible = volume > 0 ? wire * std::pow(volume / together, line.overlap - 1) : 0;
+  return std::clamp((visible + moving) / all, 0.0, 1.0);
+}
+
 }  // namespace fabricost

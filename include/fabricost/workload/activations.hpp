@@ -28,6 +28,7 @@ namespace fabricost {
 struct LayerActivations {
   double block = 0;      ///< norms, inputs of column-parallel products, masks; half of it before attention, half before feed-forward
   double attention = 0;  ///< without scores
+  double unfolded = 0;   ///< of these, q, k and v unfolded from latents; 0 without latents
   double scores = 0;
   double dense = 0;    ///< feed-forward of a layer without experts
   double experts = 0;  ///< feed-forward of a layer with experts
@@ -48,7 +49,8 @@ struct LayerActivations {
   LayerActivations out;
   out.block = h * (4 * spread + 2 * input * (stack.keeps_gathered ? 1 : spread) + (stack.dropout ? 2 * spread : 0));
   if (model.latent()) {
-    out.attention = each * (2 * 2 * model.query_width() + (2 + input) * model.value_width());
+    out.unfolded = each * (2 * 2 * model.query_width() + 2 * model.value_width());
+    out.attention = out.unfolded + each * input * model.value_width();
     out.attention += (2 + input) * (model.q_rank + model.kv_rank) + 2.0 * model.rope_dim;
   } else {
     const int kv_heads = (model.kv_heads + layout.tp - 1) / layout.tp;
@@ -84,8 +86,10 @@ struct KeptActivations {
   const double feed = std::max(stage.dense_layers > 0 ? dense : 0, stage.expert_layers > 0 ? experts : 0);
   const double layer = stage.mixing_layers == stage.layers ? mixing + feed : std::max(mixing, feed);
   if (layout.recompute == Recompute::selective) {
-    const double keeps = stack.selective_keeps;
-    return {without_scores * keeps, layer * (1 - keeps) + (stage.mixing_layers > 0 ? a.scores : 0)};
+    // with latents what they unfold to is computed again (layer.hpp prices that), and more where the stack drops more
+    const double keeps = stack.selective_keeps, mixes = stage.mixing_layers > 0 ? 1 : 0;
+    return {std::min(without_scores * keeps, without_scores - stage.mixing_layers * a.unfolded),
+            std::max(layer * (1 - keeps), mixes * a.unfolded) + mixes * a.scores};
   }
   const double stored = 2.0 * model.hidden / (layout.sequence_parallel || stack.shards_stored ? layout.tp : 1);
   const double share = layout.recompute_layers > 0 ? std::min(1.0, static_cast<double>(layout.recompute_layers) / model.layers) : 1;

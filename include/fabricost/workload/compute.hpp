@@ -11,6 +11,7 @@
 /// P peak, BW memory rate, e, ea, em, ce of hardware/compute_constants.hpp. Form and first constants: fitted on 1,200 published training
 /// steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
 
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/compute_constants.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/price/line.hpp>
@@ -19,6 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace fabricost {
 
@@ -27,14 +29,15 @@ struct Processor {
   double peak16 = 0;  ///< dense FLOP/s in 16 bit
   double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
   double peak4 = 0;
-  double memory_rate = 0;  ///< bytes/s
-  double memory = 0;       ///< bytes
-  double memory_latency = 0;  ///< s of a load from memory; 0 where nobody measured it
+  double memory_rate = 0;             ///< bytes/s
+  double memory = 0;                  ///< bytes
+  double memory_latency = 0;          ///< s of a load from memory; 0 where nobody measured it
   bool old_attention_is_own = false;  ///< before Hopper, Triton's and FlashAttention-2's kernels are the generation's best
   ComputeConstants constants;
 
   /// \throws RequestError when the datasheet does not say what the GPU computes in 16 bit
   [[nodiscard]] static Processor of(const System& system) {
+    detail::check_parts(system, {.gpu = true, .compute = true});
     const Gpu& g = system.gpu;
     Processor out;
     out.peak16 = std::max(g.bf16.value.value(), g.fp16.value.value());
@@ -51,6 +54,14 @@ struct Processor {
   }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
+
+/// Whether what kernels reach on this machine's processors was measured on no processor of their generation.
+[[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
+
+/// The 5-95 % interval around the predicted time of a step: low, high.
+[[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision) {
+  return interval_around(seconds, spread_of(stack, system.gpu.generation, precision, kernels_assumed(system)));
+}
 
 namespace detail {
 /// (a^q + b^q)^(1/q) with the two orders the constants have most often spelt out.

@@ -17,6 +17,7 @@
 #include <fabricost/workload/kv_cache.hpp>
 #include <fabricost/workload/serving_machine.hpp>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -116,29 +117,45 @@ class Engine {
   [[nodiscard]] const EngineLayout& layout() const { return layout_; }
   [[nodiscard]] const EngineFormat& format() const { return format_; }
   [[nodiscard]] ServingMachine& machine() const { return *machine_; }
-  /// Bytes of weights on the GPU that holds most; tables in 16 bit.
+  /// The same with other shares of it in the host's memory.
+  [[nodiscard]] Engine with(const HostMemory& host) const {
+    Engine out = *this;
+    out.host_ = host;
+    out.host_.weights = std::min(host.weights, weight_bytes_);
+    return out;
+  }
+  /// Bytes of weights on the GPU that holds most, those in the host's memory included; tables in 16 bit.
   [[nodiscard]] double weights() const { return weight_bytes_; }
   /// Bytes of a sequence's cache on each GPU of its tensor ranks.
   [[nodiscard]] double kv(double context) const { return kv_bytes_per_rank(*model_, context, format_.kv_width, layout_.tp, layout_.pp); }
   [[nodiscard]] const HostMemory& host() const { return host_; }
-  /// Bytes that are left for cache on a GPU.
-  [[nodiscard]] double room(double share) const { return share * machine_->memory() - (weight_bytes_ - host_.weights); }
+  /// Bytes of a GPU that cache may fill: `free` of what weights leave of `share` of its memory. Below zero: the weights do not fit.
+  [[nodiscard]] double room(double share, double free = 1) const {
+    const double left = share * machine_->memory() - (weight_bytes_ - host_.weights);
+    return left > 0 ? free * left : left;
+  }
+  /// Bytes of cache on a GPU whose replica of attention has most of `sequences` sequences: they are whole, one more on some replicas.
+  [[nodiscard]] double cache(double sequences, double context) const {
+    return std::ceil(sequences / layout_.attention_dp - 1e-9) * kv(context);
+  }
   /// Bytes of the cache of `sequences` sequences that lie in the host's memory, for each GPU.
-  [[nodiscard]] double cache_on_host(double sequences, double context, double share) const {
+  [[nodiscard]] double cache_on_host(double sequences, double context, double share, double free = 1) const {
     if (host_.cache <= 0) return 0;
-    return std::clamp(sequences / layout_.attention_dp * kv(context) - std::max(0.0, room(share)), 0.0, host_.cache);
+    return std::clamp(cache(sequences, context) - std::max(0.0, room(share, free)), 0.0, host_.cache);
   }
   /// Seconds the host's link needs for what a pass fetches, besides `cache` bytes of it.
   [[nodiscard]] double host_seconds(double cache) const {
     const double bytes = host_.weights + cache;
     return bytes > 0 ? bytes / host_.rate : 0;
   }
-  /// Sequences of `context` tokens the engine holds within `share` of its memory, and the host's; below 1 when not even one fits.
-  [[nodiscard]] double capacity(double context, double share) const {
-    if (room(share) <= 0) return 0;
-    const double each = kv(context), room = this->room(share) + host_.cache;
-    if (room <= 0) return 0;
-    return each > 0 ? room / each * layout_.attention_dp : std::numeric_limits<double>::infinity();
+  /// Sequences of `context` tokens the engine holds within `share` of its memory, and the host's: as many whole ones on each replica of
+  /// attention; 0 when not even one fits.
+  [[nodiscard]] double capacity(double context, double share, double free = 1) const {
+    const double left = room(share, free);
+    if (left < -1) return 0;  // a byte: what a sum of such numbers is rounded by
+    const double each = kv(context);
+    return each > 0 ? std::floor((std::max(0.0, left) + host_.cache) / each * (1 + 1e-10)) * layout_.attention_dp
+                    : std::numeric_limits<double>::infinity();
   }
 
   /// One more token for each of `sequences` sequences (of the whole engine) with `context` tokens behind them. \param rows tokens of each

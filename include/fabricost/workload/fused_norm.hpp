@@ -14,19 +14,34 @@ namespace fabricost {
 
 inline constexpr double gap_in_graph = 1.8e-6;
 
+/// Seconds, and what they are made of.
 struct FusedNorm {
-  double apart = 0, fused = 0;  ///< seconds
+  double apart = 0, fused = 0;
+  double all_reduce = 0;                      ///< alone
+  double gap = gap_in_graph;                  ///< between two kernels
+  double apart_memory = 0, fused_memory = 0;  ///< 4 S / M and 3 S / M
+  double memory_rate = 0;                     ///< M, bytes/s
+  bool fuses = false;                         ///< an engine's own kernel runs the all-reduce
   [[nodiscard]] double saved() const { return apart - fused; }
 };
 
-/// Only an engine's own kernels fuse; beyond their hand-over to NCCL both take the time of two. \throws RequestError as predict
+/// After an all-reduce that was predicted. Only an engine's own kernels fuse; beyond their hand-over to NCCL both take the time of two.
+/// \throws RequestError for another operation, or where the memory's rate is not known
+[[nodiscard]] inline FusedNorm fused_norm(const System& system, const Prediction& p) {
+  if (p.operation.collective != Collective::all_reduce) throw RequestError("only an all_reduce is followed by a fused norm");
+  FusedNorm out{.all_reduce = p.seconds, .memory_rate = system.gpu.hbm_bandwidth.value.value() * system.constants.compute.memory};
+  if (!(out.memory_rate > 0)) throw RequestError(system.name + ": its memory's rate is not known");
+  const double bytes = p.operation.bytes.value();
+  out.apart_memory = 4 * bytes / out.memory_rate;
+  out.fused_memory = 3 * bytes / out.memory_rate;
+  out.fuses = p.ran.kernel != ReduceKernel::library;
+  out.apart = out.all_reduce + out.gap + out.apart_memory;
+  out.fused = out.fuses ? out.all_reduce + out.fused_memory : out.apart;
+  return out;
+}
+/// \throws RequestError as predict
 [[nodiscard]] inline FusedNorm fused_norm(const System& system, const Operation& all_reduce, const Choice& choice) {
-  if (all_reduce.collective != Collective::all_reduce) throw RequestError("only an all_reduce is followed by a fused norm");
-  const double bytes = all_reduce.bytes.value(), memory = system.gpu.hbm_bandwidth.value.value() * system.constants.compute.memory;
-  if (!(memory > 0)) throw RequestError(system.name + ": its memory's rate is not known");
-  const Prediction p = predict(system, all_reduce, choice);
-  const double apart = p.seconds + gap_in_graph + 4 * bytes / memory;
-  return {apart, p.ran.kernel == ReduceKernel::library ? apart : p.seconds + 3 * bytes / memory};
+  return fused_norm(system, predict(system, all_reduce, choice));
 }
 
 }  // namespace fabricost

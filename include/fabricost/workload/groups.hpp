@@ -6,6 +6,7 @@
 /// min(n, D / k) places and n / places domains; all groups of a kind run at once, so a domain's NICs are shared between them by the
 /// places each group has there. Curves are compiled once per (collective, places, domains) and kept.
 
+#include <fabricost/interrupt.hpp>
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/workload/experts.hpp>
 #include <fabricost/workload/layout.hpp>
@@ -60,6 +61,7 @@ class GroupCosts {
     const std::uint64_t key = (static_cast<std::uint64_t>(place.local) << 34) | (static_cast<std::uint64_t>(place.domains) << 10) |
                               (static_cast<std::uint64_t>(collective) << 4) | static_cast<std::uint64_t>(path);
     if (key == last_key_) return *last_;
+    ask_to_go_on();
     std::unique_ptr<Curve>& at = curves_[key];
     if (!at) {
       const Operation op{.collective = collective, .ranks = place.ranks(), .path = path};
@@ -117,10 +119,7 @@ class GroupCosts {
   using ExpertKey = std::tuple<int, int, int, int, int, int, int, double>;
 
   /// Bytes per second all NICs of a domain send: all groups of a kind use them at once.
-  [[nodiscard]] double domain_rate() const {
-    const Tier* nic = system_.tier(TierRole::nic);
-    return nic == nullptr ? 0 : nic->endpoints * system_.nodes_per_domain() * nic->bandwidth.value.value() / nic->shared_by;
-  }
+  [[nodiscard]] double domain_rate() const { return nics_rate(system_) * system_.nodes_per_domain(); }
 
   const System& system_;
   Choice choice_;

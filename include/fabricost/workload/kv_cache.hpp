@@ -11,6 +11,7 @@
 /// Rates: over NICs, what prefill and decode workers of one model reach with its cache in scattered blocks: 0.38 ms + bytes / 146 GB/s of
 /// 8 x 400 Gbit/s, every published point within 7 % (Mooncake's benchmark of vLLM with prefill and decode apart, 128 to 16,384 tokens).
 
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/workload/model.hpp>
 
@@ -49,6 +50,7 @@ struct KvLinkConstants {
 /// The link between two workers of `ranks` GPUs each (the smaller of the two). \param inside both in one scale-up domain
 /// \throws RequestError when the machine has no such link
 [[nodiscard]] inline KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c = {}) {
+  detail::check_parts(system, {});
   if (inside) {
     const Tier* link = system.tier(TierRole::scale_up);
     if (link == nullptr) throw RequestError(system.name + ": has no scale-up links to send a cache over; put the workers on two nodes");
@@ -56,7 +58,7 @@ struct KvLinkConstants {
   }
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) throw RequestError(system.name + ": has no NICs to send a cache over; prefill and decode need one domain");
-  const double each = nic->endpoints * nic->bandwidth.value.value() / nic->shared_by / system.gpus_per_node;
+  const double each = nics_rate(system) / system.gpus_per_node;
   return {c.start, c.nic_share * each * ranks};
 }
 

@@ -2,15 +2,17 @@
 /// \file memory.hpp
 /// Memory of one GPU in training, item by item and pipeline stage by stage, and whether it fits.
 ///
-/// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o N; the layout's `zero`
-/// divides the optimizer (1), gradients too (2, without pipeline stages), weights too (3) by S = dp cp, or by `shard` of them (HSDP).
-/// Routed experts are divided over their own data group, S t / (e t_e) ranks. Activations are those of activations.hpp times the
-/// microbatches in flight (in_flight.hpp). The peak is taken as the sum of the items: the layer that is computed again counts beside the
-/// logits, though the latter are gone by then, so full recompute comes out high by up to one layer.
+/// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o N
+/// (memory_states.hpp); the layout's `zero` divides the optimizer (1), gradients too (2, without pipeline stages),
+/// weights too (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over their own data group,
+/// S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches in flight (in_flight.hpp).
+/// The peak is taken as the sum of the items: the layer that is computed again counts beside the logits, though the latter
+/// are gone by then, so full recompute comes out high by up to one layer.
 
 #include <fabricost/workload/activations.hpp>
 #include <fabricost/workload/heavy_stages.hpp>
 #include <fabricost/workload/in_flight.hpp>
+#include <fabricost/workload/memory_states.hpp>
 #include <fabricost/workload/stage_parameters.hpp>
 
 #include <algorithm>
@@ -63,15 +65,10 @@ struct MemoryUse {
   const int zero = layout.zero;
   const double ranks = shard_ranks(layout), expert_ranks = expert_shard_ranks(layout);
   const double sharded = own.shared() / ranks + own.experts / expert_ranks, all = own.shared() + own.experts;
-  use.weights = stack.weight * (zero >= 3 ? sharded : all);
-  // stages add gradients up over microbatches before they reduce them: ZeRO-2 shards none of them there
-  const bool gradients_sharded = zero == 3 || (zero == 2 && layout.pp == 1);
-  use.gradients = stack.gradient * (gradients_sharded ? sharded : all);
-  use.optimizer = stack.optimizer * (zero >= 1 ? sharded / (both_ways ? 2 : 1) : all);
-  const double low = layout.precision == Precision::fp8   ? stack.fp8_weight_copies
-                     : layout.precision == Precision::fp4 ? stack.fp4_weight_copies
-                                                          : 0;
-  use.weights += low * (own.layers + own.experts) * (zero >= 3 ? sharded / all : 1);
+  const StateBytes states = state_bytes(own, layout, stack);
+  use.weights = states.weights;
+  use.gradients = states.gradients;
+  use.optimizer = states.optimizer / (zero >= 1 && both_ways ? 2 : 1);
 
   // activations
   const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
@@ -104,7 +101,10 @@ struct MemoryUse {
   if (layout.context == ContextParallel::all_gather && layout.cp > 1)
     use.buffers += tokens * (layout.cp - 1) * 2 *
                    (model.latent() ? model.kv_rank + model.rope_dim : 2.0 * std::max(1.0, model.kv_heads / t) * model.head_dim);
-  if (gradients_sharded) use.buffers += stack.gradient * std::min(std::max(2 * stack.bucket_parameters, largest_layer), all - sharded);
+  if (shards_gradients(layout)) {
+    const double bucket = std::max(2 * stack.bucket_parameters, largest_layer);
+    use.buffers += stack.gradient * std::min(bucket, all - sharded);
+  }
   if (zero >= 3) use.buffers += stack.gathered_weight * std::min(stack.gathered_layers * largest_layer + own.vocabulary, all - sharded);
   if (stack.weight_gradient > 0) {
     // the head's gradient comes first, with all activations alive; the embedding's last, when they are gone

@@ -23,10 +23,20 @@ struct MemoryStack {
   double fp8_input = 1 + 1.0 / 32;
   double fp4_input = 0.5 + 1.0 / 16;
 
+  /// Of the 32-bit master only the 16 bits that a 16-bit weight lacks are kept: 2 bytes of `optimizer` less for each
+  /// parameter kept in 16 bit (Transformer Engine's FusedAdam, store_param_remainders; Megatron core,
+  /// use_precision_aware_optimizer).
+  bool master_remainders = false;
+  /// With fp8 products the copies are the parameters: no 16-bit weights of layers beside them (Megatron core,
+  /// fp8_param_gather).
+  bool fp8_parameters = false;
+
   // what layers save for their backward
   bool flash_attention = true;  ///< scores are not kept; else 2 bytes of softmax per score
   bool dropout = false;         ///< masks, 1 byte an element, after attention and feed-forward; 3 bytes more per score
-  double selective_keeps = 1;   ///< of what a layer saves besides scores, the share `Recompute::selective` leaves (torchtitan 0.455)
+  /// Of what a layer saves besides scores, the share `Recompute::selective` leaves (torchtitan 0.455); what latents unfold
+  /// to it never leaves.
+  double selective_keeps = 1;
   bool shards_stored = false;   ///< the layer input that full recompute stores is divided over tensor ranks without sequence parallel
   bool keeps_gathered = false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor), not gathered again
   bool keeps_routed_output = false;  ///< experts' outputs are kept to be weighted by the router after them

@@ -13,7 +13,9 @@
 /// Skewed choices multiply bytes and work by the fullest receiver over that of uniform ones (expert_load.hpp). Across domains the NICs
 /// carry what the transport's efficiency leaves of their rate, a step of the network is added, and both ways overlap.
 
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/predict/prediction.hpp>
+#include <fabricost/predict/uncertainty.hpp>
 #include <fabricost/price/moe.hpp>
 #include <fabricost/workload/experts.hpp>
 
@@ -62,9 +64,12 @@ struct MoePrediction {
   double bytes = 0;                           ///< T tokens send, copies that stay included: what kernels report
   double inside_bytes = 0, across_bytes = 0;  ///< that leave the rank, that leave the domain
   double seconds = 0, low = 0, high = 0;      ///< nine in ten measurements fall between
+  double least = 0;                           ///< the bytes over the links at their full rate: `low` is not below it
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated;
+  MoeWork work;  ///< what a rank moves and with what; made from the question
+  MoeCost cost;  ///< its price; of nccl all zero: one all_to_all
   [[nodiscard]] double algorithm_bandwidth() const { return over(bytes, seconds); }
   [[nodiscard]] double bus_bandwidth() const { return over(inside_bytes + across_bytes, seconds); }  ///< what leaves the rank
   [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
@@ -75,6 +80,7 @@ namespace detail {
 [[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
 
 inline void check(const MoeQuestion& q, const System& system) {
+  check_parts(system, {.gpu = true, .scale_up = true, .transport = true, .moe = true});
   check(q.gate);
   if (q.hidden < 1) throw RequestError("hidden must be at least 1");
   if (q.ranks < 0) throw RequestError("ranks must be at least 1, or 0 for one scale-up domain");
@@ -143,7 +149,10 @@ inline void check(const MoeQuestion& q, const System& system) {
                .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
                .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
                .rate = f.inner_rate};
+  // what all ranks send on average, however the choices are skewed: the fullest one sends no less
+  if (at.per_domain > 1) out.least = traffic.inside / f.inner_rate;
   if (at.domains() > 1) {
+    out.least = std::max(out.least, traffic.across / (f.outer_rate / f.local() * f.exchanges));
     work.across_rate = f.outer_rate / f.local() * f.exchanges * machine.constants.transport.efficiency;
     work.network_step = machine.constants.transport.tree_step;
   }
@@ -195,8 +204,8 @@ inline void check(const MoeQuestion& q, const System& system) {
                        std::to_string(system.domain) + " GPUs; take fewer ranks or another implementation");
   if (q.gate.experts % ranks != 0)
     throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) + " ranks");
-  const MoeWork work = detail::work_of(system, q, out.placement, out);
-  if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = 0;
+  const MoeWork& work = out.work = detail::work_of(system, q, out.placement, out);
+  if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = out.least = 0;
 
   const Tier* up = system.tier(TierRole::scale_up);
   const Tier* nic = system.tier(TierRole::nic);
@@ -212,9 +221,9 @@ inline void check(const MoeQuestion& q, const System& system) {
         .gate = q.gate, .routing = q.routing, .placement = out.placement, .copies = Copies::per_expert, .bytes_per_token = work.bytes};
     const ExpertTime t = ExpertCurve(system, x).terms(q.tokens);
     term("exchange", out.placement.domains() > 1 ? across : inside, t.seconds);
-    out.basis = c.basis;
+    out.basis = operation_basis(c.basis, c.operations, Collective::all_to_all);
   } else {
-    const MoeCost cost = price_kernel(work, c.moe, q.phase, q.kernel, out.precision == Precision::fp4);
+    const MoeCost& cost = out.cost = price_kernel(work, c.moe, q.phase, q.kernel, out.precision == Precision::fp4);
     term("launch", gpu, cost.start);
     term("serial steps", inside, cost.steps);
     term("network step", across, cost.network);
@@ -224,8 +233,10 @@ inline void check(const MoeQuestion& q, const System& system) {
     term("wire", across, cost.across);
     // a width the calibration did not narrow: this generation's kernel was never measured
     const bool seen = c.interval.*interval_class(q.kernel) < unmeasured_kernel;
-    out.basis = seen ? c.moe_basis : Basis::datasheet;
-    if (seen && c.moe_basis != Basis::calibrated) square += c.interval.sibling * c.interval.sibling;
+    const auto place = static_cast<std::size_t>(q.kernel);
+    out.basis = seen ? kernel_basis(c.moe_basis, c.moe_kernels, place) : Basis::datasheet;
+    const double like = seen ? kernel_width(c.interval, out.basis, c.moe_kernels, place, c.interval.other_domain) : 0;
+    square += like * like;
   }
   const double own = c.interval.*interval_class(q.kernel);
   square += own * own;
@@ -240,7 +251,8 @@ inline void check(const MoeQuestion& q, const System& system) {
     square += c.interval.unmeasured_cluster * c.interval.unmeasured_cluster;
   }
   const double factor = std::exp(std::sqrt(square) + beyond);
-  out.low = out.seconds / factor;
+  out.least = std::min(out.least, out.seconds);
+  out.low = std::max(out.seconds / factor, out.least);
   out.high = out.seconds * factor;
   return out;
 }

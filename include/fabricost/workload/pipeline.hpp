@@ -26,7 +26,7 @@
 /// Where `exact` is false the step is off, over 300 random pipelines each of 2 to 12 stages with B from 0.9 to 1.1 F, W from 0.5 to
 /// 1.05 F, C up to F/20 and e up to F/2, by less than 0.5 % on average and 5 % at worst; v_min by 0.9 and 7 % (2 stages), v_half 0.7 and 12
 /// % (few microbatches), zb_1p 1.0 and 9 %: it is given as zb_h1, and where W holds little and the last stage is slow there are shorter
-/// orders.
+/// orders. dualpipe and dualpipe_v are the published order's, 0.8 and 1.0 % from the one pipeline_run.hpp finds, which mostly waits less.
 
 #include <fabricost/workload/pipeline_schedule.hpp>
 
@@ -121,6 +121,7 @@ struct Bubble {
   const double p = stages, m = microbatches, last = p - 1, total = t.work(), c = t.exchange, e = t.last_extra;
   if (stages == 1) return {m * e, t.overlapped == 0};
   const double saved = t.overlapped > 0 ? total - t.overlapped : 0;  // by every pair of dualpipe that runs as one
+  const bool ramps_apart = microbatches > 3 * stages;                // with fewer, dualpipe has shorter orders
   switch (schedule) {
     case PipelineSchedule::none:
     case PipelineSchedule::gpipe: return {last * (total + 2 * c) + m * e, true};
@@ -143,13 +144,13 @@ struct Bubble {
     case PipelineSchedule::v_min: return lean_v_bubble(schedule, stages, m, t);
     case PipelineSchedule::dualpipe:
       return {dualpipe_ways(p / 2 - 1, t, 5.5 * p - 7, 6 * p - 8, 4.5 * p - 6) + (m / 2 - p + 1) * e - (m - p / 2 - 2) * saved,
-              e == 0 && saved == 0 && c == 0};
+              ramps_apart && e == 0 && saved == 0 && c == 0};
     case PipelineSchedule::dualpipe_v: {
       // a stage has two chunks of half the time each
       StageTimes half = t;
       for (double* one : {&half.forward, &half.backward, &half.weight}) *one /= 2;
       return {dualpipe_ways(last, half, 10 * p - 12, 12 * p - 14, 8 * p - 10) + (m - 2 * p + 1) * e - (m - p / 2 - 1) * saved,
-              e == 0 && saved == 0 && c == 0};
+              ramps_apart && e == 0 && saved == 0 && c == 0};
     }
     default: return zero_bubble(schedule, p, m, t);
   }

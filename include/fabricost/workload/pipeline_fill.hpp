@@ -70,10 +70,10 @@ struct SlottedWork {
 }
 
 /// Runs forwards and backwards in the given order and lets Ws in. \param room most microbatch-stages a stage may hold;
-/// \param fits share of a W that must fit into a gap
+/// \param fits share of a W that must fit into a gap. None when a stage cannot go on in that room.
 [[nodiscard]] inline std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
                                                            const PipelineOrders& pattern, double room, double fits) {
-  PipelineClock clock(schedule, stages, 2, microbatches, times);
+  PipelineClock clock(schedule, stages, chunks_of(schedule, 1), microbatches, times);
   const auto count = static_cast<std::size_t>(stages);
   struct Stage {
     std::size_t next = 0, weight = 0;
@@ -82,31 +82,38 @@ struct SlottedWork {
   };
   std::vector<Stage> at(count);
   std::vector<std::vector<Bar>> bars(count);
-  const auto run = [&](std::size_t s, const Work& w, double ready) {
-    const double start = std::max(at[s].free_at, ready);
-    at[s].free_at = start + clock.seconds(static_cast<int>(s), w);
+  const auto put = [&](std::size_t s, const Work& w, double start) {
     at[s].held += clock.activations(w);
     clock.done(static_cast<int>(s), w, at[s].free_at);
     bars[s].push_back({w, start, at[s].free_at});
+    if (w.kind == WorkKind::backward) at[s].due.push_back({WorkKind::weight, w.chunk, w.microbatch});
   };
-  const auto run_weight = [&](std::size_t s) { run(s, at[s].due[at[s].weight++], 0); };
+  const auto run_weight = [&](std::size_t s) {
+    const Work w = at[s].due[at[s].weight++];
+    const double start = at[s].free_at;
+    at[s].free_at += clock.seconds(static_cast<int>(s), w);
+    put(s, w, start);
+  };
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t s = 0; s < count; ++s) {
       Stage& stage = at[s];
       while (stage.next < pattern[s].size()) {
-        const Work& w = pattern[s][stage.next];
-        const double ready = clock.ready(static_cast<int>(s), w);
-        if (ready < 0) break;
+        const PipelineTurn turn = clock.turn(static_cast<int>(s), pattern[s], stage.next);
+        if (turn.ready < 0) break;
         const auto waiting = [&stage] { return stage.weight < stage.due.size(); };
-        while (waiting() && stage.free_at + fits * clock.seconds(static_cast<int>(s), stage.due[stage.weight]) <= ready &&
-               stage.free_at < ready)
+        while (waiting() && stage.free_at + fits * clock.seconds(static_cast<int>(s), stage.due[stage.weight]) <= turn.ready &&
+               stage.free_at < turn.ready)
           run_weight(s);
-        while (waiting() && w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9)) run_weight(s);
-        if (w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9)) return std::nullopt;
-        run(s, w, ready);
-        if (w.kind == WorkKind::backward) stage.due.push_back({WorkKind::weight, w.chunk, w.microbatch});
-        ++stage.next;
+        const Work& w = pattern[s][stage.next];
+        const auto too_much = [&] {
+          return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9);
+        };
+        while (waiting() && too_much()) run_weight(s);
+        if (too_much()) return std::nullopt;
+        const double start = std::max(stage.free_at, turn.ready);
+        stage.free_at = start + turn.seconds;
+        for (const std::size_t last = stage.next + turn.pieces; stage.next < last; ++stage.next) put(s, pattern[s][stage.next], start);
         moved = true;
       }
     }
@@ -118,16 +125,15 @@ struct SlottedWork {
   return measured_run(clock, std::move(bars), microbatches * times.work());
 }
 
-/// The shortest of the three rules. \throws RequestError when the pattern does not run in that room
-[[nodiscard]] inline PipelineRun best_filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
-                                                 const PipelineOrders& pattern, double room) {
+/// The shortest of the three rules; none when the pattern does not run in that room.
+[[nodiscard]] inline std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages, int microbatches,
+                                                                const StageTimes& times, const PipelineOrders& pattern, double room) {
   std::optional<PipelineRun> best;
   for (const double fits : {1.0, 0.5, 0.0}) {
     auto run = filled_run(schedule, stages, microbatches, times, pattern, room, fits);
     if (run && (!best || run->longest_stage < best->longest_stage)) best = std::move(run);
   }
-  if (!best) throw RequestError("schedule " + std::string(name(schedule)) + ": its pattern does not run in its memory");
-  return *std::move(best);
+  return best;
 }
 
 }  // namespace detail

@@ -1,13 +1,11 @@
 #pragma once
 /// \file pipeline_orders.hpp
-/// The orders that do not depend on times, stage by stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2, ZB-V by hand, DualPipe
-/// and DualPipeV.
+/// The orders that do not depend on times, stage by stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2, ZB-V by hand.
 ///
 ///   1f1b, zb_h1   p - i - 1 forwards, then forward and backward in turn; zb_h1 runs each W i microbatches after its B
 ///   zb_h2         2 (p - i) - 2 forwards first, W 2 i microbatches after its B
 ///   interleaved   microbatches in groups of p; 2 (p - i - 1) + (v - 1) p forwards first (Narayanan 2021)
 ///   zb_v          Qi 2023; the counts of its phases as in PyTorch's ScheduleZBVZeroBubble
-///   dualpipe      DeepSeek-AI 2024; the counts of its eight phases as in github.com/deepseek-ai/DualPipe, dualpipe.py
 ///
 /// The interleaved order is Megatron-LM's, here for microbatches that stages do not divide too.
 
@@ -19,16 +17,14 @@ namespace detail {
 /// One stage's list in the making: counts microbatches by kind and chunk.
 class OrderOf {
  public:
-  /// \param first by chunk, the microbatch it starts with
-  explicit OrderOf(int limit, std::array<int, 2> first = {0, 0}) : limit_(limit), first_(first) {}
+  explicit OrderOf(int limit) : limit_(limit) {}
 
-  void add(WorkKind kind, int chunk, bool with_next = false) {
+  void add(WorkKind kind, int chunk) {
     int& n = count(kind, chunk);
     // microbatches a step does not have are holes in the pattern
-    if (n < limit_) list_.push_back({kind, chunk, first_[static_cast<std::size_t>(chunk)] + n, with_next});
+    if (n < limit_) list_.push_back({kind, chunk, n});
     ++n;
     if (kind == WorkKind::backward) waiting_.push_back(chunk);
-    if (kind == WorkKind::full_backward) ++count(WorkKind::weight, chunk);
   }
   /// B and W at once.
   void add_backward_and_weight(int chunk) {
@@ -53,7 +49,6 @@ class OrderOf {
 
  private:
   int limit_;
-  std::array<int, 2> first_;
   std::array<std::array<int, 3>, 2> counts_{};  ///< forward, backward, weight by chunk
   std::vector<int> waiting_;                    ///< chunks of the Bs whose W is due
   std::size_t at_ = 0;
@@ -131,55 +126,12 @@ class OrderOf {
   return order.take();
 }
 
-/// \param half stages of half the way; \param rank counted from the outer end; \param near, far chunks fed from the near and the far end;
-/// \param each microbatches of each chunk; \param apart the first pair of the main phase is not run as one
-[[nodiscard]] inline std::vector<Work> dualpipe_order(int half, int rank, int near, int far, int each, bool apart,
-                                                      std::array<int, 2> first) {
-  using enum WorkKind;
-  const int inner = half - rank - 1;
-  OrderOf order(each, first);
-  const auto pair = [&order](int forward_chunk, int backward_chunk, bool as_one) {
-    order.add(forward, forward_chunk, as_one);
-    order.add(full_backward, backward_chunk);
-  };
-  for (int i = 0; i < 2 * inner; ++i) order.add(forward, near);
-  for (int i = 0; i <= rank; ++i) {
-    order.add(forward, near);
-    order.add(forward, far);
-  }
-  for (int i = 0; i < inner; ++i) {
-    order.add(backward, far);
-    order.add_oldest_weight();
-    order.add(forward, far);
-  }
-  for (int i = 0; i < each - 2 * half + rank + 1; ++i) {
-    pair(near, far, !(apart && i == 0));
-    pair(far, near, true);
-  }
-  for (int i = 0; i < inner; ++i) {
-    order.add(full_backward, far);
-    pair(far, near, true);
-  }
-  bool late = false;  // from its middle on this phase leaves its Ws for the end
-  for (int i = 0; i <= rank; ++i) {
-    if (i == (rank + 1) / 2 && rank % 2 == 1) late = true;
-    order.add(late ? backward : full_backward, far);
-    if (i == (rank + 1) / 2 && rank % 2 == 0) late = true;
-    order.add(late ? backward : full_backward, near);
-  }
-  for (int i = 0; i < inner; ++i) {
-    order.add_oldest_weight();
-    order.add(backward, near);
-  }
-  order.add_all_weights();
-  return order.take();
-}
-
 }  // namespace detail
 
 /// True when the order follows from the counts alone.
 [[nodiscard]] constexpr bool has_fixed_order(PipelineSchedule s) {
-  return s != PipelineSchedule::zb_1p && s != PipelineSchedule::zb_2p && s != PipelineSchedule::v_half && s != PipelineSchedule::v_min;
+  return s != PipelineSchedule::zb_1p && s != PipelineSchedule::zb_2p && s != PipelineSchedule::v_half && s != PipelineSchedule::v_min &&
+         !runs_both_ways(s);
 }
 
 /// What one stage does, in order. \throws RequestError as check_pipeline, for a stage that is none, and for a schedule whose order
@@ -197,11 +149,6 @@ class OrderOf {
     case PipelineSchedule::zb_h1: return detail::one_f_one_b_order(left, stage, microbatches);
     case PipelineSchedule::zb_h2: return detail::one_f_one_b_order(2 * left, 2 * stage, microbatches);
     case PipelineSchedule::zb_v: return detail::zb_v_order(stage, stages, microbatches);
-    case PipelineSchedule::dualpipe: {
-      const int half = stages / 2, rank = std::min(stage, left), near = stage < half ? 0 : 1;
-      return detail::dualpipe_order(half, rank, near, 1 - near, microbatches / 2, rank == half - 1, {0, microbatches / 2});
-    }
-    case PipelineSchedule::dualpipe_v: return detail::dualpipe_order(stages, stage, 0, 1, microbatches, left == 0, {0, 0});
     default: break;
   }
   throw RequestError("the order of schedule " + std::string(name(schedule)) + " depends on the times; ask pipeline_orders with them");

@@ -82,6 +82,13 @@ class PipelineWay {
   int stages_, chunks_;
 };
 
+/// What a stage does next: one piece of work, or two that run as one (Work::with_next).
+struct PipelineTurn {
+  double ready = -1;  ///< when all it needs is there, s; below 0 while that is not known
+  double seconds = 0;
+  std::size_t pieces = 1;
+};
+
 /// Times of single pieces of work and the ends of those done; what executing and searching an order share.
 class PipelineClock {
  public:
@@ -115,6 +122,20 @@ class PipelineClock {
     const double own = end(stage, w.chunk, true, w.microbatch);
     const double gradient = arrival(stage, way_.place(at + 1, w.chunk), false, w.microbatch);
     return own < 0 || gradient < 0 ? -1 : std::max(own, gradient);
+  }
+
+  /// The turn that starts with piece `next` of a stage's list.
+  [[nodiscard]] PipelineTurn turn(int stage, const std::vector<Work>& list, std::size_t next) const {
+    const Work& work = list[next];
+    PipelineTurn out{.ready = ready(stage, work), .seconds = seconds(stage, work)};
+    if (!work.with_next || next + 1 >= list.size() || out.ready < 0) return out;
+    const Work& second = list[next + 1];
+    const double also = ready(stage, second);
+    out.ready = also < 0 ? -1 : std::max(out.ready, also);
+    out.seconds += seconds(stage, second);
+    if (times_.overlapped > 0) out.seconds += (times_.overlapped - times_.work()) / way_.parts();
+    out.pieces = 2;
+    return out;
   }
 
   void done(int stage, const Work& w, double end) {
@@ -191,24 +212,13 @@ class PipelineClock {
     for (std::size_t s = 0; s < count; ++s) {
       const int stage = static_cast<int>(s);
       while (next[s] < orders[s].size()) {
-        const Work& work = orders[s][next[s]];
-        double ready = clock.ready(stage, work), seconds = clock.seconds(stage, work);
-        const Work* second = work.with_next && next[s] + 1 < orders[s].size() ? &orders[s][next[s] + 1] : nullptr;
-        if (second != nullptr && ready >= 0) {
-          const double also = clock.ready(stage, *second);
-          ready = also < 0 ? -1 : std::max(ready, also);
-          const double both = seconds + clock.seconds(stage, *second);
-          const double plain = times.work() / clock.way().parts();
-          seconds = times.overlapped > 0 ? both - plain + times.overlapped / clock.way().parts() : both;
-        }
-        if (ready < 0) break;
-        const double start = std::max(free_at[s], ready);
-        free_at[s] = start + seconds;
-        for (const Work* one : {&work, second}) {
-          if (one == nullptr) continue;
-          clock.done(stage, *one, free_at[s]);
-          bars[s].push_back({*one, start, free_at[s]});
-          ++next[s];
+        const PipelineTurn turn = clock.turn(stage, orders[s], next[s]);
+        if (turn.ready < 0) break;
+        const double start = std::max(free_at[s], turn.ready);
+        free_at[s] = start + turn.seconds;
+        for (const std::size_t last = next[s] + turn.pieces; next[s] < last; ++next[s]) {
+          clock.done(stage, orders[s][next[s]], free_at[s]);
+          bars[s].push_back({orders[s][next[s]], start, free_at[s]});
         }
         moved = true;
       }

@@ -11,75 +11,117 @@
 /// exact to the quadrature (1e-5). A limit on groups with skewed choices is priced by the ratio it has under uniform ones, which is an
 /// approximation: within 10 % of simulated tokens for exponents up to 1.5 (tests/experts).
 
+#include <fabricost/workload/few_others.hpp>
 #include <fabricost/workload/routing.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
 
 namespace fabricost {
 
-/// P(one token touches each set), choices drawn in proportion to `weights` without replacement. O(nodes of the quadrature x (E k + n k)),
-/// about a millisecond for 256 experts. \param set_of for each expert, 0 to sets - 1
-/// \throws RequestError when fewer than k experts have a weight
-[[nodiscard]] inline std::vector<double> touch_chances(std::span<const double> weights, std::span<const int> set_of, int sets, int k) {
-  std::vector<double> of_set(static_cast<std::size_t>(sets), 0), out(of_set.size(), 0);
+namespace detail {
+
+/// P(fewer than k of the experts outside each set rang), by polynomials in the number of those that did, below degree k. O(E k + n k^2).
+class FewOthersByPolynomials {
+ public:
+  FewOthersByPolynomials(std::span<const int> set_of, int sets, int k)
+      : set_of_(set_of),
+        degree_(static_cast<std::size_t>(k)),
+        group_(static_cast<std::size_t>(sets) * degree_),
+        before_(group_.size() + degree_),
+        after_(degree_),
+        sum_(degree_),
+        few_(static_cast<std::size_t>(sets)) {}
+
+  /// \param chances that each expert rang
+  [[nodiscard]] const std::vector<double>& operator()(std::span<const double> chances) {
+    std::fill(group_.begin(), group_.end(), 0.0);
+    for (std::size_t s = 0; s < few_.size(); ++s) group_[s * degree_] = 1;
+    for (std::size_t i = 0; i < chances.size(); ++i) {  // times (q + p z), below degree k
+      const double p = chances[i], q = 1 - p;
+      double* g = &group_[static_cast<std::size_t>(set_of_[i]) * degree_];
+      for (std::size_t d = degree_ - 1; d > 0; --d) g[d] = g[d] * q + g[d - 1] * p;
+      g[0] *= q;
+    }
+    std::fill(before_.begin(), before_.begin() + static_cast<std::ptrdiff_t>(degree_), 0.0);
+    before_[0] = 1;
+    for (std::size_t s = 0; s < few_.size(); ++s) times(&before_[s * degree_], &group_[s * degree_], &before_[(s + 1) * degree_]);
+    std::fill(after_.begin(), after_.end(), 0.0);
+    after_[0] = 1;
+    for (std::size_t s = few_.size(); s-- > 0;) {
+      const double* a = &before_[s * degree_];
+      double fewer = 0, some = 0;
+      for (std::size_t d = 0; d < degree_; ++d) {
+        some += after_[d];
+        sum_[d] = some;
+      }
+      for (std::size_t d = 0; d < degree_; ++d) fewer += a[d] * sum_[degree_ - 1 - d];
+      few_[s] = fewer;
+      times(after_.data(), &group_[s * degree_], sum_.data());
+      after_.swap(sum_);
+    }
+    return few_;
+  }
+
+ private:
+  void times(const double* a, const double* b, double* to) const {
+    for (std::size_t d = degree_; d-- > 0;) {
+      double x = 0;
+      for (std::size_t j = 0; j <= d; ++j) x += a[j] * b[d - j];
+      to[d] = x;
+    }
+  }
+
+  std::span<const int> set_of_;
+  std::size_t degree_;
+  std::vector<double> group_, before_, after_, sum_, few_;
+};
+
+/// The quadrature of touch_chances, with either way to count the others.
+template <class Few>
+[[nodiscard]] std::vector<double> integrated(std::span<const double> weights, std::span<const int> set_of, int sets, int k,
+                                             Few few_others) {
+  std::vector<double> of_set(static_cast<std::size_t>(sets), 0), out(of_set.size(), 0), chances(weights.size());
   double total = 0;
-  int alive = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     of_set[static_cast<std::size_t>(set_of[i])] += weights[i];
     total += weights[i];
-    alive += weights[i] > 0;
   }
-  if (alive < k)
-    throw RequestError("tokens choose " + std::to_string(k) + " experts, but only " + std::to_string(alive) + " are ever chosen");
-  const auto degree = static_cast<std::size_t>(k);  // polynomials in the number chosen, below k
-  std::vector<double> group(static_cast<std::size_t>(sets) * degree), before(group.size() + degree), after(degree), sum(degree);
-  constexpr double step = 0.1;
+  const double step = std::min(0.1, 1.25 / std::sqrt(static_cast<double>(k)));  // the k-th rings within 1 / sqrt(k) of its time
   double t = 1e-7 / total;
   for (std::size_t s = 0; s < of_set.size(); ++s) out[s] = of_set[s] * t * std::exp(-step / 2);  // everything earlier
-  for (int node = 0; node < 2000; ++node, t *= std::exp(step)) {
-    std::fill(group.begin(), group.end(), 0.0);
-    for (std::size_t s = 0; s < of_set.size(); ++s) group[s * degree] = 1;
-    for (std::size_t i = 0; i < weights.size(); ++i) {  // times (q + p z), below degree k
-      const double q = std::exp(-weights[i] * t), p = 1 - q;
-      double* g = &group[static_cast<std::size_t>(set_of[i]) * degree];
-      for (std::size_t d = degree - 1; d > 0; --d) g[d] = g[d] * q + g[d - 1] * p;
-      g[0] *= q;
-    }
-    const auto times = [&](const double* a, const double* b, double* to) {
-      for (std::size_t d = degree; d-- > 0;) {
-        double x = 0;
-        for (std::size_t j = 0; j <= d; ++j) x += a[j] * b[d - j];
-        to[d] = x;
-      }
-    };
-    std::fill(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(degree), 0.0);
-    before[0] = 1;
-    for (std::size_t s = 0; s < of_set.size(); ++s) times(&before[s * degree], &group[s * degree], &before[(s + 1) * degree]);
-    std::fill(after.begin(), after.end(), 0.0);
-    after[0] = 1;
+  const int most_nodes = static_cast<int>(200 / step);
+  for (int node = 0; node < most_nodes; ++node, t *= std::exp(step)) {
+    for (std::size_t i = 0; i < weights.size(); ++i) chances[i] = 1 - std::exp(-weights[i] * t);
+    const std::vector<double>& few = few_others(chances);
     double largest = 0;
     for (std::size_t s = of_set.size(); s-- > 0;) {
-      const double* a = &before[s * degree];
-      double fewer = 0, some = 0;  // P(fewer than k of the other sets)
-      for (std::size_t d = 0; d < degree; ++d) {
-        some += after[d];
-        sum[d] = some;
-      }
-      for (std::size_t d = 0; d < degree; ++d) fewer += a[d] * sum[degree - 1 - d];
       const double rings = of_set[s] * t;
-      const double add = step * rings * std::exp(-rings) * fewer;
+      const double add = step * rings * std::exp(-rings) * few[s];
       out[s] += add;
       if (out[s] > 0) largest = std::max(largest, add / out[s]);
-      std::vector<double>& next = sum;
-      times(after.data(), &group[s * degree], next.data());
-      after.swap(next);
     }
     if (t * total > k && largest < 1e-9) break;
   }
   for (double& p : out) p = std::min(1.0, p);
   return out;
+}
+
+}  // namespace detail
+
+/// P(one token touches each set), choices drawn in proportion to `weights` without replacement: about a millisecond for 256 experts of
+/// which 8 are chosen, under a second for any gate. \param set_of for each expert, 0 to sets - 1
+/// \throws RequestError when fewer than k experts have a weight
+[[nodiscard]] inline std::vector<double> touch_chances(std::span<const double> weights, std::span<const int> set_of, int sets, int k) {
+  const auto alive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
+  if (alive < k)
+    throw RequestError("tokens choose " + std::to_string(k) + " experts, but only " + std::to_string(alive) + " are ever chosen");
+  constexpr double most_products = 4e6;  // of polynomials at one node of the quadrature
+  const double products = static_cast<double>(k) * (static_cast<double>(weights.size()) + 2.0 * sets * k);
+  if (products > most_products) return detail::integrated(weights, set_of, sets, k, detail::FewOthers{set_of, sets, k});
+  return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
 }
 
 /// How the experts of a layer are chosen, in expert order. `shares[i]` = P(one token chooses expert i), which sum to k.

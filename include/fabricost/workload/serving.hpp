@@ -6,7 +6,8 @@
 ///   b        running sequences: the concurrency, at most what the cache holds
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
 ///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
-///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once
+///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once, of which a step
+///            takes at most a chunk: what is more waits before its first token. An answer of one token has no TPOT (0): all is TTFT
 ///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
 ///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
 ///   apart    TPOT = step; TTFT + handover + transfer; never less than c requests need of the prefill workers:
@@ -69,7 +70,8 @@ struct DecodeStep {
   const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   out.seconds = detail::joined(kernels, host, 4) + stack.step + stack.sequence * each;
   // the next layer's part comes while this one runs
-  out.host = std::max(0.0, engine.host_seconds(engine.cache_on_host(sequences, context, stack.memory_share)) - out.seconds);
+  const double away = engine.cache_on_host(sequences, context, stack.memory_share, stack.cache_share);
+  out.host = std::max(0.0, engine.host_seconds(away) - out.seconds);
   out.seconds += out.host;
   out.per_token = out.seconds / stack.tokens_per_step();
   return out;
@@ -91,6 +93,14 @@ struct Prefill {
   return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
 }
 
+/// A prompt no shorter than the way of the weights that `engine` fetches from the host for each of its passes.
+[[nodiscard]] inline Prefill fetching(Prefill prompt, const Engine& engine, const ServingStack& stack, double tokens) {
+  const double fetched = engine.host_seconds(0);
+  prompt.alone = std::max(prompt.alone, fetched * std::ceil(tokens / stack.chunk));
+  prompt.shared = std::max(prompt.shared, fetched * tokens / stack.chunk);
+  return prompt;
+}
+
 /// One prompt of `tokens`, which goes through in passes of at most a chunk.
 [[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
   Prefill out;
@@ -98,17 +108,14 @@ struct Prefill {
   const double passes = std::ceil(tokens / stack.chunk);
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
-  const double fetched = engine.host_seconds(0);
-  out.alone = std::max(detail::joined(work, host * passes, 4), fetched * passes);
-  out.shared = std::max(detail::joined(work, host * tokens / stack.chunk, 4), fetched * tokens / stack.chunk);
-  return out;
+  out.alone = detail::joined(work, host * passes, 4);
+  out.shared = detail::joined(work, host * tokens / stack.chunk, 4);
+  return fetching(out, engine, stack, tokens);
 }
 
-/// Sequences an engine holds within the stack's share of memory; where not even one fits, within all of the datasheet's, to which operators
-/// go for models that need it. Below 1: impossible.
+/// Sequences an engine holds within the stack's share of memory; 0: impossible.
 [[nodiscard]] inline double room_for(const Engine& engine, const ServingStack& stack, double context) {
-  const double usual = engine.capacity(context, stack.memory_share);
-  return usual >= 1 ? usual : engine.capacity(context, 1);
+  return engine.capacity(context, stack.memory_share, stack.cache_share);
 }
 
 /// Mean time a prompt is held back before its turn: until the scheduler looks again, half its interval, and where prompts wait for company,
@@ -123,9 +130,10 @@ struct Prefill {
   return poll + hold * (1 + 1 / (1 + rate * hold)) / 2;
 }
 
-/// Prefill and decode on one engine.
+/// Prefill and decode on one engine. \param prompt of `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
-[[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load) {
+[[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load,
+                                            const Prefill& prompt) {
   const double dp = engine.layout().attention_dp;
   const double room = room_for(engine, stack, load.isl + load.osl);
   if (room < 1)
@@ -135,15 +143,18 @@ struct Prefill {
   out.running = std::min(load.concurrency, std::max(1.0, std::floor(room)));
   const double each = std::max(1.0, out.running / dp);
   const DecodeStep step = decode_step(engine, stack, out.running, load.isl + load.osl / 2);
-  const Prefill prompt = prefill_prompt(engine, stack, load.isl);
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
-  out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
-  out.interference = stack.interference * (each - 1) * prompt.shared / engine.layout().pp / load.osl;
-  out.tpot = step.per_token + out.interference;
-  out.queue = stack.bunching * std::max(0.0, out.running - 1) * prompt.shared;
+  // prompts of others that come between the first token and the last; where their steps are full, the rest comes before the first
+  const double others = stack.interference * (each - 1) * prompt.shared / engine.layout().pp;
+  if (load.osl > 1) {
+    out.host = step.host / stack.tokens_per_step();
+    out.interference = std::min(others / load.osl, prompt.shared / engine.layout().pp * stack.chunk / load.isl);
+    out.tpot = step.per_token + out.interference;
+  }
+  out.queue = stack.bunching * std::max(0.0, out.running - 1) * prompt.shared + std::max(0.0, others - load.osl * out.interference);
   const double early = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
   out.queue += held_seconds(stack, load.isl, step.seconds, out.running / (early + load.osl * out.tpot));
   out.ttft = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
@@ -154,15 +165,21 @@ struct Prefill {
   return out;
 }
 
+/// The same, the prompt priced first. \throws RequestError when not even one sequence fits
+[[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load) {
+  return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
+}
+
 /// Workers of either kind.
 struct Workers {
   int prefill = 1, decode = 1;
 };
 
-/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`.
+/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt of `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
-                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link) {
+                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link,
+                                               const Prefill& prompt) {
   const double room = room_for(decode, stack, load.isl + load.osl);
   if (room < 1 || room_for(prefill, stack, load.isl) < 1)
     throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");
@@ -170,13 +187,14 @@ struct Workers {
   const double asked = load.concurrency / workers.decode;
   out.running = std::max(1.0, std::min(asked, std::floor(room)));
   const DecodeStep step = decode_step(decode, stack, out.running, load.isl + load.osl / 2);
-  const Prefill prompt = prefill_prompt(prefill, stack, load.isl);
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
-  out.host = step.host / stack.tokens_per_step();
   out.prompt = prompt.alone;
-  out.tpot = step.per_token;
+  if (load.osl > 1) {
+    out.host = step.host / stack.tokens_per_step();
+    out.tpot = step.per_token;
+  }
   out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
   const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
@@ -188,6 +206,12 @@ struct Workers {
   out.queue = out.ttft - alone;
   out.rate = load.concurrency / (out.ttft + answer);
   return out;
+}
+
+/// The same, the prompt priced first. \throws RequestError when not even one sequence fits
+[[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
+                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link) {
+  return disaggregated(prefill, decode, workers, stack, load, link, prefill_prompt(prefill, stack, load.isl));
 }
 
 /// How many prefill workers answer `decode` decode workers: n_p R_p = n_d R_d, with rates in requests a second. A ratio, not rounded.

@@ -68,7 +68,8 @@ struct ServingStack {
   double poll = 1;               ///< decode steps between two looks at what arrived
   double hold_steps = 0;         ///< decode steps prompts are held back for company, at most
   double hold_tokens = 0;        ///< and until so many of their tokens wait
-  double memory_share = 0.93;    ///< of the GPU's memory that weights and cache may fill
+  double memory_share = 0.9;     ///< of the GPU's memory that weights and cache may fill (vLLM's --gpu-memory-utilization)
+  double cache_share = 1;        ///< of what weights leave of that, what the cache may fill (TensorRT-LLM's free_gpu_memory_fraction)
   int drafts = 0;                ///< tokens guessed per step (multi-token prediction)
   double acceptance = 0.8;       ///< of the guesses, those kept
   bool overlaps = false;         ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
@@ -77,6 +78,7 @@ struct ServingStack {
   double length = 1;  ///< mean length of its published runs' prompts and answers over the nominal one
 
   double spread_tpot = 0.15, spread_ttft = 0.3;  ///< standard deviation, in log, of what the form leaves
+  bool assumed_kernels = false;  ///< nobody measured what kernels of inference reach on this generation; the spreads hold that
 
   /// Tokens a step yields per sequence: 1 + A + A^2 ... of d drafts, each kept only if those before it are.
   [[nodiscard]] double tokens_per_step() const {

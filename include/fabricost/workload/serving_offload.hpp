@@ -28,6 +28,15 @@ struct Offload {
   return out;
 }
 
+/// The least of `limit` that `sequences` sequences of `context` tokens need in the host's memory: cache first, which no prompt waits for,
+/// then weights.
+[[nodiscard]] inline HostMemory least_host(const Engine& engine, const ServingStack& stack, double sequences, double context,
+                                           const HostMemory& limit) {
+  const double stays = std::max(0.0, engine.cache(sequences, context) - limit.cache) / stack.cache_share;
+  const double lacks = engine.weights() + stays - stack.memory_share * engine.machine().memory();
+  return {std::clamp(lacks, 0.0, limit.weights), limit.cache, limit.rate};
+}
+
 /// One-way bytes per second from the host's memory to one GPU while all of them fetch: a chip-to-chip link where there is one, else PCIe,
 /// also where PCIe is what joins the GPUs.
 /// \throws RequestError when the machine states neither

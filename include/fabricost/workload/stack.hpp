@@ -55,16 +55,13 @@ struct Stack {
 
 /// Standard deviation, in log, of a step. A stack nobody measured on this generation adds the 15 % by which unseen stacks differed
 /// (leave-one-group-out of the published runs), fp4, whose share of its peak is assumed, 20 %.
-[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision) {
+/// \param assumed nobody measured what kernels reach on this generation
+[[nodiscard]] inline double spread_of(const Stack& stack, Generation generation, Precision precision, bool assumed = false) {
   double variance = stack.spread * stack.spread;
+  if (assumed) variance += assumed_kernels_spread * assumed_kernels_spread;
   if (!stack.saw(generation)) variance += 0.15 * 0.15;
   if (precision == Precision::fp4) variance += 0.2 * 0.2;
   return std::sqrt(variance);
-}
-
-/// The 5-95 % interval around a predicted time: low, high.
-[[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, Generation generation, Precision precision) {
-  return interval_around(seconds, spread_of(stack, generation, precision));
 }
 
 }  // namespace fabricost

@@ -6,13 +6,17 @@
 ///              matrix and its loss besides, and for multi-token prediction a layer and that matrix again per module, which counts where it
 ///              makes that stage the slowest
 ///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
-///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding) over dp x cp ranks, experts over
-///              their own; what the stack hides fits behind one microbatch; without stages ZeRO-2
-///              reduces gradients after every microbatch. ZeRO-3: per microbatch norm_4(work, z) - work + 0.54 z with
-///              z = 2 all-gathers + reduce-scatter. With states sharded over S of the replicas only (HSDP) these run inside the S nearest
-///              ranks, and what a rank then owns, 1 / S, is all-reduced across the replicas / S groups once a step (FSDP2: fully_shard on a
-///              2-D mesh, set_requires_all_reduce(False) until the last microbatch; docs.pytorch.org, distributed.fsdp.fully_shard)
-///   optimizer  30 bytes per parameter a rank owns; adding up gradients per microbatch and local parameter
+///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over dp x cp
+///              ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks that hold the same ones, e t_e GPUs apart; one after the
+///              other, since both cross the same links. What the stack hides fits behind one microbatch. Without stages ZeRO-2 reduces
+///              gradients after every microbatch. ZeRO-3: per microbatch 0.54 z + norm_4(work, 0.46 z) - work with
+///              z = 2 all-gathers + reduce-scatter: never more than z, and with the work never less than z. With states sharded over S of
+///              the replicas only (HSDP) these run inside the S nearest ranks, and what a rank then owns, 1 / S, is all-reduced across the
+///              replicas / S groups once a step (FSDP2: fully_shard on a 2-D mesh, set_requires_all_reduce(False) until the last
+///              microbatch; docs.pytorch.org, distributed.fsdp.fully_shard)
+///   accumulation  a microbatch's gradients added to those before it: memory traffic per microbatch and local parameter
+///   optimizer  30 bytes of memory traffic per parameter a rank owns, once a step
+///   stack      the stack's factor on all of it, less 1
 ///
 /// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
 
@@ -31,13 +35,18 @@ struct StepTime {
   double tensor = 0;   ///< exposed tensor-parallel communication
   double context = 0;
   double expert = 0;
-  double pipeline = 0;   ///< exposed hand-over between stages
-  double bubble = 0;     ///< stages waiting for the pipeline to fill and drain, and for the slowest of them
-  double data = 0;       ///< exposed exchange of gradients and weights
-  double optimizer = 0;  ///< and the adding up of gradients
-  double stack = 0;      ///< what the stack's own factor adds
+  double pipeline = 0;      ///< exposed hand-over between stages
+  double bubble = 0;        ///< stages waiting for the pipeline to fill and drain, and for the slowest of them
+  double data = 0;          ///< exposed exchange of gradients and weights
+  double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
+  double optimizer = 0;     ///< the update of parameters and states
+  double stack = 0;         ///< what the stack's own factor adds; below zero for a factor below 1
 
-  [[nodiscard]] double exposed() const { return tensor + context + expert + pipeline + data; }
+  /// Communication that nothing hides, as a part of the step: the stack's factor is on it as on everything.
+  [[nodiscard]] double exposed() const {
+    const double unscaled = seconds - stack;
+    return unscaled > 0 ? (tensor + context + expert + pipeline + data) * (seconds / unscaled) : 0;
+  }
 };
 
 /// What of a step does not depend on how layers, microbatches and data are spread: shared by all layouts with the same tensor, context and
@@ -95,20 +104,27 @@ struct StepModel {
     return {place(count, stride, domain()), place(shared, stride, domain()), place(count / shared, stride * shared, domain())};
   }
   [[nodiscard]] Replicas data_replicas() const { return replicas(l.dp * l.cp, l.tp, shard_ranks(l)); }
-  [[nodiscard]] Replicas expert_replicas(int copies) const {
-    return replicas(copies, l.ep * l.expert_tp, static_cast<int>(expert_shard_ranks(l)));
+  /// Of routed experts: with e expert ranks of t_e tensor ranks each, every e t_e-th rank of a stage holds the same.
+  [[nodiscard]] Replicas expert_replicas() const {
+    const int held = l.ep * l.expert_tp;
+    const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / held;
+    return replicas(static_cast<int>(copies), held, static_cast<int>(expert_shard_ranks(l)));
   }
 
+  [[nodiscard]] double gathered(const Replicas& at, double count) const {
+    return costs.seconds(Collective::all_gather, at.shard, 2 * count);
+  }
+  [[nodiscard]] double reduced(const Replicas& at, double count) const {
+    return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
+  }
   /// All-reduce of the share a rank owns of `count` parameters' gradients with those that own the same.
   [[nodiscard]] double across(const Replicas& at, double count) const {
     return costs.seconds(Collective::all_reduce, at.across, stack.gradient_bytes * count / at.shard.ranks());
   }
   /// Reduce-scatter and all-gather, or one all-reduce, of `count` parameters.
   [[nodiscard]] double gradients(const Replicas& at, double count) const {
-    const double bytes = stack.gradient_bytes * count;
-    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at.all, bytes);
-    return costs.seconds(Collective::reduce_scatter, at.shard, bytes) + costs.seconds(Collective::all_gather, at.shard, 2 * count) +
-           across(at, count);
+    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at.all, stack.gradient_bytes * count);
+    return reduced(at, count) + gathered(at, count) + across(at, count);
   }
 
   /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
@@ -161,7 +177,8 @@ struct StepModel {
     const double owned = owned_in_part ? local.shared() / shard_ranks(l) : local.shared();
     const double owned_experts = owned_in_part ? local.experts / expert_shard_ranks(l) : local.experts;
     const double update = gpu.constants.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
-    out.optimizer = micro * accumulate + update;
+    out.accumulation = micro * accumulate;
+    out.optimizer = update;
     out.seconds = work + out.bubble + out.pipeline + out.data + update;
     out.stack = (stack.scale - 1) * out.seconds;
     out.seconds += out.stack;
@@ -169,26 +186,25 @@ struct StepModel {
   }
 
   void exchange_data(StepTime& out, const RankParameters& local, double work, double micro) const {
-    const Replicas data = data_replicas();
-    const int ranks = data.all.ranks();
-    const double everything = local.shared() + local.experts;
-    double z = 0;
-    if (ranks > 1 && l.zero == 3) {
-      z = 2 * costs.seconds(Collective::all_gather, data.shard, 2 * everything) +
-          costs.seconds(Collective::reduce_scatter, data.shard, stack.gradient_bytes * everything);
-      const auto exposed = [&](double exchange) { return joined(work, exchange, 4) - work + stack.shard_exposed * exchange; };
-      out.data = micro * exposed(z);
-      if (data.across.ranks() > 1) out.data += exposed(z + across(data, everything)) - exposed(z);  // behind the last microbatch
+    const Replicas data = data_replicas(), experts = expert_replicas();
+    const auto both = [&](auto&& price) {  // one after the other: they cross the same links
+      return price(data, local.shared()) + (local.experts > 0 ? price(experts, local.experts) : 0);
+    };
+    if (l.zero == 3) {
+      const double z = both([&](const Replicas& at, double n) { return 2 * gathered(at, n) + reduced(at, n); });
+      const double once = both([&](const Replicas& at, double n) { return across(at, n); });  // behind the last microbatch
+      const auto exposed = [&](double exchange) {
+        const double open = stack.shard_exposed * exchange;
+        return open + joined(work, exchange - open, 4) - work;
+      };
+      out.data = (micro - 1) * exposed(z) + exposed(z + once);
       return;
     }
     const double hidden = 1 - stack.data_exposed;
     const auto left = [&](double exchange) { return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work); };
-    if (ranks > 1) z = gradients(data, local.shared());
-    const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / (static_cast<long long>(l.ep) * l.expert_tp);
-    if (local.experts > 0 && copies > 1) z += gradients(expert_replicas(static_cast<int>(copies)), local.experts);
-    out.data = left(z);
-    if (l.zero == 2 && l.pp == 1 && ranks > 1)  // gradients are not kept between microbatches
-      out.data += (micro - 1) * left(costs.seconds(Collective::reduce_scatter, data.shard, stack.gradient_bytes * local.shared()));
+    out.data = left(both([&](const Replicas& at, double n) { return gradients(at, n); }));
+    if (l.zero == 2 && l.pp == 1)  // gradients are not kept between microbatches
+      out.data += (micro - 1) * left(both([&](const Replicas& at, double n) { return reduced(at, n); }));
   }
 };
 

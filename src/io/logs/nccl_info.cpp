@@ -77,7 +77,7 @@ class NcclInfoReader {
     line = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
     std::string text{line.substr(0, longest_quote)};
     if (line.size() > longest_quote) text += "...";
-    return {lines_.number(), std::move(text)};
+    return {lines_.number(), plain_text(std::move(text))};
   }
 
   void take(const std::string& line) {

@@ -1,6 +1,7 @@
 /// \file goodput.cpp
 /// From what is said of a job to what failures leave of its time.
 
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/io/goodput.hpp>
 
 #include <fmt/format.h>
@@ -107,6 +108,7 @@ void mean_checkpoints(FailingJob& out, const GoodputAsked& a, const GoodputWords
   out.gpus = a.gpus;
   int nics = 0;
   if (a.system) {
+    check_size(*a.system, a.gpus);
     if (const Tier* nic = a.system->tier(TierRole::nic)) nics = nic->endpoints;
     out.gpus_per_node = a.system->gpus_per_node;
     Prices prices = a.prices ? *a.prices : load_prices();

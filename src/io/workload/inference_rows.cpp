@@ -259,9 +259,23 @@ InferenceJob::InferenceJob(const InferenceRow& row, ServingMachine& machine)
   }
 }
 
+namespace {
+
+/// The stack as operators set it for a model whose weights leave next to nothing of its usual share of memory, or not even one sequence:
+/// with all of it.
+[[nodiscard]] ServingStack roomy(ServingStack stack, const Engine& engine, double context) {
+  constexpr double next_to_nothing = 0.03;  // of the share; assumed: nobody serves with less
+  const double left = engine.room(stack.memory_share), all = stack.memory_share * engine.machine().memory();
+  if (left < next_to_nothing * all || room_for(engine, stack, context) < 1) stack.memory_share = stack.cache_share = 1;
+  return stack;
+}
+
+}  // namespace
+
 double InferenceJob::operator()(const ServingStack& given) const {
   const InferenceRow& r = *row_;
-  const ServingStack stack = r.settings.on(given);
+  ServingStack stack = roomy(r.settings.on(given), engine_, r.load.isl + r.load.osl);
+  if (prefill_) stack = roomy(stack, *prefill_, r.load.isl);
   using Q = InferenceQuantity;
   const auto served = [&] {
     return r.apart ? disaggregated(*prefill_, engine_, r.workers, stack, r.load, link_) : aggregated(engine_, stack, r.load);
@@ -301,7 +315,7 @@ double InferenceJob::operator()(const ServingStack& given) const {
       return (r.quantity == Q::expert_phase ? phase : 2 * r.model->layers * phase) / r.unit;
     }
     case Q::offload: {
-      const Offload at = least_offload(engine_, r.batch, r.load.isl + r.load.osl, stack.memory_share);
+      const Offload at = least_offload(engine_, r.batch, r.load.isl + r.load.osl, given.memory_share);
       const double rate = host_rate(engine_.machine().system());
       return r.batch * r.load.osl / offloaded_batch_seconds(engine_, stack, r.batch, r.load.isl, r.load.osl, at, rate);
     }

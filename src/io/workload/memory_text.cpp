@@ -53,7 +53,8 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
   for (const Item& item : items)
     out += fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}{}\n", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
                        item.about.empty() ? "" : "  ", item.about);
-  out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}: ", "total", total / gibibyte, room / gibibyte);
+  out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}{}: ", "total", total / gibibyte, room / gibibyte,
+                     margin > 0 ? fmt::format(" ({:.2f} less {:.3g} %)", capacity / gibibyte, 100 * margin) : "");
   if (fits(use, capacity, margin)) return out + fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte);
   out += fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
   return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, most_tp).sentence + "\n";

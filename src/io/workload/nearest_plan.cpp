@@ -70,13 +70,22 @@ std::string engine_text(const EngineLayout& l, bool mixture) {
 std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
   const double capacity = Processor::of(system).memory;
   const Layout& l = nearest.layout;
-  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, q.headroom, system.domain);
+  const double headroom = headroom_of(q);
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, headroom, system.domain);
   return fmt::format(
       "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
       "recompute {}) needs {:.1f} GiB. {}{}",
-      q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, q.headroom > 0 ? fmt::format(" less {:.0f} %", 100 * q.headroom) : "",
-      l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)],
-      nearest.memory.total() / gibibyte, advice.found ? "It " : "", advice.sentence);
+      q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp,
+      l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte,
+      advice.found ? "It " : "", advice.sentence);
+}
+
+std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {
+  const double capacity = Processor::of(system).memory;
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, named.layout, q.stack.memory, capacity, headroom_of(q), system.domain);
+  return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}, recompute {}; {}{}", named.memory.total() / gibibyte,
+                     capacity * (1 - headroom_of(q)) / gibibyte, recompute_names[static_cast<std::size_t>(named.layout.recompute)],
+                     advice.found ? "it " : "", advice.sentence);
 }
 
 std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan, const ServingWords& words) {

@@ -206,7 +206,7 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
       Stack& publisher = at->second;
       if (fresh) publisher = published_kernels(op.row.group);
       op.row.predicted = kernel_seconds(op, machine.gpu, publisher.scale);
-      std::tie(op.row.low, op.row.high) = interval_of(op.row.predicted, publisher, system.gpu.generation, op.precision);
+      std::tie(op.row.low, op.row.high) = interval_of(op.row.predicted, publisher, system, op.precision);
     } catch (const RequestError& error) {
       op.row.skipped = error.what();
     }

@@ -69,9 +69,11 @@ void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
                           near.empty() ? "write the name of a file there" : fmt::format("did you mean \"{}\"?", near.front())));
       continue;
     }
-    GpuPrice price{key, {}, {}};
+    GpuPrice price{.gpu = key};
     MapReader one(value, "gpus." + key, faults);
     (void)one.quantity("rent", QuantityKind::rent, price.rent);
+    (void)one.quantity("on_demand", QuantityKind::rent, price.on_demand);
+    (void)one.quantity("reserved", QuantityKind::rent, price.reserved);
     (void)one.quantity("server", QuantityKind::money, price.server);
     one.finish();
     into.gpus.push_back(std::move(price));

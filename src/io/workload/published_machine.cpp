@@ -41,6 +41,14 @@ constexpr std::array machines{
     NamedMachine{"b200", "dgx-b200", 2250, 4500, 9000, 8},
     NamedMachine{"b300", "dgx-b300", 2250, 4500, 14000, 8},
     NamedMachine{"mi300x", "mi300x-8", 1307.4, 2614.9, 2614.9, 8},
+    NamedMachine{"mi325x", "mi325x-8", 1307.4, 2614.9, 2614.9, 8},
+    NamedMachine{"mi350x", "mi350x-8", 2306.9, 4613.7, 9227.5, 8},
+    NamedMachine{"mi355x", "mi355x-8", 2516.6, 5033.2, 10066.3, 8},
+    NamedMachine{"gaudi2", "gaudi-2", 432, 865, 865, 8},
+    NamedMachine{"tpuv4", "tpu-v4-cube", 275, 275, 275, 4},
+    NamedMachine{"v5e", "tpu-v5e-pod", 197, 394, 394, 4},
+    NamedMachine{"v5p", "tpu-v5p-cube", 459, 918, 918, 4},
+    NamedMachine{"v6e", "tpu-v6e-pod", 918, 1836, 1836, 4},
 };
 
 const NamedMachine* machine_with(std::string_view gpu) {
@@ -72,6 +80,8 @@ PublishedMachine published_machine(std::string_view gpu, const std::string& wire
   std::smatch match;
   static const std::regex memory("([0-9]{1,3}(?:\\.[0-9]{1,3})?)tb/s");
   if (std::regex_search(name, match, memory)) out.memory_rate = 1e12 * *parse_number(match[1].str());
+  // nvidia-smi shows 97,871 MiB on parts sold with 96 GB (data/gpus/gh200.yaml)
+  if (has(name, "96gb")) out.overrides.emplace_back("gpu.memory=97871 MiB");
   // matrix products of a part held at 500 W reach 0.89 of the 700 W part's (TorchTitan's H100s against DGX H100)
   if (has(name, "500w")) out.power_share = 0.89;
   int gpus = found->gpus;

@@ -78,7 +78,7 @@ struct NamedEquipment {
 // the first that fits; a GPU where no machine is meant
 constexpr std::array<NamedEquipment, 15> racks{{{"gb200 nvl72", "gb200-nvl72"},
                                                 {"gb300 nvl72", "gb300-nvl72"},
-                                                {"nvl144", "vera-rubin-nvl144"},
+                                                {"nvl144", "vera-rubin-nvl72"},
                                                 {"nvl576", "kyber-nvl576"},
                                                 {"cloudmatrix", "cloudmatrix384"},
                                                 {"8xh100 node", "dgx-h100"},
@@ -139,12 +139,18 @@ class ReliabilityPredictor {
     return &facts_.fleet(mentions(r.system + r.quantity, "rsc-2") ? "rsc-2" : "rsc-1");
   }
 
-  /// Rate of the cause x GPUs x days.
+  /// Compared with the row, the fact would be judged by itself.
+  [[nodiscard]] static Answer known_itself() {
+    return skip("stands in data/workloads/reliability.yaml itself, so that nothing is predicted");
+  }
+
+  /// Rate of the cause x GPUs x days, for another run than the one it was counted in.
   [[nodiscard]] Answer count(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
     const double days = days_in(r.unit);
     if (f == nullptr || f->days <= 0 || days <= 0 || r.gpus <= 0) return skip("no rates are known of this fleet");
     const double exposure = days * r.gpus / (f->days * f->gpus);
+    if (std::fabs(exposure - 1) < 1e-9) return known_itself();
     for (const FailureCause& c : f->causes)
       if (same_cause(c.cause, r.quantity)) return counted(c.count * exposure);
     if (mentions(r.quantity, "unexpected") || mentions(r.quantity, "unplanned")) return counted(f->failures() * exposure);
@@ -170,6 +176,7 @@ class ReliabilityPredictor {
   [[nodiscard]] Answer rate(const ReliabilityRow& r) const {
     const FailureFleet* f = fleet(r);
     if (f == nullptr || !mentions(r.unit, "1000 node-days")) return skip("no rates are known of this fleet");
+    if (f->failures() == 0) return known_itself();  // a fleet of which a rate was published, not counts
     return printed(f->rate.thousand_node_days());
   }
 

@@ -5,6 +5,7 @@
 #include "io/spec_store.hpp"
 
 #include <fabricost/io/inference.hpp>
+#include <fabricost/workload/interval.hpp>
 #include <fabricost/workload/serving_parameters.hpp>
 
 #include <fmt/format.h>
@@ -97,6 +98,7 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.length = in.number("length", s.length, 0.01, 1);
   s.chunk = in.number("chunk", s.chunk, 1, 1e7);
   s.memory_share = in.fraction("memory_share", s.memory_share);
+  s.cache_share = in.fraction("cache_share", s.cache_share);
   s.overlaps = in.flag("overlaps", s.overlaps);
   s.poll = in.number("poll", s.poll, 1, 1e5);
   s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
@@ -224,6 +226,15 @@ ServingConstants ServingTable::constants(Generation g) const {
 }
 
 ServingStack ServingTable::stack(std::string_view name, Generation g) const {
+  ServingStack out = stack_of_engine(name, g);
+  if (gpus.find(g) == gpus.end()) {
+    out.assumed_kernels = true;
+    for (double* spread : {&out.spread_tpot, &out.spread_ttft}) *spread = std::hypot(*spread, assumed_kernels_spread);
+  }
+  return out;
+}
+
+ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) const {
   const auto described = std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) { return s.name == name; });
   if (described == stacks.end()) {
     std::vector<std::string_view> names;

@@ -29,6 +29,8 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
   number("fp4_weight_copies", into.fp4_weight_copies, 8);
   number("fp8_input", into.fp8_input, 8);
   number("fp4_input", into.fp4_input, 8);
+  flag("master_remainders", into.master_remainders);
+  flag("fp8_parameters", into.fp8_parameters);
   flag("flash_attention", into.flash_attention);
   flag("dropout", into.dropout);
   number("selective_keeps", into.selective_keeps, 1);

@@ -53,6 +53,9 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
     }
     all.push_back({row.measured, row.predicted, row.low, row.high});
     groups[row.group].push_back(all.back());
+    if (!row.fits) continue;
+    ++out.layouts;
+    if (!*row.fits) out.unfit.push_back(row.id);
   }
   for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
   for (const auto& [name, members] : groups) out.by_group.push_back({name, summarise(members)});

@@ -12,6 +12,7 @@
 #include <fabricost/io/workload.hpp>
 #include <fabricost/workload/memory.hpp>
 #include <fabricost/workload/step.hpp>
+#include <fabricost/workload/step_work.hpp>
 
 #include <fmt/format.h>
 
@@ -110,6 +111,19 @@ std::optional<Precision> precision_of(const std::string& cell) {
   return word.empty() ? std::optional{Precision::bf16} : std::nullopt;
 }
 
+/// "none", "selective", "full", also with words behind: "selective per-op". A layout whose recomputation is not named is priced as
+/// one that runs without, as in plan (as_named). Policies of other names ("custom", "minimal", tensors offloaded) are not priced.
+Recompute recompute_of(Cells& cells, std::string& skipped) {
+  const std::string cell = folded(cells.text("recompute"));
+  for (std::size_t i = 0; i < recompute_names.size(); ++i)
+    if (cell == recompute_names[i] || cell.starts_with(std::string{recompute_names[i]} + " ")) return static_cast<Recompute>(i);
+  if (has(cell, "custom") || has(cell, "minimal") || has(cell, "offload")) {
+    skipped = fmt::format("recomputation \"{}\" is not priced", cells.text("recompute").substr(0, 40));
+    return Recompute::none;
+  }
+  return static_cast<Recompute>(cells.one_of("recompute", {"none", "selective", "full"}));
+}
+
 Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   Layout l;
   l.tp = std::max(1, cells.count("tp", 1));
@@ -122,7 +136,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
   l.sequence = cells.count("seq");
   l.zero = cells.count("zero_stage");
   l.sequence_parallel = cells.one_of("sequence_parallel", {"no", "yes"}) == 1;
-  l.recompute = static_cast<Recompute>(cells.one_of("recompute", {"none", "selective", "full"}));
+  l.recompute = recompute_of(cells, skipped);
   if (const auto precision = precision_of(cells.text("precision")))
     l.precision = *precision;
   else
@@ -211,6 +225,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     job.memory_gib = cells.number("memory_gib");
     std::string skipped;
     job.model = shape_of(cells, shapes, skipped);
+    job.recompute_stated = !cells.text("recompute").empty();
     std::string unlaid;
     job.layout = layout_of(cells, job.model, job.gpus, unlaid);
     machine_of(job, cells);
@@ -269,7 +284,10 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge
         continue;
       }
       job.row.predicted = step.seconds;
-      std::tie(job.row.low, job.row.high) = interval_of(step.seconds, stack, part.generation, job.layout.precision);
+      if (job.recompute_stated) job.row.fits = fits(worst_stage(job.model, job.layout, stack.memory), machine.gpu.memory);
+      const StepWork work = step_work(job.model, job.layout.sequence, job.layout.global_batch, stack.capacity);
+      std::tie(job.row.low, job.row.high) =
+          step_interval(step.seconds, stack, machine.system, job.layout.precision, work, job.gpus, machine.gpu.peak(job.layout.precision));
     } catch (const RequestError& error) {
       job.row.skipped = error.what();
     }

@@ -81,15 +81,16 @@ ProcessPlace process_place(const ReadVariable& read) {
     break;
   }
   if (place.processes == 1) return ProcessPlace{};
-  if (const auto address = read("MASTER_ADDR"))
+  if (place.local_processes == place.processes)
+    place.address = "127.0.0.1";  // of one node: nobody else can come
+  else if (const auto address = read("MASTER_ADDR"))
     place.address = *address;
   else if (const auto nodes = read("SLURM_STEP_NODELIST"))
     place.address = first_host(*nodes);
-  else if (place.local_processes == place.processes)
-    place.address = "127.0.0.1";
   else
     throw std::invalid_argument(place.launcher + " started " + std::to_string(place.processes) +
                                 " processes, and MASTER_ADDR is not set; set it to a name or address of the first one's host");
+  place.secret = read("FABRICOST_SECRET").value_or("");
   if (const auto port = read("FABRICOST_PORT"))
     place.port = whole_number("FABRICOST_PORT", *port, 1, 65535);
   else if (const auto master = read("MASTER_PORT"))

@@ -3,6 +3,9 @@
 
 #include "measure/gpu/rendezvous.hpp"
 
+#include "measure/gpu/sha256.hpp"
+
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -22,12 +26,38 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t our_word = 0x46434f53;  // "FCOS"
-constexpr std::uint32_t version = 1;
-enum Kind : std::uint32_t { greeting, value, result, data };
+constexpr std::uint32_t version = 2;
+enum Kind : std::uint32_t { value, result, data };
+constexpr auto patience_for_strangers = std::chrono::seconds(2);
+constexpr std::size_t most_waiting = 256;  // connections at once that have proved nothing
 
-struct Greeting {
-  std::uint32_t version, processes, rank;
+using Nonce = std::array<unsigned char, nonce_size>;
+
+/// What the first says to whoever connects.
+struct Question {
+  std::uint32_t word = our_word, version_of_first = version;
+  Nonce first{};
 };
+/// What comes back; the proof is of all of it and of the question.
+struct Answer {
+  std::uint32_t word = our_word, version_of_other = version, processes = 0, rank = 0;
+  Nonce other{};
+  Digest proof{};
+};
+static_assert(sizeof(Question) == 8 + nonce_size && sizeof(Answer) == 16 + nonce_size + 32);
+
+[[nodiscard]] Nonce drawn() {
+  Nonce out{};
+  if (getentropy(out.data(), out.size()) != 0) throw RendezvousFault(std::string{"no random numbers: "} + std::strerror(errno));
+  return out;
+}
+
+[[nodiscard]] Digest proof_of(const std::string& secret, const char* whose, const Nonce& a, const Nonce& b, std::uint32_t processes,
+                              std::uint32_t rank) {
+  std::string message = whose;
+  message.append(a.begin(), a.end()).append(b.begin(), b.end());
+  return hmac_sha256(secret, message + " " + std::to_string(processes) + " " + std::to_string(rank));
+}
 
 int milliseconds_until(Clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -56,11 +86,10 @@ std::string transfer(int socket, void* bytes, std::size_t size, Clock::time_poin
 
 struct Addresses {
   addrinfo* first = nullptr;
-  Addresses(const std::string& host, int port, bool passive) {
+  Addresses(const std::string& host, int port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = passive ? AI_PASSIVE : 0;
-    const int error = getaddrinfo(passive ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &first);
+    const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &first);
     if (error != 0) throw RendezvousFault("the address \"" + host + "\" of the first process was not found: " + gai_strerror(error));
   }
   ~Addresses() {
@@ -85,34 +114,48 @@ struct Socket {
   int release() { return std::exchange(number, -1); }
 };
 
-int listening_socket(const std::string& host, int port) {
-  // the named address where it is one of ours, else all of them: a launcher may name an address that only others can reach
-  for (const bool any : {false, true}) {
-    std::unique_ptr<Addresses> addresses;
-    try {
-      addresses = std::make_unique<Addresses>(host, port, any);
-    } catch (const RendezvousFault&) {
-      if (any) throw;
-      continue;
-    }
-    for (const addrinfo* a = addresses->first; a != nullptr; a = a->ai_next) {
-      Socket socket{::socket(a->ai_family, a->ai_socktype, a->ai_protocol)};
-      const int on = 1;
-      if (socket.number < 0) continue;
-      setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-      if (bind(socket.number, a->ai_addr, a->ai_addrlen) == 0 && listen(socket.number, 128) == 0) return socket.release();
-      if (errno == EADDRINUSE)
-        throw RendezvousFault("port " + std::to_string(port) +
-                              " is in use on the first process's host; set FABRICOST_PORT to a free one for all processes");
-    }
+[[nodiscard]] bool is_loopback(const addrinfo* a) {
+  if (a->ai_family == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, a->ai_addr, sizeof address);
+    return (ntohl(address.sin_addr.s_addr) >> 24U) == 127;
   }
-  throw RendezvousFault("cannot listen on port " + std::to_string(port) + ": " + std::strerror(errno));
+  if (a->ai_family != AF_INET6) return false;
+  sockaddr_in6 address{};
+  std::memcpy(&address, a->ai_addr, sizeof address);
+  return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr) != 0;
+}
+
+int listening_socket(const std::string& host, int port) {
+  const Addresses addresses(host, port);
+  int why = EADDRNOTAVAIL;
+  for (const addrinfo* a = addresses.first; a != nullptr; a = a->ai_next) {
+    Socket socket{::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol)};
+    const int on = 1;
+    if (socket.number < 0) continue;
+    setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(socket.number, a->ai_addr, a->ai_addrlen) == 0 && listen(socket.number, 128) == 0) return socket.release();
+    why = errno;
+    if (why == EADDRINUSE)
+      throw RendezvousFault("port " + std::to_string(port) +
+                            " is in use on the first process's host; set FABRICOST_PORT to a free one for all processes");
+  }
+  throw RendezvousFault("cannot listen on " + host + ":" + std::to_string(port) + ": " + std::strerror(why) +
+                        "; MASTER_ADDR must be an address of the first process's own host");
 }
 
 }  // namespace
 
 Rendezvous::Rendezvous(const ProcessPlace& place, std::chrono::milliseconds patience) : place_(place), patience_(patience) {
   const auto until = Clock::now() + patience;
+  if (place.secret.empty()) {
+    const Addresses addresses(place.address, place.port);
+    for (const addrinfo* a = addresses.first; a != nullptr; a = a->ai_next)
+      if (!is_loopback(a))
+        throw RendezvousFault("processes of several nodes meet at " + place.address +
+                              ", where anybody could join them: set FABRICOST_SECRET to one random word for all of them, for example with "
+                              "export FABRICOST_SECRET=$(openssl rand -hex 16) before " + place.launcher + " starts them");
+  }
   try {
     if (place.rank == 0)
       listen_for_all(until);
@@ -133,61 +176,121 @@ void Rendezvous::close_all() {
   sockets_.clear();
 }
 
+/// A connection, and as much of its answer as has come.
+struct Rendezvous::Waiting {
+  Socket socket;
+  Clock::time_point until;
+  Question question;
+  Answer answer;
+  std::size_t heard = 0;
+};
+
 void Rendezvous::listen_for_all(Clock::time_point until) {
   const int others = place_.processes - 1;
   sockets_.assign(static_cast<std::size_t>(others), -1);
   const Socket listener{listening_socket(place_.address, place_.port)};
-  int came = 0;
+  std::vector<std::unique_ptr<Waiting>> waiting;
+  int came = 0, dropped = 0;
   while (came < others) {
-    pollfd ready{listener.number, POLLIN, 0};
-    const int found = poll(&ready, 1, milliseconds_until(until));
-    if (found < 0 && errno == EINTR) continue;
-    if (found <= 0)
+    std::vector<pollfd> ready{{listener.number, static_cast<short>(waiting.size() < most_waiting ? POLLIN : 0), 0}};
+    auto next = until;
+    for (const auto& one : waiting) {
+      ready.push_back({one->socket.number, POLLIN, 0});
+      next = std::min(next, one->until);
+    }
+    if (poll(ready.data(), ready.size(), milliseconds_until(next) + 1) < 0 && errno != EINTR)
+      throw RendezvousFault(std::string{"waiting for the other processes: "} + std::strerror(errno));
+    const auto now = Clock::now();
+    if (now >= until)
       throw RendezvousFault(std::to_string(came + 1) + " of " + std::to_string(place_.processes) + " processes came to " + place_.address +
-                            ":" + std::to_string(place_.port) + " in time; unset WORLD_SIZE (or what " + place_.launcher +
-                            " sets) to measure this node alone");
-    Socket socket{accept(listener.number, nullptr, nullptr)};
-    if (socket.number < 0) continue;
-    answer_at_once(socket.number);
-    // a stranger gets two seconds and is turned away without a word
-    Header header{};
-    Greeting said{};
-    const auto soon = std::min(until, Clock::now() + std::chrono::seconds(2));
-    if (!transfer<false>(socket.number, &header, sizeof header, soon).empty() || header.word != our_word || header.kind != greeting ||
-        header.size != sizeof said)
-      continue;
-    if (!transfer<false>(socket.number, &said, sizeof said, soon).empty()) continue;
-    if (said.version != version || said.processes != static_cast<std::uint32_t>(place_.processes))
-      throw RendezvousFault("a process came that was started with another number of processes or another fabricost");
-    if (said.rank == 0 || said.rank > static_cast<std::uint32_t>(others) || sockets_[said.rank - 1] >= 0)
-      throw RendezvousFault("two processes came as rank " + std::to_string(said.rank) + " of " + std::to_string(place_.processes));
-    sockets_[said.rank - 1] = socket.release();
-    ++came;
+                            ":" + std::to_string(place_.port) + " in time" +
+                            (dropped > 0 ? ", " + std::to_string(dropped) + " connections were dropped (another FABRICOST_SECRET?)" : "") +
+                            "; unset WORLD_SIZE (or what " + place_.launcher + " sets) to measure this node alone");
+    for (std::size_t i = waiting.size(); i-- > 0;) {
+      const bool more = ready[i + 1].revents == 0 ? waiting[i]->until > now : hear(*waiting[i], came);
+      if (more && waiting[i]->socket.number >= 0) continue;
+      dropped += more ? 0 : 1;
+      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if ((ready[0].revents & POLLIN) == 0) continue;
+    auto one = std::make_unique<Waiting>();
+    one->socket.number = accept4(listener.number, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (one->socket.number < 0) continue;
+    answer_at_once(one->socket.number);
+    one->until = std::min(until, now + patience_for_strangers);
+    one->question.first = drawn();
+    const ssize_t sent = ::send(one->socket.number, &one->question, sizeof one->question, MSG_NOSIGNAL);  // fits any socket's buffer
+    if (sent == static_cast<ssize_t>(sizeof one->question)) waiting.push_back(std::move(one));
   }
   barrier();
 }
 
+bool Rendezvous::hear(Waiting& one, int& came) {
+  auto* const at = reinterpret_cast<char*>(&one.answer);
+  const ssize_t moved = recv(one.socket.number, at + one.heard, sizeof one.answer - one.heard, 0);
+  if (moved < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+  if (moved == 0) return false;
+  one.heard += static_cast<std::size_t>(moved);
+  const Answer& said = one.answer;
+  if (one.heard >= sizeof said.word && said.word != our_word) return false;
+  if (one.heard < sizeof said) return true;
+  const Digest expected = proof_of(place_.secret, "other", one.question.first, said.other, said.processes, said.rank);
+  if (!equal_in_constant_time(said.proof, expected)) return false;
+  const auto others = static_cast<std::uint32_t>(place_.processes - 1);
+  if (said.version_of_other != version || said.processes != others + 1)
+    throw RendezvousFault("a process came that was started with another number of processes or another fabricost");
+  if (said.rank == 0 || said.rank > others || sockets_[said.rank - 1] >= 0)
+    throw RendezvousFault("two processes came as rank " + std::to_string(said.rank) + " of " + std::to_string(place_.processes));
+  const Digest mine = proof_of(place_.secret, "first", said.other, one.question.first, said.processes, said.rank);
+  if (::send(one.socket.number, mine.data(), mine.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(mine.size())) return false;
+  sockets_[said.rank - 1] = one.socket.release();
+  ++came;
+  return true;
+}
+
+std::string Rendezvous::introduce(int socket, Clock::time_point until) const {
+  const auto soon = std::min(until, Clock::now() + 5 * patience_for_strangers);
+  Question asked;
+  if (std::string fault = transfer<false>(socket, &asked, sizeof asked, soon); !fault.empty()) return fault;
+  if (asked.word != our_word || asked.version_of_first != version) return "what listens there is no process of this fabricost";
+  Answer answer;
+  answer.processes = static_cast<std::uint32_t>(place_.processes);
+  answer.rank = static_cast<std::uint32_t>(place_.rank);
+  answer.other = drawn();
+  answer.proof = proof_of(place_.secret, "other", asked.first, answer.other, answer.processes, answer.rank);
+  if (std::string fault = transfer<true>(socket, &answer, sizeof answer, soon); !fault.empty()) return fault;
+  Digest proof{};
+  if (!transfer<false>(socket, proof.data(), proof.size(), soon).empty())
+    return "it turned this process away: has it another FABRICOST_SECRET?";
+  if (!equal_in_constant_time(proof, proof_of(place_.secret, "first", answer.other, asked.first, answer.processes, answer.rank)))
+    return "what listens there does not hold this job's FABRICOST_SECRET";
+  return "";
+}
+
 void Rendezvous::connect_to_first(Clock::time_point until) {
-  std::string last = "nobody listens";
+  std::string last = "nobody listens", refused;
   while (Clock::now() < until) {
-    Addresses addresses(place_.address, place_.port, false);
+    Addresses addresses(place_.address, place_.port);
     for (const addrinfo* a = addresses.first; a != nullptr; a = a->ai_next) {
-      Socket socket{::socket(a->ai_family, a->ai_socktype, a->ai_protocol)};
+      Socket socket{::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol)};
       if (socket.number < 0) continue;
       if (connect(socket.number, a->ai_addr, a->ai_addrlen) != 0) {
         last = std::strerror(errno);
         continue;
       }
       answer_at_once(socket.number);
+      if (const std::string fault = introduce(socket.number, until); !fault.empty()) {
+        refused = fault;
+        continue;
+      }
       sockets_.assign(1, socket.release());
-      const Greeting me{version, static_cast<std::uint32_t>(place_.processes), static_cast<std::uint32_t>(place_.rank)};
-      send(sockets_[0], greeting, &me, sizeof me);
       barrier();
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the first process may not have started yet
   }
-  throw RendezvousFault("the first process was not reached at " + place_.address + ":" + std::to_string(place_.port) + ": " + last);
+  throw RendezvousFault("the first process was not reached at " + place_.address + ":" + std::to_string(place_.port) + ": " +
+                        (refused.empty() ? last : refused));
 }
 
 void Rendezvous::send(int socket, std::uint32_t kind, const void* bytes, std::size_t size) const {

@@ -4,7 +4,16 @@
 /// It carries NCCL's unique ids, agreements and barriers, never anything that is timed.
 ///
 /// Every message says which step it belongs to and of what kind it is, so that processes that fell out of step end with a reason.
-/// Connections that do not greet with our word, version and number of processes are turned away.
+///
+/// Both sides prove that they hold the job's secret before anything else is said, by HMAC-SHA256 of numbers drawn for this connection:
+///
+///   first  -> other   our word, version, 32 random bytes a
+///   other  -> first   our word, version, processes, rank, 32 random bytes b, HMAC(secret, "other" a b processes rank)
+///   first  -> other   HMAC(secret, "first" b a processes rank)
+///
+/// Whoever cannot is dropped, and none of them holds up the others: all connections are read side by side, each for two seconds. What
+/// follows is not encrypted. The first process listens on the address it was given and on no other; without a secret only on this host's
+/// loopback.
 
 #include "measure/gpu/process_place.hpp"
 
@@ -16,6 +25,9 @@
 #include <vector>
 
 namespace fabricost::measure::gpu {
+
+/// Bytes of a greeting's random number.
+inline constexpr std::size_t nonce_size = 32;
 
 /// A process did not come, went away or fell out of step.
 class RendezvousFault : public std::runtime_error {
@@ -46,7 +58,12 @@ class Rendezvous {
   struct Header {
     std::uint32_t word, kind, step, size;
   };
+  struct Waiting;  ///< a connection that has not proved itself yet
   void listen_for_all(std::chrono::steady_clock::time_point until);
+  /// Reads what has come. \returns false when the connection is to be dropped \throws RendezvousFault from a holder of the secret
+  [[nodiscard]] bool hear(Waiting& one, int& came);
+  /// The other side of it, in one of the other processes. \returns why not
+  [[nodiscard]] std::string introduce(int socket, std::chrono::steady_clock::time_point until) const;
   void connect_to_first(std::chrono::steady_clock::time_point until);
   void send(int socket, std::uint32_t kind, const void* bytes, std::size_t size) const;
   void receive(int socket, std::uint32_t kind, void* bytes, std::size_t size) const;

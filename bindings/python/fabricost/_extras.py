@@ -1,0 +1,27 @@
+"""Modules that only some functions need, each with the extra of this package that brings it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+EXTRAS = {
+    "matplotlib": "plot",
+    "pandas": "pandas",
+    "xarray": "xarray",
+    "pyarrow": "sweep",
+    "tqdm": "sweep",
+    "distributed": "dask",
+}
+
+
+def module(name: str) -> Any:
+    """The module of that dotted name. Raises ImportError saying what to install."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.split(".")[0]
+        if error.name is not None and error.name.split(".")[0] != package:
+            raise  # it is there; what it needs itself is not
+        remedy = f"pip install 'fabricost[{EXTRAS[package]}]'"
+        raise ImportError(f"{package} is needed for this: {remedy}", name=package) from error

@@ -1,0 +1,243 @@
+"""Numbers as callers have them: with units, masked, with names for their axes, in lists of lists. The compiled part
+asks here about everything that is no plain number and no plain array of NumPy.
+
+What carries units is converted by its own means to the unit that the argument's name ends with (bytes, seconds,
+bytes_per_second, hours, years) or refused; nothing is ever taken without its units. A masked element is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import units as _sizes
+from ._core import RequestError
+
+DEEPEST = 32  # lists in lists: as many as a NumPy array has axes at most (64 from NumPy 2.0 on)
+
+# the end of an argument's name: its unit, as pint, astropy, unyt and quantities all write it
+_UNITS = (("bytes_per_second", "byte/s"), ("seconds", "s"), ("hours", "hour"), ("years", "year"))
+_WORDS = {
+    "byte": ("B", "byte", "bytes", "Byte", "Bytes"),
+    "s": ("s", "sec", "second", "seconds"),
+    "": ("", "1", "dimensionless"),
+}
+
+
+def unit_of(argument: str) -> str:
+    """The unit an argument counts in: "s" of ttft_seconds, "byte" of bytes, bytes_per_gpu and in_flight_bytes; "" for a
+    plain number."""
+    for end, unit in _UNITS:
+        if argument.endswith(end):
+            return unit
+    return "byte" if argument.startswith("bytes") or argument.endswith("bytes") else ""
+
+
+def plain(given: Any, argument: str, unit: str) -> Any:
+    """`given` without units: converted, or as it is where it has none. Raises RequestError for units that are not the
+    argument's."""
+    if isinstance(given, np.timedelta64):
+        if unit != "s":
+            _refuse(argument, unit, "a duration")
+        return given / np.timedelta64(1, "s")
+    if hasattr(type(given), "to_Byte"):  # bitmath
+        return given.bytes if unit == "byte" else _refuse(argument, unit, type(given).__name__)
+    dtype_units = getattr(getattr(given, "dtype", None), "units", None)
+    if dtype_units is not None and not isinstance(given, np.ndarray):  # a column of pint-pandas
+        given = getattr(given, "array", given)
+        given = getattr(given, "quantity", given)
+    units = _units_of(given)
+    if units is None:
+        return given
+    try:
+        return _converted(given, unit)
+    except Exception as error:  # each library has exceptions of its own
+        raise RequestError(_refusal(argument, unit, str(units))) from error
+
+
+def _units_of(given: Any) -> Any:
+    for name in ("units", "unit"):
+        if hasattr(type(given), name) or name in getattr(given, "__dict__", ()):
+            units = getattr(given, name)
+            if units is not None:
+                return units
+    return None
+
+
+def _converted(given: Any, unit: str) -> Any:
+    if hasattr(given, "to_root_units"):  # pint, to which a bit has no dimension: percent and radian would become bytes
+        there = given.to(unit or "dimensionless")
+        if there.to_root_units().units != given.to_root_units().units:
+            raise ValueError(unit)
+        return there.magnitude
+    given = getattr(given, "quantity", given)  # a column of astropy
+    if hasattr(given, "to_value"):  # astropy, unyt
+        return given.to_value(unit if hasattr(given, "unit") else unit or "dimensionless")
+    return given.rescale(unit or "dimensionless").magnitude  # quantities
+
+
+def _refusal(argument: str, unit: str, units: str) -> str:
+    if unit:
+        return f"{argument}: is counted in {unit}, which {units} cannot be turned into"
+    return f"{argument}: is a number without units, not one of {units}"
+
+
+def _refuse(argument: str, unit: str, units: str) -> Any:
+    raise RequestError(_refusal(argument, unit, units))
+
+
+def number(given: Any, argument: str) -> Any:
+    """One number without units. Raises RequestError for other units and for a masked one."""
+    given = numbers(given, argument)
+    return given.item() if given.ndim == 0 else given
+
+
+def numbers(given: Any, argument: str, unit: str | None = None) -> np.ndarray:
+    """An array of NumPy's own class without units; without axes for one number. unit: that it counts in, where the
+    argument's name does not say. Raises RequestError for other units, masked elements and lists nested too deep,
+    TypeError for what is no array; an array of something else than numbers is left for the caller to refuse."""
+    unit = unit_of(argument) if unit is None else unit
+    try:
+        if isinstance(given, (list, tuple)):
+            return np.array(_listed(given, argument, unit, 1))
+        given = plain(given, argument, unit)
+        if hasattr(type(given), "dims"):
+            given = _unnamed(given, argument, unit)
+        if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 0:
+            given = plain(given.item(), argument, unit)
+        if np.ma.isMaskedArray(given):
+            given = _unmasked(given, argument)
+        return np.asarray(given) if type(given).__module__ == "numpy" else _stripped_of_nothing(given)
+    except RequestError:
+        raise
+    except (ValueError, OverflowError, Warning) as error:
+        wanted = f"a number or an array of numbers is wanted, not {type(given).__name__}"
+        raise TypeError(f"{argument}: {wanted}: {error}") from error
+
+
+def _unmasked(given: Any, argument: str) -> np.ndarray:
+    masked = int(np.count_nonzero(np.ma.getmaskarray(given)))
+    if masked == 0:
+        return np.asarray(given.data)
+    raise RequestError(
+        f"{argument}: {masked} of {given.size} elements are masked; leave them out (a.compressed()) or fill them "
+        "(a.filled(...))"
+    )
+
+
+def _stripped_of_nothing(given: Any) -> np.ndarray:
+    """numpy.asarray, and pint's warning that it loses units is an error."""
+    pint = sys.modules.get("pint")
+    if pint is None:
+        return np.asarray(given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pint.UnitStrippedWarning)
+        return np.asarray(given)
+
+
+def _listed(given: Sequence[Any], argument: str, unit: str, depth: int) -> Any:
+    if depth > DEEPEST:
+        raise RequestError(f"{argument}: lists lie in lists more than {DEEPEST} deep")
+    if set(map(type, given)) <= {float, int, str}:
+        return given
+    return [
+        _listed(one, argument, unit, depth + 1) if isinstance(one, (list, tuple)) else _element(one, argument, unit)
+        for one in given
+    ]
+
+
+def _element(given: Any, argument: str, unit: str) -> Any:
+    given = plain(given, argument, unit)
+    return numbers(given, argument, unit) if isinstance(given, np.ndarray) or hasattr(type(given), "dims") else given
+
+
+# --- axes that have names
+
+def _unnamed(given: Any, argument: str, unit: str) -> np.ndarray:
+    """The numbers of an xarray object; its attributes may name its units, as fabricost.units or the argument does."""
+    if not (hasattr(type(given), "attrs") and hasattr(type(given), "data")):
+        what = type(given).__name__
+        raise TypeError(f"{argument}: the axes of a {what} have names; give an xarray.DataArray or an array of NumPy")
+    data = plain(given.data, argument, unit)
+    said = given.attrs.get("units")
+    if said is None or data is not given.data or said in _WORDS.get(unit, (unit,)):
+        return numbers(data, argument, unit)
+    if unit != "byte" or said not in vars(_sizes):
+        raise RequestError(_refusal(argument, unit, str(said)))
+    return np.asarray(numbers(data, argument, unit) * vars(_sizes)[said])
+
+
+def fields(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Fields of an operation, some of them xarray objects, as arrays that broadcast by place as those do by name; and
+    their axes: (names, coordinates), None where they have no names. Raises RequestError for coordinates that differ,
+    for arrays without names beside ones with, and for columns of pandas that are labelled differently: pandas would
+    pair those by label, arrays go by place."""
+    columns = {name: one.index for name, one in given.items() if hasattr(type(one), "iloc")}
+    for name, index in columns.items():
+        first = next(iter(columns))
+        if not index.equals(columns[first]):
+            raise RequestError(
+                f"{first}, {name}: the columns are labelled differently; give both the same index, or arrays "
+                "(.to_numpy())"
+            )
+    named = {name: _named(one, name) for name, one in given.items() if hasattr(type(one), "dims")}
+    return (given, None) if not named else _by_name(given, named)
+
+
+def _named(given: Any, argument: str) -> Any:
+    import xarray
+
+    plain_numbers = _unnamed(given, argument, unit_of(argument))
+    return (xarray.DataArray(given) if isinstance(given, xarray.Variable) else given).copy(data=plain_numbers)
+
+
+def _by_name(given: dict[str, Any], named: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    import xarray
+
+    for name, one in given.items():
+        if name not in named and one is not None and numbers(one, name).ndim > 0:
+            other = next(iter(named))
+            raise RequestError(f"{name}: its axes have no names, those of {other} have; give both as xarray.DataArray")
+    try:
+        together = xarray.broadcast(*xarray.align(*named.values(), join="exact"))
+    except ValueError as error:
+        raise RequestError(f"{', '.join(named)}: their coordinates differ: {error}") from error
+    coordinates: dict[str, Any] = {}
+    for one in together:
+        for name, values in one.coords.items():
+            coordinates.setdefault(name, values)
+    arrays = {name: np.asarray(one.data) for name, one in zip(named, together)}
+    return {**given, **arrays}, ((together[0].dims, coordinates) if together[0].dims else None)
+
+
+# --- answers
+
+COLUMNS = (
+    "bytes", "ranks", "nodes", "seconds", "low_seconds", "high_seconds", "algorithm_bytes_per_second",
+    "bus_bytes_per_second", "algorithm", "protocol", "bottleneck", "basis", "extrapolated",
+)
+
+
+def frame(answers: Any) -> Any:
+    """A pandas.DataFrame of Predictions, in C order."""
+    from ._extras import module
+
+    return module("pandas").DataFrame({name: getattr(answers, name).reshape(-1) for name in COLUMNS})
+
+
+def dataset(answers: Any, axes: Any) -> Any:
+    """An xarray.Dataset of Predictions. axes: (names, coordinates) as `fields` gives them; None: dim_0, dim_1, ..."""
+    from ._extras import module
+
+    names, coordinates = axes or (tuple(f"dim_{i}" for i in range(answers.ndim)), {})
+    taken = {*names, *coordinates}
+    variables = {
+        name: (names, getattr(answers, name), {"units": unit_of(name)} if unit_of(name) else {})
+        for name in COLUMNS
+        if name not in taken
+    }
+    said = {"system": answers.system.name, "operation": answers.operation.collective}
+    return module("xarray").Dataset(variables, coords=coordinates, attrs=said)

@@ -1,0 +1,70 @@
+/// \file unseen.cpp
+/// Steps that no fit has seen, and peaks of memory.
+
+#include "sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace training {
+
+using namespace fabricost;
+
+namespace {
+
+using Groups = std::map<std::string, std::vector<const WorkloadRow*>>;
+
+double within(const std::vector<const WorkloadRow*>& rows, double share) {
+  const auto near = std::count_if(rows.begin(), rows.end(), [&](const WorkloadRow* r) { return std::abs(r->error()) <= share; });
+  return rows.empty() ? 0 : 100.0 * static_cast<double>(near) / static_cast<double>(rows.size());
+}
+
+std::string table(const Groups& groups, const char* first) {
+  std::string out = fmt::format("| {} | steps | median / mean % | within 10 % | in interval |\n|---|---|---|---|---|\n", first);
+  for (const auto& [group, rows] : groups)
+    out += fmt::format("| {} | {} | {} | {:.0f} % | {:.0f} % |\n", group, rows.size(), pair(errors_of(rows)), within(rows, 0.1),
+                       100 * coverage(rows));
+  return out;
+}
+
+/// How many rows are not priced, by the reason.
+std::string not_priced(const std::vector<TrainingRow>& rows) {
+  std::map<std::string, int> reasons;
+  for (const TrainingRow& r : rows)
+    if (!counts(r.row)) ++reasons[r.row.skipped.empty() ? "not fully specified: priced, not counted" : r.row.skipped];
+  std::string out;
+  for (const auto& [why, n] : reasons) out += fmt::format("- not counted: {} rows, {}\n", n, why);
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string never_fitted(const Published& data) {
+  Groups models;
+  for (const TrainingRow& r : data.mlperf)
+    if (counts(r.row)) models[r.row.model].push_back(&r.row);
+  return "## Steps never fitted\n\nStep times derived from logs in the public result repositories of MLPerf Training (Apache-2.0), in no "
+         "fit, all "
+         "machines of a model\ntogether, with the shipped constants. They are not verified by MLCommons, and step time is no official "
+         "metric.\n\n" +
+         table(models, "model") + "\n" + not_priced(data.mlperf);
+}
+
+std::string memory(const Published& data) {
+  Groups groups;
+  const std::vector<WorkloadRow> rows = predict_memory_rows(data.steps);
+  for (const WorkloadRow& row : rows)
+    if (row.skipped.empty()) groups[row.group].push_back(&row);
+  std::string out =
+      "## Peaks of memory\n\nEvery group that states them: the worst stage as the framework's allocator counts it. No number is fitted by "
+      "least "
+      "squares; the bytes\nof `data/stacks` were set by hand with the groups of their `published:` in view.\n\n"
+      "| group | rows | median / mean % | within 10 % |\n|---|---|---|---|\n";
+  for (const auto& [group, its] : groups)
+    out += fmt::format("| {} | {} | {} | {:.0f} % |\n", group, its.size(), pair(errors_of(its)), within(its, 0.1));
+  return out + "\n";
+}
+
+}  // namespace training

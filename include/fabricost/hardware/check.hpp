@@ -1,0 +1,217 @@
+#pragma once
+/// \file check.hpp
+/// Whether a System can be priced: every count, rate, latency, share and enumerator inside the range in which the forms of the model mean
+/// something. The loader reports such faults with file and line; a System that a program fills in by itself is checked where it enters.
+///
+/// Each field stands here once, with its range. The same list is walked in two ways: without branches, which takes some ten nanoseconds,
+/// and, once something is known to be wrong, slowly, to name the field.
+
+#include <fabricost/error.hpp>
+#include <fabricost/hardware/constant_ranges.hpp>
+#include <fabricost/hardware/system.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace fabricost {
+
+/// What of a System a question rests on; the rest need not be filled in.
+struct CheckedParts {
+  bool gpu = false, scale_up = false, pcie = false, transport = false, compute = false, custom = false, moe = false;
+};
+
+namespace detail {
+
+inline constexpr double least_rate = 1, most_rate = 1e24;  // per second; below 1 a time would have no end
+inline constexpr double longest_latency = 1e3;             // s
+inline constexpr CheckedParts all_parts{
+    .gpu = true, .scale_up = true, .pcie = true, .transport = true, .compute = true, .custom = true, .moe = true};
+
+/// Counts and enumerators of the machine, its tiers and what was measured of it. `visit(tier, name, value, least, most)` for each.
+template <class Visit>
+constexpr void visit_machine(const System& s, Visit&& visit) {
+  const auto one = [&](const char* name, auto value, double least, double most) {
+    visit(static_cast<const Tier*>(nullptr), name, static_cast<double>(value), least, most);
+  };
+  one("gpus_per_node", s.gpus_per_node, 1, 100000);
+  one("domain", s.domain, 1, 1e7);
+  one("nodes", s.nodes, 1, 1e7);
+  one("gpu.generation", static_cast<int>(s.gpu.generation), 0, generation_names.size() - 1);
+  one("cpu", static_cast<int>(s.cpu), 0, cpu_names.size() - 1);
+  one("library", static_cast<int>(s.library), 0, library_names.size() - 1);
+  one("constants.basis", static_cast<int>(s.constants.basis), 0, 2);
+  one("constants.transport_basis", static_cast<int>(s.constants.transport_basis), 0, 2);
+  one("constants.smallest", s.constants.smallest, 1e-3, 1e18);
+  one("constants.largest", s.constants.largest, 1e-3, 1e18);
+  one("constants.fewest_ranks", s.constants.fewest_ranks, 1, 1e9);
+  one("constants.most_ranks", s.constants.most_ranks, 1, 1e9);
+  one("constants.most_nodes", s.constants.most_nodes, 1, 1e9);
+  for (const Tier& t : s.tiers) {
+    const auto of_tier = [&](const char* name, auto value, double least, double most) {
+      visit(&t, name, static_cast<double>(value), least, most);
+    };
+    const bool carries = t.role == TierRole::scale_up || t.role == TierRole::nic || t.role == TierRole::host || t.role == TierRole::c2c;
+    of_tier("role", static_cast<int>(t.role), 0, tier_role_names.size() - 1);
+    of_tier("kind", static_cast<int>(t.kind), 0, tier_kind_names.size() - 1);
+    of_tier("transport", static_cast<int>(t.transport), 0, transport_names.size() - 1);
+    of_tier("path", static_cast<int>(t.path), 0, nic_path_names.size() - 1);
+    of_tier("endpoints", t.endpoints, 1, 1e7);
+    of_tier("links", t.links, 1, 100000);
+    of_tier("hops", t.hops, 1, 64);
+    of_tier("switches", t.switches, 0, 1e7);
+    of_tier("first_stage", t.first_stage, 0, t.endpoints);
+    of_tier("shared_by", t.shared_by, 1, 100000);
+    of_tier("per_socket", t.per_socket, 1, 100000);
+    of_tier("bandwidth", t.bandwidth.value.value(), carries ? least_rate : 0, most_rate);
+    of_tier("link_bandwidth", t.link_bandwidth.value(), t.link_usable.value() > 0 ? least_rate : 0, most_rate);
+    of_tier("link_usable", t.link_usable.value(), 0, most_rate);
+    of_tier("latency", t.latency.value.value(), 0, longest_latency);
+    of_tier("nominal_latency", t.nominal_latency.value(), 0, longest_latency);
+    of_tier("efficiency", t.efficiency, 1e-3, 1);
+    of_tier("oversubscription", t.oversubscription, 1, 1000);
+    if (t.role == TierRole::scale_up) of_tier("endpoints", t.endpoints, s.domain, s.domain);
+    if (t.kind == TierKind::mesh_graph || t.kind == TierKind::torus) {
+      double all = 1;
+      for (const int d : t.dims) {
+        of_tier("dims", d, 1, 1e6);
+        all *= d;
+      }
+      if (t.kind == TierKind::torus) of_tier("dims, multiplied,", all, t.endpoints, t.endpoints);
+      const double last = static_cast<double>(t.endpoints) - 1;  // an endpoint count may be any int here
+      for (const Edge& e : t.edges) {
+        of_tier("edges.from", e.from, 0, last);
+        of_tier("edges.to", e.to, 0, last);
+        of_tier("edges.links", e.links, 1, 100000);
+      }
+    }
+  }
+}
+
+/// The GPU's memories and compute rates; 0 is unknown.
+template <class Visit>
+constexpr void visit_gpu(const System& s, Visit&& visit) {
+  const Gpu& g = s.gpu;
+  const auto rate = [&](const char* name, double value) {
+    visit(static_cast<const Tier*>(nullptr), name, value, value == 0 ? 0 : least_rate, most_rate);
+  };
+  const auto one = [&](const char* name, double value, double most) { visit(static_cast<const Tier*>(nullptr), name, value, 0, most); };
+  rate("gpu.memory", g.memory.value.value());
+  rate("gpu.hbm_bandwidth", g.hbm_bandwidth.value.value());
+  rate("gpu.l2_size", g.l2_size.value.value());
+  rate("gpu.l2_bandwidth", g.l2_bandwidth.value.value());
+  rate("gpu.fp32", g.fp32.value.value());
+  rate("gpu.tf32", g.tf32.value.value());
+  rate("gpu.fp16", g.fp16.value.value());
+  rate("gpu.bf16", g.bf16.value.value());
+  rate("gpu.fp8", g.fp8.value.value());
+  rate("gpu.int8", g.int8.value.value());
+  rate("gpu.fp4", g.fp4.value.value());
+  one("gpu.hbm_latency", g.hbm_latency.value.value(), longest_latency);
+  one("gpu.l2_latency", g.l2_latency.value.value(), longest_latency);
+  one("gpu.units", g.units, 1e9);
+  one("gpu.clock_hz", g.clock_hz, 1e15);
+  one("gpu.power", g.power.value.value(), 1e9);
+  one("gpu.price", g.price.value.value(), 1e9);
+  one("power", s.power.value.value(), 1e12);
+  one("price", s.price.value.value(), 1e15);
+}
+
+/// True while every value it visits is in its range; a NaN is in none.
+struct InRange {
+  bool fine = true;
+  constexpr void operator()(const Tier*, const char*, double value, double least, double most) {
+    fine = fine & (value >= least) & (value <= most);
+  }
+};
+
+/// A struct of doubles, one after the other in the order of their ranges.
+template <std::size_t N, class Block>
+[[nodiscard]] inline bool in_range(const Block& block, const std::array<ConstantRange, N>&, const ConstantBounds<N>& bounds) {
+  static_assert(sizeof(Block) == N * sizeof(double), "a constant was added: give it its range in hardware/constant_ranges.hpp");
+  const auto values = std::bit_cast<std::array<double, N>>(block);
+  std::uint64_t outside = 0;
+  for (std::size_t i = 0; i < N; ++i)
+    outside |= static_cast<std::uint64_t>(!(values[i] >= bounds.least[i])) | static_cast<std::uint64_t>(!(values[i] <= bounds.most[i]));
+  return outside == 0;
+}
+
+/// Every set of constants a question uses: `visit(prefix, block, ranges, bounds)`.
+template <class Visit>
+constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Visit&& visit) {
+  visit("interval", c.interval, interval_ranges, interval_bounds);
+  if (parts.scale_up) visit("scale_up", c.scale_up, scale_up_ranges, scale_up_bounds);
+  if (parts.pcie) visit("pcie", c.pcie, pcie_ranges, pcie_bounds);
+  if (parts.transport) visit("transport", c.transport, transport_ranges, transport_bounds);
+  if (parts.compute) visit("compute", c.compute, compute_ranges, compute_bounds);
+  if (parts.custom) visit("custom", c.custom, custom_ranges, custom_bounds);
+  if (parts.moe) visit("moe", c.moe, moe_ranges, moe_bounds);
+}
+
+[[nodiscard]] inline std::string field_number(double value) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
+}
+
+[[nodiscard]] inline std::string field_out_of_range(const System& s, const std::string& field, double value, double least, double most) {
+  std::string out = (s.name.empty() ? std::string{"a System without a name"} : s.name) + ": " + field + " is " + field_number(value);
+  return out + (least == most ? ", it must be " + field_number(least) : ", outside " + field_number(least) + " to " + field_number(most));
+}
+
+/// Names the first field out of its range. \throws RequestError always
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_machine(const System& s, const CheckedParts& parts) {
+  const auto name_it = [&](const Tier* tier, const char* name, double value, double least, double most) {
+    if (value >= least && value <= most) return;
+    std::string field = name;
+    if (tier != nullptr)
+      field = (tier->name.empty() ? "tiers[" + std::to_string(tier - s.tiers.data()) + "]" : "tier " + std::string{tier->name.view()}) +
+              ": " + name;
+    throw RequestError(field_out_of_range(s, field, value, least, most));
+  };
+  visit_machine(s, name_it);
+  if (parts.gpu) visit_gpu(s, name_it);
+  visit_constants(s.constants, parts, [&](const char* prefix, const auto& block, const auto& ranges, const auto&) {
+    const auto values = std::bit_cast<std::array<double, std::tuple_size_v<std::decay_t<decltype(ranges)>>>>(block);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!(values[i] >= ranges[i].least && values[i] <= ranges[i].most))
+        throw RequestError(field_out_of_range(s, std::string{"constants."} + prefix + "." + std::string{ranges[i].name}, values[i],
+                                              ranges[i].least, ranges[i].most));
+  });
+  throw RequestError(s.name + ": domain is " + std::to_string(s.domain) + ", no multiple of the " + std::to_string(s.gpus_per_node) +
+                     " gpus_per_node");
+}
+
+/// check(system) of the parts a question uses.
+inline void check_parts(const System& s, const CheckedParts& parts) {
+  InRange all;
+  visit_machine(s, all);
+  if (parts.gpu) visit_gpu(s, all);
+  bool fine = all.fine;
+  visit_constants(s.constants, parts, [&fine](const char*, const auto& block, const auto& ranges, const auto& bounds) {
+    fine = fine & in_range(block, ranges, bounds);
+  });
+  if (!fine || s.domain % s.gpus_per_node != 0) [[unlikely]]
+    refuse_machine(s, parts);
+}
+
+/// For a price that came out as none: names what of the machine makes it so. \throws RequestError always
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_price(const System& s) {
+  check_parts(s, all_parts);
+  throw RequestError(s.name + ": this takes no finite time above zero; its rates or constants lie too far from any machine's");
+}
+
+}  // namespace detail
+
+/// Whether every number of a machine is in the range it may have: counts of at least one, rates and latencies that are finite and not
+/// negative, shares of at most one, a scale-up tier that joins the domain, constants as wide as any fit may go. `load_system` calls it, and
+/// so does whatever takes a System, for the parts it uses.
+/// \throws RequestError that names the first field that is not, with its value and its range
+inline void check(const System& system) {
+  detail::check_parts(system, detail::all_parts);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,55 @@
+#pragma once
+/// \file least.hpp
+/// The least time a schedule needs on a fabric: its bytes over the links that carry them, at the links' full one-way rate. No fitted
+/// constant enters, so that no interval can begin below it.
+///
+///   least = S x max over levels of (bytes that leave an endpoint / S) / (one-way rate of the endpoint's links)
+///
+///   ring, pairwise, direct, halving, hierarchical   the bytes of their schedules: all_reduce 2 (n-1)/n, all_gather (n-1)/n, ...
+///   trees between N domains                         all_reduce 2 (N-1)/N: each of the two trees has N-1 edges that carry S/2 both ways
+///   nvls                                            1 + 1/n inside (the switch adds and multiplies), busbw 2(n-1)/(n+1) of the rate
+///   send_recv between domains                       one rank sends: the NICs of its own, not of the domain
+///
+/// Rates are those of fabric.hpp: of the links that lead to ranks taking part, of the NICs as their slots let them, what a tapered network
+/// leaves of them. Seconds per byte of S. The sources of the volumes stand in schedule/*.hpp.
+
+#include <fabricost/price/fabric.hpp>
+#include <fabricost/price/generic.hpp>
+
+#include <algorithm>
+
+namespace fabricost {
+
+namespace detail {
+
+/// One way per GPU inside a domain, of the links an algorithm can use.
+[[nodiscard]] inline double full_inner_rate(Algorithm algorithm, const Fabric& f) {
+  if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::torus_bucket) return f.full_rate;
+  return f.inner_rate * link_share(algorithm, f) * (algorithm == Algorithm::direct ? f.inner_exchanges : 1);
+}
+
+/// One way out of a domain, as the network leaves it.
+[[nodiscard]] inline double full_outer_rate(const Schedule& schedule, const Fabric& f) {
+  const double rate = f.outer_rate * taper_share(schedule.algorithm, f, schedule.collective);
+  return schedule.collective == Collective::send_recv ? rate / std::max(1.0, std::min(f.nics, f.local())) : rate;
+}
+
+/// Bytes that leave a domain, as a multiple of S.
+[[nodiscard]] inline double bytes_across(const Schedule& schedule, const Fabric& f) {
+  const bool trees = schedule.algorithm == Algorithm::tree || schedule.algorithm == Algorithm::nvls_tree;
+  if (trees && schedule.collective == Collective::all_reduce) return 2 * (f.domains() - 1) / f.domains();
+  return schedule.bytes(1);
+}
+
+}  // namespace detail
+
+/// Seconds per byte of S (see the file's head). \throws nothing; 0 where nothing moves
+[[nodiscard]] inline double least_per_byte(const Schedule& schedule, const Fabric& f) {
+  const double inside = detail::full_inner_rate(schedule.algorithm, f), across = detail::full_outer_rate(schedule, f);
+  double out = 0;
+  if (f.local() > 1 && inside > 0) out = schedule.bytes(0) / inside;
+  if (f.domains() > 1 && across > 0) out = std::max(out, detail::bytes_across(schedule, f) / across);
+  return out;
+}
+
+}  // namespace fabricost

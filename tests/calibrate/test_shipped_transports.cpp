@@ -1,0 +1,66 @@
+// The transports in data/calibrations are what the command of CONTRIBUTING.md writes, without the sweeps of data/measurements/left-out.csv.
+#include "support/measurements.hpp"
+
+#include <fabricost/io/calibrate.hpp>
+#include <fabricost/io/leave_out.hpp>
+#include <fabricost/io/load.hpp>
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <set>
+
+using namespace fabricost;
+
+namespace {
+
+std::vector<std::string> terms_left_out() {
+  std::ifstream in(std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "measurements" / "left-out.csv");
+  std::vector<std::string> out;
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) out.push_back(line.substr(0, line.find(',')));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("shipped transports are what a fit of the public clusters says", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  const std::vector<std::string> left = terms_left_out();
+  REQUIRE(left.size() == 5);
+  const Points healthy = read_points(folder / "multinode" / "points_healthy.csv");
+  const Calibration fit = calibrate(healthy, {.only = ConstantSet::transport, .leave_out = left});
+  CHECK(fit.points == 1856);
+  std::set<std::string> named;
+  for (const CalibratedSet& set : fit.sets)
+    for (const std::string& system : set.systems) {
+      named.insert(system);
+      const Constants shipped = load_system(system).constants;
+      for (const Parameter& p : parameters_of(ConstantSet::transport)) {
+        const double fresh = p.value(set.constants), there = p.value(shipped);
+        if (!(fresh > 0) && !(there > 0)) continue;
+        INFO(set.name << ", " << system << ", " << p.key << ": shipped " << there << ", fitted " << fresh);
+        CHECK(std::fabs(std::log(fresh / there)) < 0.01);
+      }
+    }
+  CHECK(named.size() == 16);
+}
+
+TEST_CASE("what is left out of the fit is little and said to be faulty, and Alps at 64 nodes is fitted", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  const std::vector<LeaveOut> left = leave_outs(terms_left_out());
+  int all = 0, out = 0, kept_at_64 = 0;
+  for (const Point& p : read_points(folder / "multinode" / "points_healthy.csv").points) {
+    if (p.nodes < 2) continue;
+    ++all;
+    out += left_out(left, p) ? 1 : 0;
+    kept_at_64 += p.system == "alps-gh200" && p.nodes == 64 && !left_out(left, p) && p.bytes > 1e6 ? 1 : 0;
+  }
+  CHECK(all == 6551);
+  CHECK(out == 744);
+  CHECK(kept_at_64 >= 22);  // the sweep 017
+}

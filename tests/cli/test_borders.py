@@ -1,0 +1,167 @@
+"""What comes in from files and command lines does no harm on its way out: control characters, bytes that are no text, files that are
+read or not to be written, cells a spreadsheet would run, overrides that change nothing.
+
+    test_borders.py FABRICOST
+"""
+import json
+import os
+import pty
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from command import Command, written  # noqa: E402
+
+TOOL = sys.argv[1]
+COMMAND = Command(TOOL)
+works, refused = COMMAND.works, COMMAND.refused
+HEAD = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
+RANKS = "".join(f"#  Rank {r:2} Group  0 Pid  10{r} on node0 device  {r} [0000:{19 + r}:00] NVIDIA H100 80GB HBM3\n" for r in range(8))
+COLUMNS = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+# title, hyperlink, colour; C1 as UTF-8; right-to-left override, isolate; DEL; bell
+NASTY = "\033]0;title\007 \033[31mred\033[0m \033]8;;http://x\033\\ \u009b2J \u202eexe.gpj\u202c \u2066a\u2069 \x7f \x08 \r"
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+BROKEN = "x:1:2 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0' {}\n"
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, timeout=60, input=stdin)
+
+
+def bytes_written(folder, name, data):
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def nothing_acts_on_the_terminal(folder):
+    log = written(folder, "nasty.log", RANKS + COLUMNS + BROKEN.format(NASTY) + "NCCL WARN Cuda failure " + NASTY + "\n")
+    point = HEAD + f"{NASTY.strip()},dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2 {NASTY.strip()},,,\n"
+    points = written(folder, "points.csv", point.replace("\r", ""))
+    nasty_name = written(folder, "\033]0;name\007\u202e.log", "Dear all\n")
+    for arguments in (["diagnose", log], ["diagnose", log, "--json"], ["diagnose", nasty_name], ["validate", points],
+                      ["predict", NASTY, "--system", "dgx-h100", "--size", "1MiB"],
+                      ["predict", "all_reduce", "--system", NASTY, "--size", "1"],
+                      ["show", "dgx-h100", "--set", "notes=" + NASTY.replace("\r", "")], [NASTY], ["plan", "--" + NASTY], ["topo", log],
+                      ["diagnose", log, "--expected", NASTY]):
+        done = run(*arguments)
+        for text in (done.stdout.decode("utf-8"), done.stderr.decode("utf-8")):
+            assert not ACTING.search(text), (arguments, ACTING.search(text), text)
+    found = json.loads(works("diagnose", log, "--json"))
+    assert found["causes"], found
+    assert not any(ACTING.search(value) for cause in found["causes"] for value in (cause["evidence"], cause["remedy"])), found
+
+
+def headings_stay_bold_on_a_terminal(folder):
+    log = written(folder, "broken.log", BROKEN.format(NASTY))
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen([TOOL, "diagnose", log], stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            more = os.read(ours, 65536)
+        except OSError:
+            break
+        if not more:
+            break
+        text += more
+    done.wait()
+    shown = text.decode("utf-8").replace("\r\n", "\n")
+    assert "\033[1m" in shown, shown
+    assert not ACTING.search(shown.replace("\033[1m", "").replace("\033[0m", "")), shown
+
+
+def bytes_that_are_no_text_become_characters(folder):
+    latin = bytes_written(folder, "latin.log", (RANKS + COLUMNS).encode() + BROKEN.encode().replace(b"{}", b"Z\xfcrich \xff\xfe caf\xe9"))
+    found = run("diagnose", latin, "--json")
+    assert found.returncode == 0, found.stderr
+    causes = json.loads(found.stdout.decode("utf-8"))["causes"]
+    assert "Z\ufffdrich" in causes[0]["evidence"], causes
+    row = b"caf\xe9,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,M\xfcnchen\n"
+    points = bytes_written(folder, "latin.csv", HEAD.encode() + row)
+    out = os.path.join(folder, "latin_out.csv")
+    assert run("validate", points, "-o", out).returncode == 0
+    with open(out, encoding="utf-8") as file:
+        assert "M\ufffdnchen" in file.read()
+    cut = run("diagnose", bytes_written(folder, "caf\udce9.txt", b"Dear all\n"))
+    assert cut.returncode == 2
+    cut.stderr.decode("utf-8")
+
+
+def a_file_that_is_read_is_not_written_over(folder):
+    points = written(folder, "mine.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
+    link = os.path.join(folder, "link.csv")
+    os.symlink(points, link)
+    for target in (points, link, os.path.join(folder, ".", "mine.csv")):
+        refused("validate", points, "-o", target, saying=["is also read", "another file"])
+    refused("calibrate", "--system", "dgx-h100", "--from", points, "-o", points, saying=["is also read"])
+    with open(points, encoding="utf-8") as file:
+        assert file.read().startswith("source,system")
+    works("validate", points, "-o", os.path.join(folder, "new.csv"))
+
+
+def an_empty_value_is_not_none(folder):
+    points = written(folder, "empty.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
+    refused("validate", points, "-o", "", saying=["--out", "empty"])
+    refused("predict", "all_reduce", "--system", "dgx-h100", "--size", "1MiB", "--calibration", "", saying=["--calibration", "empty"])
+    refused("tune", "--system", "dgx-h100", "--out=", saying=["--out"])
+
+
+def a_file_keeps_who_may_read_it(folder):
+    points = written(folder, "modes.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
+    out = os.path.join(folder, "private.csv")
+    for mode in (0o600, 0o640, 0o444):
+        with open(out, "w", encoding="utf-8") as file:
+            file.write("old")
+        os.chmod(out, mode)
+        works("validate", points, "-o", out)
+        assert stat.S_IMODE(os.stat(out).st_mode) == mode, oct(os.stat(out).st_mode)
+        with open(out, encoding="utf-8") as file:
+            assert file.read() != "old"
+        os.remove(out)
+
+
+def cells_are_no_formulas(folder):
+    formulas = ["=cmd|'/C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)"]
+    rows = "".join(f"\"{f}\",dgx-h100,1,8,all_reduce,half,{1048576 * (i + 1)},30,0,nccl,2.2,,,\"{f}\"\n" for i, f in enumerate(formulas))
+    points = written(folder, "formulas.csv", HEAD + rows)
+    out, again = os.path.join(folder, "out.csv"), os.path.join(folder, "again.csv")
+    works("validate", points, "-o", out)
+    with open(out, encoding="utf-8") as file:
+        text = file.read()
+    assert not re.search(r"(^|,)\"?[=@+]", text, re.M) and ",-2+3" not in text, text
+    assert "'=cmd" in text and "'@SUM" in text, text
+    works("validate", out, "-o", again)  # our own reader takes it off again
+    with open(again, encoding="utf-8") as file:
+        assert file.read().count("'=cmd") == text.count("'=cmd")
+
+
+def an_override_changes_something_or_is_refused(folder):
+    question = ["predict", "all_reduce", "--system", "dgx-h100", "--size", "1MiB", "--set"]
+    refused(*question, "extends=/does/not/exist", saying=["extends", "--system"])
+    refused(*question, "extends=dgx-a100", saying=["extends"])
+    for nothing in ("tiers=[]", "tiers=[{name: nvlink}]", "tiers=[{}]"):
+        refused(*question, nothing, saying=["changes nothing", "TIER.KEY=VALUE"])
+    for key in ("nvlink.transport=efa-v2", "nvlink.gdr=false", "nvlink.path=sys", "nvlink.sharp=true", "nvlink.peer_to_peer=true",
+                "nic.wrap=false", "pcie.gdr=false"):
+        refused(*question, key, saying=["changes nothing of tier"])
+    before = works(*question[:-1])
+    assert works(*question, "nvlink.bandwidth=300 GB/s per direction") != before
+    works(*question, "nic.gdr=false")  # another message size, another answer; one node does not ask the NIC
+    saved = written(folder, "mine.yaml", "extends: dgx-h100\nname: mine\n")
+    works("show", saved)
+    refused("show", saved, "--set", "extends=dgx-a100", saying=["extends"])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        for check in (nothing_acts_on_the_terminal, headings_stay_bold_on_a_terminal, bytes_that_are_no_text_become_characters,
+                      a_file_that_is_read_is_not_written_over, an_empty_value_is_not_none, a_file_keeps_who_may_read_it,
+                      cells_are_no_formulas, an_override_changes_something_or_is_refused):
+            check(made)
+            print("fine:", check.__name__.replace("_", " "))

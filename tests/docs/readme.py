@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Holds the README to what its commands print: of a block that begins with `    $ fabricost ...` every line that follows must stand in the
+command's output, in that order; `    ...` marks lines left out.
+
+    readme.py FABRICOST [README.md]
+"""
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(?m)^    \$ fabricost (.*)\n((?:    .*\n)*)")
+
+
+def missing(quoted, output):
+    """The first quoted line that the output lacks at its place, or None."""
+    lines = iter(output.splitlines())
+    for line in quoted.splitlines():
+        line = line[4:].rstrip()
+        if line != "..." and not any(line == printed.rstrip() for printed in lines):
+            return line
+    return None
+
+
+def main(arguments):
+    tool = str(pathlib.Path(arguments[0]).resolve())
+    readme = pathlib.Path(arguments[1]) if len(arguments) > 1 else ROOT / "README.md"
+    blocks = BLOCK.findall(readme.read_text(encoding="utf-8"))
+    assert len(blocks) >= 7, f"only {len(blocks)} commands with output in {readme}"
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "data").symlink_to(ROOT / "data")
+        for command, quoted in blocks:
+            done = subprocess.run([tool, *shlex.split(command)], capture_output=True, text=True, timeout=120, cwd=folder)
+            assert done.returncode == 0, (command, done.stderr)
+            assert quoted, f"no output is quoted below: fabricost {command}"
+            line = missing(quoted, done.stdout)
+            if line is not None:
+                faults += 1
+                print(f"README.md quotes of `fabricost {command}` a line it does not print there:\n  {line}\nit prints\n{done.stdout}",
+                      file=sys.stderr)
+    print(f"{len(blocks)} commands of the README" + ("" if faults else ", fresh"))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,34 @@
+// Every healthy public run is in a figure of docs/accuracy.md, or in its list of what was left out.
+#include "accuracy_page/measurements.cpp"  // what the page reads; a program has no library to link
+#include "support/measurements.hpp"
+
+#include "catch.hpp"
+
+using namespace fabricost;
+
+namespace {
+
+int rows_of(const Points& merged) {
+  int rows = 0;
+  for (const Point& p : merged.points) rows += p.repeats;
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("the accuracy page counts every healthy public run, or lists it as left out", "[measurements]") {
+  const auto folder = test::measurements();
+  if (folder.empty()) return;
+  const accuracy::Measurements read = accuracy::read_measurements(folder.string());
+  int left = 0;
+  for (const accuracy::Measurements::Left& one : read.left_out) {
+    CHECK(!one.points.points.empty());
+    CHECK(!one.why.empty());
+    left += rows_of(one.points);
+  }
+  CHECK(left == read.left);
+  CHECK(rows_of(read.one_node) == 2644);
+  CHECK(rows_of(read.clusters) + left == read.measured);
+  const Points healthy = read_points(folder / "multinode" / "points_healthy.csv");
+  CHECK(rows_of(read.one_node) + rows_of(read.clusters) + left == static_cast<int>(healthy.points.size()));
+}

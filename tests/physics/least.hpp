@@ -1,0 +1,94 @@
+#pragma once
+/// \file least.hpp
+/// The least time physics allows an operation, counted a second time and with nothing of the model: bytes that must cross, over the rates a
+/// machine's file states. No constant, latency, algorithm or choice enters.
+///
+///   inside     a rank sends or receives what its part of the result needs, (n-1)/n S at the least (all-reduce without switches that add
+///              twice that; broadcast and reduce S), over all it has: its links into the domain and its share of the NICs
+///   across     what must leave or enter a domain of g ranks of n, over the NICs of that domain; of an all-reduce without switches that add
+///              2 (d-1)/d S on d domains, of an exchange g (n-g)/n S
+///
+/// Bounds are deliberately low where machines differ (several NICs for one rank, links used both ways): a model below them is wrong
+/// anywhere.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/operation.hpp>
+#include <fabricost/workload/model.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace physics {
+
+/// Bytes per second, one direction.
+struct Rates {
+  double links = 0;                        ///< of one GPU into its scale-up domain
+  double nics = 0;                         ///< of all NICs of one domain; 0: none
+  bool adds = false, adds_across = false;  ///< switches inside a domain, or between them, add or copy
+};
+
+inline Rates rates_of(const fabricost::System& system) {
+  Rates out;
+  if (const auto* up = system.tier(fabricost::TierRole::scale_up)) {
+    out.links = up->bandwidth.value.value();
+    out.adds = up->reduces_in_network || up->multicasts;
+  }
+  if (const auto* nic = system.tier(fabricost::TierRole::nic)) {
+    const double nodes = static_cast<double>(system.domain) / system.gpus_per_node;
+    out.nics = nic->bandwidth.value.value() * nic->endpoints * std::max(1.0, nodes);
+    out.adds_across = nic->sharp;
+  }
+  return out;
+}
+
+/// \param ranks, nodes as the prediction says it counted them
+inline double least_seconds(const fabricost::System& system, const fabricost::Operation& op, int ranks, int nodes) {
+  using fabricost::Collective;
+  const Rates rate = rates_of(system);
+  const double bytes = op.bytes.value(), n = ranks;
+  if (bytes <= 0 || ranks < 2) return 0;
+  if (op.path == fabricost::Path::gpu_host) {
+    const auto* host = fabricost::host_tier(system);
+    return host == nullptr ? 0 : bytes / host->bandwidth.value.value();
+  }
+  const int nodes_of_domain = std::max(1, system.domain / system.gpus_per_node);
+  const double d = std::max(std::ceil(n / system.domain), std::floor(static_cast<double>(nodes) / nodes_of_domain));
+  const double g = std::min<double>(system.domain, n / std::max(1.0, d));  // ranks of a domain
+  const bool across = ranks > system.domain || nodes > nodes_of_domain || op.path == fabricost::Path::nic;
+  if (op.collective == Collective::send_recv) return bytes / std::max(rate.links + rate.nics, 1.0);
+  const double one = rate.links + (across ? rate.nics : 0);
+  double inside = bytes * (n - 1) / n;
+  if (op.collective == Collective::all_reduce && !rate.adds && !rate.adds_across) inside *= 2;
+  double out = one > 0 ? inside / one : 0;
+  if (across && rate.nics > 0) {
+    const double through = op.collective == Collective::all_to_all   ? g * bytes * (n - g) / n
+                           : op.collective == Collective::all_reduce ? (rate.adds_across ? 1 : 2) * bytes * (d - 1) / d
+                                                                     : bytes * (d - 1) / d;
+    out = std::max(out, through / rate.nics);
+  }
+  return out;
+}
+
+/// Bytes of tokens that must leave a rank: of uniform or forced choices at least one copy of all but the n-th part that stays, one byte a
+/// value at the least (four bits: half).
+inline double least_exchange(const fabricost::System& system, double tokens, double hidden, int ranks) {
+  const Rates rate = rates_of(system);
+  const double one = rate.links + rate.nics;
+  return one > 0 && ranks > 1 ? tokens * hidden / 2 * (1 - 1.0 / ranks) / one : 0;
+}
+
+/// Floating-point operations of one training sequence that no kernel can leave out: three passes of two per parameter a token is
+/// multiplied with, counted from the shape's matrices alone, and of dense attention the scores of earlier tokens (half of all).
+inline double least_training_flops(const fabricost::Model& m, double tokens, double context) {
+  double per_token = 0;
+  const double h = m.hidden;
+  const double attention = m.latent() ? 0 : h * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads) * (m.shared_kv ? 0.7 : 1);
+  per_token += attention * (m.layers - m.window_layers);
+  per_token += m.dense_layers() * h * m.ffn * m.ffn_matrices();
+  per_token += m.expert_layers() * (m.expert_hidden > 0 ? m.expert_hidden : h) * m.expert_ffn * m.ffn_matrices() * m.top_k;
+  const bool dense = !m.latent() && m.index_heads == 0;
+  if (dense) per_token += 0.5 * context * m.full_layers() * m.heads * (m.head_dim + m.value_head_dim());
+  return 6 * per_token * tokens;
+}
+
+}  // namespace physics

@@ -1,0 +1,195 @@
+// Tokens, FLOP/s, MFU by both counts, and the interval of a step: counted again here from the model's shape.
+#include "questions.hpp"
+#include "support/random_cases.hpp"
+
+#include "catch.hpp"
+
+#include <fabricost/io/load.hpp>
+#include <fabricost/plan/idle_gpus.hpp>
+#include <fabricost/plan/training_figures.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+/// FLOPs of a token, forward and backward: six for every weight it is multiplied with, and scores with `earlier` tokens of either kind of
+/// layer: twice over queries and values, forward and twice backward.
+double per_token(const Model& m, double sequence, bool causal, double routed_rows = 1) {
+  const auto earlier = [&](double most) {
+    if (most <= 0 || most >= sequence) return causal ? sequence / 2 : sequence;
+    return causal ? most - most * most / (2 * sequence) : most;
+  };
+  const ParameterCount n = parameters_of(m);
+  const double routed = m.expert_layers() * m.top_k * n.expert;
+  const double scores = m.full_layers() * (m.query_width() + m.value_width()) * earlier(0) +
+                        m.window_layers * (m.query_width() + m.value_width()) * earlier(m.window);
+  return 6 * (n.multiplied - (1 - routed_rows) * routed) + 6 * scores;
+}
+
+std::string refusal(const TrainingQuestion& q, const System& system) {
+  try {
+    (void)plan_training(q, system);
+  } catch (const RequestError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("MFU counts all scores, its causal sister the half the mask leaves, over the same step") {
+  const System system = load_system("dgx-h100");
+  const TrainingQuestion q = question("llama3-8b", 64, 128, 8192);
+  const TrainingFigures f = figures_of(q, system, 10);
+  const double weights = 32 * (4096.0 * (4096 + 2 * 1024 + 4096) + 3 * 4096.0 * 14336) + 4096.0 * 128256;
+  const double scores = 32 * 2 * 4096.0 * 8192, tokens = 128 * 8192.0 / (10 * 64);
+  CHECK(f.tokens_per_gpu == Approx(tokens));
+  CHECK(f.flops_per_gpu == Approx(tokens * 6 * (weights + scores)).epsilon(1e-9));
+  CHECK(f.causal_flops_per_gpu == Approx(tokens * 6 * (weights + scores / 2)).epsilon(1e-9));
+  CHECK(f.mfu == Approx(f.flops_per_gpu / 989.4e12).epsilon(1e-3));
+  CHECK(f.causal_mfu == Approx(f.causal_flops_per_gpu / 989.4e12).epsilon(1e-3));
+}
+
+TEST_CASE("no step, and no fast end of its interval, beats its products and scores at the peak") {
+  int long_ones = 0, refused = 0;
+  for (int i = 0; i < 150; ++i) {
+    support::Random random{support::seed * 613ULL + static_cast<std::uint64_t>(i)};
+    const System system =
+        load_system(random.of(std::vector<std::string>{"dgx-a100", "dgx-h100", "dgx-b200", "gb200-nvl72", "mi300x-8", "tpu-v5p-cube"}));
+    const char* model = random.of(std::vector<const char*>{"llama3-8b", "mixtral-8x7b", "qwen3-30b-a3b", "gpt-oss-20b"});
+    TrainingQuestion q = question(model, 64, 64, 4096 << (random.one_in(2) ? 8 : random.below(8)));
+    q.stack = load_stack(random.of(std::vector<std::string>{"megatron-core", "pytorch-fsdp2", "nemo"}));
+    if (random.one_in(2)) q.stack.scale = random.scaled(0.2, 1);
+    if (random.one_in(3)) q.stack.capacity = random.scaled(0.1, 1);
+    q.precision = random.one_in(3) && system.gpu.fp8.value.value() > 0 ? Precision::fp8 : Precision::bf16;
+    q.max_tp = 8, q.top = 3;
+    INFO(i << ": " << model << " on " << system.name << ", " << q.sequence << " tokens, scale " << q.stack.scale);
+    TrainingPlan plan;
+    try {
+      plan = plan_training(q, system);
+    } catch (const RequestError& error) {
+      CHECK_THAT(error.what(), Catch::Contains("--stack-scale") || Catch::Contains("divides"));
+      ++refused;
+      continue;
+    }
+    const double rows = q.stack.capacity > 0 ? std::min(1.0, q.stack.capacity) : 1;
+    const double peak = Processor::of(system).peak(q.precision), tokens = static_cast<double>(q.global_batch) * q.sequence;
+    for (const PricedLayout& p : plan.layouts) {
+      const TrainingFigures f = figures_of(q, system, p.time.seconds);
+      const double computed = tokens * per_token(q.model, q.sequence, true, rows),
+                   all = tokens * per_token(q.model, q.sequence, false, rows);
+      CHECK(computed / (q.gpus * f.low) <= peak * (1 + 1e-9));
+      CHECK(all / (q.gpus * f.low) <= peak * (1 + 1e-9));
+      CHECK(f.mfu <= 1);
+      CHECK(f.causal_mfu <= f.mfu);
+      CHECK(f.mfu == Approx(all / (q.gpus * p.time.seconds * peak)).epsilon(1e-9));
+      CHECK(f.causal_mfu == Approx(computed / (q.gpus * p.time.seconds * peak)).epsilon(1e-9));
+      CHECK(f.low <= p.time.seconds);
+      CHECK(f.high > p.time.seconds);
+      CHECK(p.time.exposed() <= p.time.seconds);
+      long_ones += q.sequence > 500000;
+    }
+  }
+  CHECK(long_ones > 20);
+  CHECK(refused > 5);
+  CHECK(refused < 75);
+}
+
+TEST_CASE("a factor that makes a step shorter than its products is refused with the least that does not") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 128);
+  q.stack.scale = 0.2;
+  const std::string why = refusal(q, system);
+  CHECK_THAT(why, Catch::Contains("--stack-scale") && Catch::Contains("0.2") && Catch::Contains("take at least 0."));
+  q.stack.scale = std::stod(why.substr(why.find("at least ") + 9));
+  CHECK(refusal(q, system).empty());
+  q.stack.scale *= 0.98;
+  CHECK_FALSE(refusal(q, system).empty());
+}
+
+TEST_CASE("rows that a capacity drops are no work") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("mixtral-8x7b", 64, 256);
+  const double all = figures_of(q, system, 10).flops_per_gpu;
+  q.stack.capacity = 2;  // padding is none either
+  CHECK(figures_of(q, system, 10).flops_per_gpu == all);
+  q.stack.capacity = 0.25;
+  const double routed = 32 * 2 * 3 * 4096.0 * 14336;
+  CHECK(all - figures_of(q, system, 10).flops_per_gpu == Approx(0.75 * 6 * routed * 256 * 4096 / (10 * 64)).epsilon(1e-6));
+}
+
+TEST_CASE("a search leaves a share of the memory free, a layout that is named may fill all of it") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 128);
+  q.top = 1000;
+  const double memory = Processor::of(system).memory;
+  CHECK(headroom_of(q) == 0.05);
+  for (const PricedLayout& p : plan_training(q, system).layouts) CHECK(p.memory.total() <= 0.95 * memory);
+  q.headroom = 0;
+  double fullest = 0;
+  PricedLayout full;
+  for (const PricedLayout& p : plan_training(q, system).layouts)
+    if (p.layout.placing == Placing::data_inside && p.memory.total() > fullest) full = p, fullest = p.memory.total();
+  REQUIRE(fullest > 0.95 * memory);
+  const Layout& l = full.layout;
+  TrainingQuestion named = question("llama3-70b", 64, 128);
+  named.tp = l.tp, named.pp = l.pp, named.vp = l.vp, named.cp = l.cp, named.microbatch = l.microbatch, named.zero = l.zero;
+  named.recompute = l.recompute;
+  if (l.pp > 1) named.schedule = l.schedule;
+  CHECK(headroom_of(named) == 0);
+  const TrainingPlan plan = plan_training(named, system);
+  REQUIRE(plan.layouts.size() == 1);
+  CHECK(plan.layouts.front().memory.total() == Approx(fullest));
+  CHECK(fits(plan.layouts.front().memory, memory, headroom_of(named)));
+}
+
+TEST_CASE("a cluster is not asked for more GPUs than it has; a server, a rack and a cloud are asked for any number") {
+  const TrainingQuestion q = question("llama3-8b", 0, 8192);
+  for (const auto& [name, has] : {std::pair{"polaris-a100", 2240}, {"superpod-gb200", 576}, {"superpod-h100", 1016}}) {
+    TrainingQuestion more = q;
+    more.gpus = 8192;
+    CHECK_THAT(refusal(more, load_system(name)), Catch::Contains(std::string{name} + " has ") &&
+                                                     Catch::Contains(std::to_string(has) + " GPUs; 8192 are asked for: take at most"));
+    more.gpus = has;
+    CHECK_THROWS_AS(check_size(load_system(name), has + 1), RequestError);
+    CHECK_NOTHROW(check_size(load_system(name), has));
+  }
+  for (const char* name : {"dgx-h100", "gb200-nvl72", "aws-p5", "gcp-a4", "coreweave-gb200-nvl72", "azure-nd-gb300-v6"}) {
+    CHECK_FALSE(stated_gpus(load_system(name)).has_value());
+    CHECK_NOTHROW(check_size(load_system(name), 16384));
+  }
+  const std::vector<std::string> eight{"domain=8", "nvlink.endpoints=8"};
+  CHECK_FALSE(stated_gpus(load_system("gb200-nvl72", eight)).has_value());  // a rack in other domains is no cluster of 72
+}
+
+TEST_CASE("groups that do not fill a scale-up domain leave the rest of its GPUs idle") {
+  const auto idle = [](Layout l, int domain) { return idle_gpus(l, domain); };
+  CHECK(idle({.tp = 8, .dp = 8}, 8) == 0);
+  CHECK(idle({.tp = 8, .dp = 9}, 72) == 0);
+  CHECK(idle({.tp = 4, .dp = 1}, 8) == 4);
+  CHECK(idle({.ep = 64, .dp = 64}, 72) == 8);
+  CHECK(idle({.ep = 64, .dp = 2048}, 72) == 32 * 8);        // 64 of the 72 of each of 32 racks
+  CHECK(idle({.tp = 8, .dp = 256}, 72) == 29 * 72 - 2048);  // replicas of all racks: whole tensor groups, nine a rack
+  CHECK(idle({.tp = 8, .ep = 72, .dp = 72}, 72) == 0);      // whole racks
+  CHECK(idle({.tp = 8, .pp = 9, .dp = 16, .placing = Placing::stages_inside}, 72) == 0);
+  for (int i = 0; i < 2000; ++i) {
+    support::Random random{support::seed + static_cast<std::uint64_t>(i)};
+    Layout l;
+    l.tp = 1 << random.below(4), l.pp = 1 + random.below(9), l.cp = 1 << random.below(3), l.dp = 1 + random.below(64);
+    l.ep = random.one_in(2) ? 1 : l.cp * l.tp;
+    l.placing = random.one_in(2) ? Placing::data_inside : Placing::stages_inside;
+    const int domain = random.of(std::vector<int>{4, 8, 36, 64, 72});
+    const int used = used_of_domain(l, domain), none = idle_gpus(l, domain);
+    INFO("tp " << l.tp << " pp " << l.pp << " cp " << l.cp << " ep " << l.ep << " dp " << l.dp << " on " << domain);
+    REQUIRE(used >= 1);
+    REQUIRE(used <= domain);
+    REQUIRE(none >= 0);
+    REQUIRE((l.gpus() + none) % domain == 0);
+  }
+}

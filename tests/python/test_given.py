@@ -1,0 +1,206 @@
+"""Numbers as callers have them: with units, masked, with names for their axes, in lists of lists. Converted or refused, never misread."""
+import datetime
+import importlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fabricost as fc
+
+MIB = 2.0**20
+
+
+def library(name):
+    return pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def of_pint(value, unit):
+    return value * library("pint").UnitRegistry()(unit)
+
+
+def of_astropy(value, unit):
+    library("astropy")
+    return value * importlib.import_module("astropy.units").Unit({"mebibyte": "Mibyte"}.get(unit, unit))
+
+
+def of_unyt(value, unit):
+    return library("unyt").unyt_array(value, unit)
+
+
+def of_quantities(value, unit):
+    units = library("quantities")
+    return value * {"mebibyte": units.MiB, "ms": units.ms, "meter": units.m, "byte": units.byte}[unit]
+
+
+def of_bitmath(value, unit):
+    return library("bitmath").MiB(value)
+
+
+WITH_UNITS = [of_pint, of_astropy, of_quantities]
+
+
+@pytest.mark.parametrize("of", [*WITH_UNITS, of_bitmath])
+def test_a_size_with_units_is_that_many_bytes(of):
+    assert fc.AllReduce(of(256, "mebibyte"), ranks=8) == fc.AllReduce(256 * fc.MiB, ranks=8)
+    assert fc.AllReduce([of(1, "mebibyte"), 7, of(2, "mebibyte")]).bytes.tolist() == [MIB, 7, 2 * MIB]
+    assert fc.SendRecv(of(1, "mebibyte")).bytes == MIB
+
+
+@pytest.mark.parametrize("of", WITH_UNITS)
+def test_an_array_with_units_is_that_many_bytes(of):
+    given = of(np.array([[1.0, 2.0], [4.0, 0.5]]), "mebibyte")
+    got = fc.AllReduce(given).bytes
+    assert type(got) is np.ndarray and (got == MIB * np.array([[1, 2], [4, 0.5]])).all()
+
+
+@pytest.mark.parametrize("of", [*WITH_UNITS, of_unyt])
+@pytest.mark.parametrize("value", [3.0, np.array([3.0, 4.0])], ids=["number", "array"])
+def test_units_that_are_no_bytes_are_refused(of, value):
+    for ask in (lambda: fc.AllReduce(of(value, "ms")), lambda: fc.AllReduce(1, ranks=of(value, "ms")),
+                lambda: fc.AllReduce(1, nodes=[8, of(value, "ms")])):
+        with pytest.raises(fc.RequestError, match="(bytes: is counted in byte, which .* cannot be turned into|without units, not one of)"):
+            ask()
+
+
+@pytest.mark.parametrize("unit", ["percent", "radian", "dimensionless", "1/second"])
+def test_what_pint_would_take_for_bits_is_refused(unit):
+    with pytest.raises(fc.RequestError, match="is counted in byte"):
+        fc.AllReduce(of_pint(5, unit))
+    with pytest.raises(fc.RequestError, match="without units"):
+        fc.AllReduce(1, ranks=of_pint(8, "byte"))  # to pint a byte is the number 8
+
+
+@pytest.mark.parametrize("of", [*WITH_UNITS, of_unyt])
+def test_every_argument_takes_the_unit_its_name_ends_with(h100, of):
+    model = dict(gpus=8, isl=1024, osl=128, top=1)
+    wanted = fc.plan_serve(h100, "llama3-70b", tpot_seconds=0.03, **model)
+    assert fc.plan_serve(h100, "llama3-70b", tpot_seconds=of(30.0, "ms"), **model)[0] == wanted[0]
+    with pytest.raises(fc.RequestError, match="gpus: is a number without units"):
+        fc.plan_serve(h100, "llama3-70b", **{**model, "gpus": of(8, "ms")})
+
+
+def test_rates_and_hours_with_units(h100):
+    pint = library("pint").UnitRegistry()
+    slow = fc.transfer_storage(h100, bytes=1e9, nodes=1, read_bytes_per_second=80 * pint.gigabit / pint.second)
+    assert slow == fc.transfer_storage(h100, bytes=1e9, nodes=1, read_bytes_per_second=1e10)
+    assert fc.transfer_access(h100, bytes=1 * pint.mebibyte) == fc.transfer_access(h100, bytes=2**20)
+    assert fc.transfer_access(h100, bytes=[1.0, 2.0] * pint.mebibyte) == fc.transfer_access(h100, bytes=[2**20, 2**21])
+    assert fc.cost(h100, gpus=8, hours=2 * pint.day) == fc.cost(h100, gpus=8, hours=48)
+    with pytest.raises(fc.RequestError, match="byte/s"):
+        fc.transfer_storage(h100, bytes=1e9, nodes=1, read_bytes_per_second=1e10 * pint.hertz)
+
+
+def test_a_duration_is_no_number(h100):
+    for given in (np.timedelta64(5, "ns"), np.timedelta64(5, "s"), datetime.timedelta(seconds=5), np.array([5, 6], "m8[ns]")):
+        with pytest.raises((TypeError, ValueError), match="bytes"):
+            fc.AllReduce(given)
+
+
+def test_measured_columns_with_units(h100):
+    pint = library("pint").UnitRegistry()
+    plain = {"bytes": np.array([1.0, 64.0]) * MIB, "seconds": np.array([40e-6, 400e-6]), "ranks": [8, 8]}
+    units = {"bytes": [1.0, 64.0] * pint.mebibyte, "seconds": [40.0, 400.0] * pint.us, "ranks": [8, 8]}
+    assert fc.validate(units, h100).median_error == pytest.approx(fc.validate(plain, h100).median_error, rel=1e-12)
+    with pytest.raises(fc.RequestError, match="seconds: is counted in s"):
+        fc.validate({**plain, "seconds": [40.0, 400.0] * pint.meter}, h100)
+
+
+def test_units_of_a_pandas_column():
+    pandas, _ = library("pandas"), library("pint_pandas")
+    assert fc.AllReduce(pandas.Series([1.0, 2.0], dtype="pint[mebibyte]")).bytes.tolist() == [MIB, 2 * MIB]
+
+
+def test_units_nobody_knows_how_to_convert_are_refused():
+    class Sized(float):
+        units = "furlong"
+
+    class Wrapped:
+        """What only NumPy's own conversion sees."""
+
+        def __init__(self, quantity):
+            self.quantity = quantity
+
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(self.quantity, dtype=dtype)
+
+    with pytest.raises(fc.RequestError, match="furlong"):
+        fc.AllReduce(Sized(3.0))
+    with pytest.raises((TypeError, ValueError), match="bytes.*stripped"):
+        fc.AllReduce(Wrapped(of_pint(np.array([1.0, 2.0]), "mebibyte")))
+
+
+# --- masks
+
+def test_masked_elements_are_refused_wherever_they_stand(h100):
+    masked = np.ma.array([1e3, 1e6, 1e9], mask=[False, True, True])
+    for ask in (lambda: fc.AllReduce(masked), lambda: fc.AllReduce(1e6, ranks=np.ma.array([8, 16], mask=[True, False])),
+                lambda: fc.AllReduce([1.0, np.ma.masked]), lambda: fc.AllReduce(np.ma.masked),
+                lambda: fc.validate({"bytes": masked, "seconds": [1e-3] * 3}, h100), lambda: fc.stragglers(masked, ranks=8),
+                lambda: fc.plan_serve(h100, "llama3-70b", gpus=8, tpot_seconds=np.ma.masked)):
+        with pytest.raises(fc.RequestError, match="masked"):
+            ask()
+    assert fc.AllReduce(masked.filled(1)).bytes.tolist() == [1e3, 1, 1]
+    assert fc.AllReduce(np.ma.array([1e3, 1e6])).bytes.tolist() == [1e3, 1e6]  # nothing is masked
+
+
+# --- names of axes
+
+def test_axes_of_xarray_broadcast_by_name(h100):
+    xarray = library("xarray")
+    sizes = xarray.DataArray([1e3, 1e6, 1e9], dims="size", coords={"size": ["small", "some", "large"]})
+    ranks = xarray.DataArray([8, 16, 32], dims="ranks")
+    grid = fc.predict(h100, fc.AllReduce(sizes, ranks=ranks))
+    assert grid.shape == (3, 3)
+    wanted = fc.predict(h100, fc.AllReduce(sizes.values[:, None], ranks=ranks.values))
+    assert (grid.seconds == wanted.seconds).all()
+    turned = xarray.DataArray(grid.bytes.T, dims=("ranks", "size"))
+    assert (fc.predict(h100, fc.AllReduce(turned, ranks=ranks)).seconds == wanted.seconds.T).all()
+
+
+def test_an_answer_in_xarray_keeps_names_and_coordinates(h100):
+    xarray = library("xarray")
+    sizes = xarray.DataArray([1e3, 1e6], dims="size", coords={"size": [10, 20]}, attrs={"units": "kB"})
+    grid = fc.predict(h100, fc.AllReduce(sizes, nodes=xarray.DataArray([1, 2, 4], dims="n")))
+    table = grid.to_xarray()
+    assert table.seconds.dims == ("size", "n") and table.size.values.tolist() == [10, 20] and table.seconds.attrs["units"] == "s"
+    assert table.bytes.sel(size=20, n=0).item() == 1e9 and (table.nodes.values[0] == [1, 2, 4]).all()
+    assert set(table.variables) > {"seconds", "low_seconds", "high_seconds", "algorithm", "basis", "extrapolated"}
+    assert fc.predict(h100, fc.AllReduce([[1e3], [1e6]])).to_xarray().seconds.dims == ("dim_0", "dim_1")
+    assert grid[0].to_xarray().seconds.dims == ("dim_0",)
+
+
+def test_what_cannot_be_paired_by_name_is_refused(h100):
+    xarray = library("xarray")
+    sizes = xarray.DataArray([1e3, 1e6], dims="x", coords={"x": [0, 1]})
+    with pytest.raises(fc.RequestError, match="coordinates differ"):
+        fc.AllReduce(sizes, ranks=xarray.DataArray([8, 16], dims="x", coords={"x": [1, 2]}))
+    with pytest.raises(fc.RequestError, match="ranks: its axes have no names"):
+        fc.AllReduce(sizes, ranks=np.array([8, 16]))
+    with pytest.raises(fc.RequestError, match="bytes: is counted in byte, which furlong"):
+        fc.AllReduce(sizes.assign_attrs(units="furlong"))
+    assert fc.AllReduce(sizes.assign_attrs(units="MiB")).bytes.tolist() == [1e3 * MIB, 1e6 * MIB]
+    assert fc.AllReduce(xarray.DataArray(1e3), ranks=8) == fc.AllReduce(1e3, ranks=8)
+
+
+def test_columns_of_pandas_that_are_labelled_differently_are_refused():
+    pandas = library("pandas")
+    table = pandas.DataFrame({"bytes": [1e3, 1e6], "ranks": [8, 16]})
+    assert fc.AllReduce(table.bytes, ranks=table.ranks).ranks.tolist() == [8, 16]
+    with pytest.raises(fc.RequestError, match="labelled differently"):
+        fc.AllReduce(table.bytes.sort_values(ascending=False), ranks=table.ranks)
+
+
+# --- lists in lists
+
+@pytest.mark.parametrize("made", ["x = []; x.append(x)", "x = []\nfor _ in range(100_000): x = [x]", "x = ([],); x[0].append(x)"])
+@pytest.mark.parametrize("ask", ["fc.AllReduce(x)", "fc.AllReduce(1, ranks=x)", "fc.validate(x, s)", "fc.calibrate(s, x)",
+                                 "fc.validate({'bytes': x, 'seconds': x}, s)", "fc.stragglers(x, ranks=8)",
+                                 "fc.transfer_access(s, bytes=x)", "fc.plot.busbw(s, fc.AllReduce(), x)",
+                                 "fc.sweep({'system': s, 'bytes': x}, 'x')"])
+def test_lists_without_end_are_refused(tmp_path, made, ask):
+    """In a process of its own: what is wrong here ends the process."""
+    code = f"import fabricost as fc\ns = fc.load_system('dgx-h100')\n{made}\ntry: {ask}\nexcept (TypeError, ValueError, ImportError): pass"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -1,0 +1,192 @@
+/// \file test_freedom.cpp
+/// More freedom never gives a worse best deployment: room in the host's memory, time, memory, GPUs of a machine. And no deployment needs
+/// more than there is.
+
+#include "rig.hpp"
+
+#include <fabricost/plan/serving.hpp>
+
+#include <catch.hpp>
+
+#include <cmath>
+#include <initializer_list>
+#include <random>
+
+using namespace fabricost;
+using namespace fabricost::test;
+
+namespace {
+
+constexpr double gib = 1073741824.0;
+
+/// Questions over machines, models, lengths and stacks.
+struct Asker {
+  std::mt19937_64 random{20261122};
+  ServingTable table = load_serving_table();
+
+  template <class T>
+  T one_of(const std::vector<T>& of) {
+    return of[random() % of.size()];
+  }
+  double between(double low, double high) { return low * std::pow(high / low, std::uniform_real_distribution<>{0, 1}(random)); }
+
+  ServingQuestion question(const System& system, int gpus) {
+    ServingQuestion q;
+    q.model = load_model(one_of<std::string>({"llama3-8b", "llama3-70b", "mixtral-8x7b", "mixtral-8x22b", "qwen3-30b-a3b"}));
+    q.gpus = gpus;
+    q.format = one_of<EngineFormat>({{WeightFormat::fp8, 1}, {WeightFormat::bf16, 2}, {WeightFormat::fp8, 2}});
+    q.stack = table.stack(one_of<std::string>({"vllm", "sglang", "trtllm"}), system.gpu.generation);
+    q.constants = table.constants(system.gpu.generation);
+    q.isl = std::floor(between(16, 200000));
+    q.osl = std::floor(between(2, 4000));
+    return q;
+  }
+};
+
+/// Tokens per second of all GPUs together; 0 where nothing fits or keeps the limits.
+double best(const ServingQuestion& q, const System& system) {
+  try {
+    const ServingPlan plan = plan_serving(q, system);
+    return plan.layouts.empty() ? 0 : plan.layouts.front().tokens_per_s_per_gpu * q.gpus;
+  } catch (const RequestError&) {
+    return 0;
+  }
+}
+
+constexpr double as_much = 1 - 1e-9;
+
+}  // namespace
+
+TEST_CASE("no deployment needs more memory than a GPU and its host have, in whole sequences") {
+  Asker asker;
+  int seen = 0;
+  for (int i = 0; i < 120; ++i) {
+    const System system = load_system(asker.one_of<std::string>({"dgx-h100", "oci-a100", "dgx-b200", "gb200-nvl72", "mi300x-8"}));
+    ServingQuestion q = asker.question(system, asker.one_of<int>({1, 3, 8, 16, 64}));
+    if (system.tier(TierRole::nic) == nullptr) q.gpus = std::min(q.gpus, 8);
+    q.disaggregated = q.gpus > 1 && i % 4 == 1;
+    if (i % 3 == 0) q.attention_dp = asker.one_of<int>({1, 2, 8});
+    if (i % 5 == 2) q.concurrency = std::floor(asker.between(1, 5000));
+    if (i % 2 == 0) q.host = {asker.between(1, 200) * gib, asker.between(1, 400) * gib, 55e9};
+    ServingPlan plan;
+    try {
+      plan = plan_serving(q, system);
+    } catch (const RequestError&) {
+      continue;
+    }
+    ServingMachine machine{system, q.constants, q.stack.kernels};
+    for (const PricedServing& p : plan.layouts) {
+      INFO(i << " " << q.model.name << " " << system.name << " tp " << p.engine.tp << " dp " << p.engine.attention_dp);
+      ++seen;
+      CHECK(p.batch == std::floor(p.batch));
+      CHECK(p.time.running == std::floor(p.time.running));
+      // counted a second time: the replica with most sequences, each of its whole length
+      const double most = std::ceil(p.time.running / p.engine.attention_dp);
+      const double cache = most * kv_bytes_per_rank(q.model, q.isl + q.osl, q.format.kv_width, p.engine.tp, p.engine.pp);
+      const double weights = Engine{q.model, p.engine, q.format, machine}.weights();
+      CHECK(p.memory + p.on_host == Approx(weights + cache));
+      CHECK(p.memory <= q.stack.memory_share * system.memory().value() * (1 + 1e-9));
+      CHECK(cache - std::min(cache, q.host.cache) <=
+            q.stack.cache_share * (q.stack.memory_share * system.memory().value() - weights + q.host.weights) * (1 + 1e-9) + 1);
+      CHECK(p.on_host <= (q.host.weights + q.host.cache) * (1 + 1e-9));
+      CHECK(p.used() <= q.gpus);
+    }
+  }
+  CHECK(seen > 300);
+}
+
+TEST_CASE("a million tokens over 16 replicas: as many sequences as each replica holds whole") {
+  const System system = load_system("oci-a100");
+  ServingQuestion q;
+  q.model = load_model("mixtral-8x22b");
+  q.gpus = 256;
+  q.format = {WeightFormat::bf16, 2};
+  q.isl = 1e6;
+  q.tp = 8;
+  q.attention_dp = 16;
+  const ServingPlan plan = plan_serving(q, system);
+  for (const PricedServing& p : plan.layouts) CHECK(p.memory <= 0.9 * 40960 * 1048576.0);
+}
+
+TEST_CASE("what may lie in the host's memory is a limit: more of it never answers less") {
+  Asker asker;
+  for (int i = 0; i < 60; ++i) {
+    const System system = load_system(asker.one_of<std::string>({"dgx-h100", "gb200-nvl72", "dgx-a100"}));
+    ServingQuestion q = asker.question(system, asker.one_of<int>({1, 2, 4}));
+    if (i % 3 == 1) q.tpot = asker.between(0.01, 0.2);
+    if (i % 3 == 2) q.ttft = asker.between(0.2, 20);
+    const double rate = host_rate(system), without = best(q, system);
+    double before = without;
+    for (const double cache : {0.0, 1.0, 4.0, 10.0, 30.0, 100.0, 400.0}) {
+      q.host = {0, cache * gib, rate};
+      const double now = best(q, system);
+      INFO(i << " " << q.model.name << " " << system.name << " cache " << cache << ": " << now << " after " << before);
+      CHECK(now >= as_much * before);
+      before = now;
+    }
+    before = without;
+    for (const double weights : {0.0, 1.0, 8.0, 40.0, 160.0}) {
+      q.host = {weights * gib, 0, rate};
+      const double now = best(q, system);
+      INFO(i << " " << q.model.name << " " << system.name << " weights " << weights << ": " << now << " after " << before);
+      CHECK(now >= as_much * before);
+      q.host.cache = 50 * gib;
+      CHECK(best(q, system) >= as_much * now);
+      before = now;
+    }
+  }
+}
+
+TEST_CASE("70B on 8 H100: cache on the host leaves the best as it is where the link is slow") {
+  const System system = load_system("dgx-h100");
+  const ServingTable table = load_serving_table();
+  ServingQuestion q;
+  q.model = load_model("llama3-70b");
+  q.gpus = 8;
+  q.format = {WeightFormat::fp8, 1};
+  q.stack = table.stack("vllm", system.gpu.generation);
+  q.constants = table.constants(system.gpu.generation);
+  const double without = best(q, system);
+  for (const double cache : {1.0, 10.0, 400.0}) {
+    q.host = {0, cache * gib, host_rate(system)};
+    CHECK(best(q, system) >= as_much * without);
+  }
+}
+
+TEST_CASE("more time, more memory and more GPUs of a machine never answer less") {
+  Asker asker;
+  for (int i = 0; i < 24; ++i) {
+    const System system = load_system(asker.one_of<std::string>({"dgx-h100", "dgx-b200", "dgx-a100"}));
+    ServingQuestion q = asker.question(system, 8);
+    System asked = system;
+    // each value allows what the one before it did, and more
+    const auto never_less = [&](const char* what, std::initializer_list<double> values, const auto& allow) {
+      double before = 0;
+      for (const double value : values) {
+        allow(value);
+        const double now = best(q, asked);
+        INFO(i << " " << q.model.name << " " << system.name << " " << what << " " << value << ": " << now << " after " << before);
+        CHECK(now >= as_much * before);
+        before = now;
+      }
+    };
+    never_less("tpot", {0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3, 0.0}, [&](double limit) { q.tpot = limit; });
+    never_less("ttft", {0.05, 0.2, 0.5, 1.0, 3.0, 10.0, 60.0, 0.0}, [&](double limit) { q.ttft = limit; });
+    never_less("memory", {16.0, 23.5, 40.0, 51.0, 80.0, 96.5, 141.0, 180.0, 288.0},
+               [&](double memory) { asked.gpu.memory.value = units::GiB(memory); });
+    asked = system;
+    never_less("gpus", {1, 2, 3, 4, 5, 6, 7, 8}, [&](double gpus) { q.gpus = static_cast<int>(gpus); });
+  }
+}
+
+TEST_CASE("GPUs that no layout divides stay idle rather than the model unserved") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q;
+  q.model = load_model("llama3-70b");
+  q.format = {WeightFormat::bf16, 2};
+  q.gpus = 5;
+  const ServingPlan plan = plan_serving(q, system);
+  REQUIRE_FALSE(plan.layouts.empty());
+  CHECK(plan.layouts.front().used() <= 5);
+  for (std::size_t i = 1; i < plan.layouts.size(); ++i) CHECK(plan.layouts[i].used() == 5);
+}
