@@ -10,11 +10,11 @@ endif()
 install(DIRECTORY data/ DESTINATION ${FABRICOST_INSTALL_DATADIR} COMPONENT Runtime)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
 install(DIRECTORY include/fabricost DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development)
-# the installed version.hpp also says where the data is, from the header that uses it: io/compiled_part.hpp
-file(RELATIVE_PATH data_from_header /${CMAKE_INSTALL_INCLUDEDIR}/fabricost/io/compiled_part.hpp /${FABRICOST_INSTALL_DATADIR})
+# the installed version.hpp also says where the data is, from the header that uses it: compiled_part.hpp
+file(RELATIVE_PATH data_from_header /${CMAKE_INSTALL_INCLUDEDIR}/fabricost/compiled_part.hpp /${FABRICOST_INSTALL_DATADIR})
 file(READ ${PROJECT_BINARY_DIR}/include/fabricost/version.hpp version_header)
 file(WRITE ${PROJECT_BINARY_DIR}/installed/version.hpp "${version_header}
-/// Where the data of this installation is, seen from io/compiled_part.hpp.
+/// Where the data of this installation is, seen from compiled_part.hpp.
 #ifndef FABRICOST_DATA_DIRECTORY
 #define FABRICOST_DATA_DIRECTORY __FILE__ \"/${data_from_header}\"
 #endif

@@ -1,5 +1,5 @@
 // Errors of input files say where, what and what to write instead, all of a file's at once.
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cstdio>
 #include <filesystem>

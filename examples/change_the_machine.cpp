@@ -1,6 +1,6 @@
 // What if: the same question on a machine with one value changed, and what dividing by the headline rate would have said.
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <array>
 #include <cstdio>

@@ -3,9 +3,9 @@
 ///
 ///   measured_beside_predicted [LOG [SYSTEM]]
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <cstdio>
 #include <exception>

@@ -1,7 +1,7 @@
 // One question, its answer and what the answer is made of.
+#include <fabricost/explain/explain.hpp>
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cstdio>
 #include <iostream>

@@ -1,6 +1,6 @@
 // Many sizes of one question: compile once, evaluate often. The curve never allocates and takes nanoseconds a size.
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cstdio>
 

@@ -3,9 +3,9 @@
 
 #include "asked.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <cctype>
 #include <chrono>

@@ -5,12 +5,13 @@
 
 #include "arguments.hpp"
 
+#include <fabricost/economics/unmet.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/interrupt.hpp>
-#include <fabricost/plan/unmet.hpp>
-#include <fabricost/workload/model.hpp>
-#include <fabricost/workload/stack.hpp>
+#include <fabricost/kernels/stack.hpp>
+#include <fabricost/model/model.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/numpy.h>

@@ -3,6 +3,7 @@
 /// What each file of the Python module adds to it. Classes come before the functions that take them.
 /// arguments.hpp reads what callers write, plain.hpp gives classes of values ==, hash(), pickling and copies.
 
+#include <fabricost/specs/stacks.hpp>
 #include "arguments.hpp"
 
 #include <pybind11/pybind11.h>

@@ -6,7 +6,7 @@
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/operation.hpp>
-#include <fabricost/workload/serving_constants.hpp>
+#include <fabricost/serving/constants.hpp>
 
 #include <array>
 #include <optional>

@@ -6,8 +6,9 @@
 #include "record.hpp"
 #include "serving.hpp"
 
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/plan/compare.hpp>
+#include <fabricost/economics/compare.hpp>
+#include <fabricost/specs/prices.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -5,10 +5,10 @@
 #include "bindings.hpp"
 #include "plan.hpp"
 
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/plan/bill.hpp>
-#include <fabricost/workload/compute.hpp>
-#include <fabricost/workload/flops.hpp>
+#include <fabricost/economics/bill.hpp>
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/model/flops.hpp>
+#include <fabricost/specs/prices.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -7,7 +7,7 @@
 #include "samples.hpp"
 
 #include <cli/write_file.hpp>
-#include <fabricost/io/diagnose.hpp>
+#include <fabricost/diagnose/diagnose.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -4,8 +4,8 @@
 #include "bindings.hpp"
 #include "plain.hpp"
 
+#include <fabricost/economics/unmet.hpp>
 #include <fabricost/error.hpp>
-#include <fabricost/plan/unmet.hpp>
 
 #include <pybind11/stl.h>
 

@@ -8,7 +8,7 @@
 #include "validation.hpp"
 
 #include <cli/write_file.hpp>
-#include <fabricost/io/calibrate.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

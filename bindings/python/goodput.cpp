@@ -5,7 +5,9 @@
 #include "bindings.hpp"
 #include "record.hpp"
 
-#include <fabricost/io/goodput.hpp>
+#include <fabricost/answers/goodput.hpp>
+#include <fabricost/specs/failures.hpp>
+#include <fabricost/specs/prices.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -8,13 +8,13 @@
 
 #include <cli/write_file.hpp>
 
+#include <fabricost/explain/show.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/io/data_directory.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/picture.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/io/show.hpp>
+#include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/data_directory.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>

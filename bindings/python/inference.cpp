@@ -7,9 +7,9 @@
 #include "operations.hpp"
 #include "record.hpp"
 
-#include <fabricost/io/explain.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/kernels/fused_norm.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/fused_norm.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;

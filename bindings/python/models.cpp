@@ -6,9 +6,9 @@
 #include "plain.hpp"
 #include "record.hpp"
 
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/workload/flops.hpp>
+#include <fabricost/model/flops.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <pybind11/stl/filesystem.h>
 

@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 
 #include "catalogue/shipped_specs.hpp"
-#include "io/spec_catalogue.hpp"
+#include "specs/catalogue.hpp"
 
 #include <fabricost/version.hpp>
 

@@ -6,9 +6,9 @@
 #include "record.hpp"
 #include "routing.hpp"
 
-#include <fabricost/io/assumed.hpp>
-#include <fabricost/io/explain_moe.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/moe.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
 
 #include <array>
 

@@ -4,8 +4,8 @@
 #include "asked.hpp"
 #include "bindings.hpp"
 
-#include <fabricost/workload/pipeline.hpp>
-#include <fabricost/workload/pipeline_run.hpp>
+#include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/pipeline/run.hpp>
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>

@@ -6,11 +6,11 @@
 #include "asked.hpp"
 #include "bindings.hpp"
 
-#include <fabricost/io/nearest_plan.hpp>
-#include <fabricost/plan/idle_gpus.hpp>
-#include <fabricost/plan/sensitivity.hpp>
-#include <fabricost/plan/terms.hpp>
-#include <fabricost/plan/training_figures.hpp>
+#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/training/figures.hpp>
+#include <fabricost/training/sensitivity.hpp>
 
 #include <chrono>
 

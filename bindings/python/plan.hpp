@@ -4,7 +4,7 @@
 
 #include "record.hpp"
 
-#include <fabricost/plan/training.hpp>
+#include <fabricost/training/plan.hpp>
 
 #include <string>
 #include <utility>

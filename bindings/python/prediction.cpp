@@ -7,9 +7,9 @@
 #include "operations.hpp"
 #include "plain.hpp"
 
-#include <fabricost/io/assumed.hpp>
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/picture.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/pictures/picture.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -8,7 +8,7 @@
 #include "choices.hpp"
 #include "grid.hpp"
 
-#include <fabricost/io/assumed.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 
 #include "asked.hpp"
 
-#include <fabricost/workload/routing.hpp>
+#include <fabricost/experts/routing.hpp>
 
 #include <charconv>
 

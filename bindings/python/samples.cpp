@@ -8,7 +8,7 @@
 #include "machine.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -4,7 +4,7 @@
 
 #include "text.hpp"
 
-#include <fabricost/io/points.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

@@ -8,11 +8,11 @@
 #include "choices.hpp"
 #include "routing.hpp"
 
-#include <fabricost/io/inference.hpp>
-#include <fabricost/io/nearest_plan.hpp>
-#include <fabricost/plan/terms.hpp>
-#include <fabricost/workload/interval.hpp>
-#include <fabricost/workload/serving_offload.hpp>
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/kernels/interval.hpp>
+#include <fabricost/serving/offload.hpp>
+#include <fabricost/specs/serving.hpp>
 
 #include <chrono>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "record.hpp"
 
-#include <fabricost/plan/serving.hpp>
+#include <fabricost/serving/plan.hpp>
 
 #include <pybind11/pybind11.h>
 

@@ -7,9 +7,9 @@
 #include "operations.hpp"
 #include "record.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/network/at_once_answer.hpp>
 #include <fabricost/network/axes.hpp>
+#include <fabricost/text/quantity.hpp>
 
 namespace py = pybind11;
 using namespace py::literals;

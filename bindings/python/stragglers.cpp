@@ -5,7 +5,8 @@
 #include "bindings.hpp"
 #include "record.hpp"
 
-#include <fabricost/io/waiting_ranks.hpp>
+#include <fabricost/answers/waiting_ranks.hpp>
+#include <fabricost/readings/iteration_times.hpp>
 
 #include <pybind11/numpy.h>
 

@@ -6,7 +6,7 @@
 #include "machine.hpp"
 
 #include <cli/write_file.hpp>
-#include <fabricost/io/this_machine.hpp>
+#include <fabricost/machine/this_machine.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -5,7 +5,7 @@
 #include "machine.hpp"
 
 #include <cli/write_file.hpp>
-#include <fabricost/io/topology.hpp>
+#include <fabricost/readings/topology.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

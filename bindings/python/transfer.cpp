@@ -5,10 +5,10 @@
 #include "bindings.hpp"
 #include "record.hpp"
 
-#include <fabricost/io/explain_transfer.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/explain/transfer.hpp>
 #include <fabricost/network/load_store.hpp>
 #include <fabricost/network/storage.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <limits>
 

@@ -7,7 +7,7 @@
 #include "plain.hpp"
 
 #include <cli/write_file.hpp>
-#include <fabricost/io/tune.hpp>
+#include <fabricost/tune/tune.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>

@@ -4,8 +4,8 @@
 
 #include "plain.hpp"
 
-#include <fabricost/io/saved_system.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <pybind11/numpy.h>
 

@@ -6,7 +6,7 @@
 #include "samples.hpp"
 #include "validation.hpp"
 
-#include <fabricost/io/workload.hpp>
+#include <fabricost/evaluation/workload.hpp>
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include "sections.hpp"
 #include "table.hpp"
 
-#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <functional>
 #include <map>

@@ -5,8 +5,8 @@
 #include "sections.hpp"
 #include "table.hpp"
 
+#include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/probes.hpp>
-#include <fabricost/io/calibrate.hpp>
 
 #include <functional>
 #include <map>

@@ -4,8 +4,8 @@
 #include "sections.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/leave_out.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/leave_out.hpp>
 
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,7 @@
 /// A fit that knows nothing of the machines left out of it. The shipped prior (hardware/constants.hpp) is the geometric mean of three
 /// generations; one left out would still pull the others' fit through it.
 
-#include <fabricost/io/calibrate.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
 
 namespace accuracy {
 

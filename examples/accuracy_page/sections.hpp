@@ -2,8 +2,8 @@
 /// \file sections.hpp
 /// The sections of docs/accuracy.md, each a text of Markdown worked out from the measured points.
 
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 /// \file table.hpp
 /// Rows of error figures in Markdown.
 
-#include <fabricost/io/validate.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <fmt/format.h>
 

@@ -119,7 +119,7 @@ std::string with_parts_left_out(const std::filesystem::path& folder) {
   return "Left out of the fit, rows in CUDA graphs. A version: all others of that machine are fitted; what another machine of the "
          "generation would\n"
          "get. The generation: kernels' constants come from the other two, latencies stretched by NCCL's step on that machine "
-         "(calibrate/kin.hpp);\n"
+         "(parameters/related.hpp);\n"
          "NCCL's own part keeps the constants of its nccl-tests. The forms, and how far constants may move, were chosen with all of it in "
          "view.\n\n" +
          left_out(folder);

@@ -3,8 +3,8 @@
 
 #include "sections.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/moe_kernel_rows.hpp>
+#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <array>
 #include <map>

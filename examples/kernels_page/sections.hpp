@@ -2,9 +2,9 @@
 /// \file sections.hpp
 /// The sections of docs/kernels-accuracy.md, each a text of Markdown, and how their tables write errors.
 
-#include <fabricost/calibrate/kin.hpp>
-#include <fabricost/io/calibrate_kernels.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/parameters/related.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <fmt/format.h>
 

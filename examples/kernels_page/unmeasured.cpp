@@ -3,9 +3,9 @@
 
 #include "sections.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <array>
 

@@ -2,9 +2,9 @@
 /// Does the scale-up domain bound a mixture of experts? The same GPUs, NVLinks and NICs in domains of 8, 72, 144 and 576: what one layer's
 /// dispatch and combine take, and what going across costs. Prints docs/moe-domains.md.
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <fmt/format.h>
 

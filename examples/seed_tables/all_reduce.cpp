@@ -4,8 +4,8 @@
 
 #include "specs.hpp"
 
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

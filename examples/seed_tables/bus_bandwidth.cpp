@@ -4,8 +4,8 @@
 
 #include "specs.hpp"
 
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 /// \file money.cpp
 /// What communication overhead costs (text 003), in the library's own units: GPUs x rent x time.
 
+#include <fabricost/specs/prices.hpp>
 #include "specs.hpp"
 
-#include <fabricost/io/reliability.hpp>
 
 #include <fmt/format.h>
 

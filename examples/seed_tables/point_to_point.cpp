@@ -3,7 +3,7 @@
 
 #include "specs.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

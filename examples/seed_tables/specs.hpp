@@ -6,8 +6,8 @@
 #include "tables.hpp"
 
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/workload/tensor_parallel.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/tensor_parallel.hpp>
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 
 #include "specs.hpp"
 
-#include <fabricost/io/explain.hpp>
+#include <fabricost/explain/explain.hpp>
 
 #include <fmt/format.h>
 

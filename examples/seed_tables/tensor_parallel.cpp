@@ -1,6 +1,6 @@
 /// \file tensor_parallel.cpp
 /// What tensor parallelism costs: the share of two all-reduces a layer beside the layer's own work, when decoding (text 001) and
-/// when training (text 003). Messages and their price are the library's (workload/tensor_parallel.hpp); the work is the texts' own
+/// when training (text 003). Messages and their price are the library's (training/tensor_parallel.hpp); the work is the texts' own
 /// arithmetic, and attention over the KV cache is left out as in the texts.
 ///
 ///   share = t / (t + work)     work when decoding: the larger of weights / (GPUs x HBM rate) and flops / (GPUs x peak); when training:
@@ -8,7 +8,7 @@
 
 #include "specs.hpp"
 
-#include <fabricost/io/explain.hpp>
+#include <fabricost/explain/explain.hpp>
 
 #include <fmt/format.h>
 

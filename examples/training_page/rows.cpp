@@ -1,6 +1,7 @@
 /// \file rows.cpp
 /// Reading published rows, and fits that leave some out.
 
+#include <fabricost/specs/stacks.hpp>
 #include "rows.hpp"
 
 #include <fmt/format.h>

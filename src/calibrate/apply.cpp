@@ -3,7 +3,7 @@
 
 #include "calibrate/families.hpp"
 
-#include <fabricost/io/calibrate.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
 
 #include <algorithm>
 #include <cmath>

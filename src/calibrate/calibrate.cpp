@@ -2,9 +2,9 @@
 /// Fitting what is prepared, and summing up what the fit says.
 
 #include "calibrate/preparation.hpp"
-#include "io/quantile.hpp"
+#include "text/quantile.hpp"
 
-#include <fabricost/workload/interval.hpp>
+#include <fabricost/kernels/interval.hpp>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 /// \file calibration_yaml.cpp
 /// Writing calibration files: constants with their units, how well each is known, and the residuals they leave.
 
-#include "io/yaml_text.hpp"
+#include "text/yaml_text.hpp"
 
-#include <fabricost/io/calibrate.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
 
 #include <fmt/format.h>
 

@@ -3,9 +3,9 @@
 
 #include "calibrate/kernel_sets.hpp"
 
-#include "io/quantile.hpp"
+#include "text/quantile.hpp"
 
-#include <fabricost/calibrate/kin.hpp>
+#include <fabricost/parameters/related.hpp>
 
 #include <fmt/format.h>
 

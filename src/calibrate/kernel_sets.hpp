@@ -3,7 +3,7 @@
 /// Samples of kernels on machines in, fitted sets of constants with their residuals out.
 
 #include <fabricost/calibrate/kernel_fit.hpp>
-#include <fabricost/io/calibrate_kernels.hpp>
+#include <fabricost/calibrate/kernels.hpp>
 
 #include <span>
 #include <string>

@@ -5,9 +5,9 @@
 
 #include "calibrate/families.hpp"
 
-#include <fabricost/io/leave_out.hpp>
-#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/leave_out.hpp>
 
 #include <fmt/format.h>
 

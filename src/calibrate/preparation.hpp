@@ -2,10 +2,10 @@
 /// \file preparation.hpp
 /// Measured points sorted into machines, sets of constants and series, ready to be fitted.
 
-#include "io/machines.hpp"
+#include "validation/machines.hpp"
 
+#include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/fit.hpp>
-#include <fabricost/io/calibrate.hpp>
 
 #include <cmath>
 #include <map>

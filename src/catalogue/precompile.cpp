@@ -1,9 +1,9 @@
 /// \file precompile.cpp
-/// Run by the build: parses the YAML files of data/ and writes a C++ file with their catalogue (io/spec_catalogue.hpp).
+/// Run by the build: parses the YAML files of data/ and writes a C++ file with their catalogue (specs/catalogue.hpp).
 ///
 ///     fabricost_precompile DATA_DIRECTORY OUTPUT.cpp
 
-#include "io/spec_catalogue.hpp"
+#include "specs/catalogue.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,7 +6,7 @@
 #include "../io/spec_quantity.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

@@ -13,8 +13,8 @@
 #include "subcommands.hpp"
 #include "write_file.hpp"
 
-#include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

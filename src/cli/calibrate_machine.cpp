@@ -9,9 +9,9 @@
 #include "write_file.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/io/this_machine.hpp>
+#include <fabricost/machine/this_machine.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

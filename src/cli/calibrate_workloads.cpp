@@ -9,8 +9,9 @@
 #include "report.hpp"
 #include "write_file.hpp"
 
-#include <fabricost/io/calibrate_training.hpp>
-#include <fabricost/io/inference.hpp>
+#include <fabricost/evaluation/calibrate_training.hpp>
+#include <fabricost/evaluation/inference.hpp>
+#include <fabricost/specs/serving.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

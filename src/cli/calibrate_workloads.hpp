@@ -5,7 +5,7 @@
 
 #include "runner.hpp"
 
-#include <fabricost/io/points.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <optional>
 #include <string>

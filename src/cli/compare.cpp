@@ -12,12 +12,12 @@
 #include "subcommands.hpp"
 #include "write_file.hpp"
 
-#include <fabricost/io/compare_picture.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/plan/compare.hpp>
+#include <fabricost/economics/compare.hpp>
+#include <fabricost/pictures/compare.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/prices.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

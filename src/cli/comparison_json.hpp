@@ -2,8 +2,8 @@
 /// \file comparison_json.hpp
 /// What comparisons and fits have in common as JSON, with the field names of the contract.
 
-#include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -9,8 +9,8 @@
 
 #include <fabricost/algorithm.hpp>
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <fmt/format.h>
 

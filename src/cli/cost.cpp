@@ -10,12 +10,12 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/plan/bill.hpp>
-#include <fabricost/workload/compute.hpp>
-#include <fabricost/workload/flops.hpp>
+#include <fabricost/economics/bill.hpp>
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/model/flops.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/prices.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

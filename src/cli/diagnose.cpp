@@ -7,8 +7,8 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/diagnose.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/diagnose/diagnose.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

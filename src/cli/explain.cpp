@@ -7,7 +7,7 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/explain.hpp>
+#include <fabricost/explain/explain.hpp>
 
 #include <nlohmann/json.hpp>
 

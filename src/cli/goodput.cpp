@@ -9,9 +9,10 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/goodput.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
+#include <fabricost/answers/goodput.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/prices.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

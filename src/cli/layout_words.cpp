@@ -6,7 +6,7 @@
 #include "names.hpp"
 #include "question.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

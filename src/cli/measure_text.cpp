@@ -6,7 +6,7 @@
 #include "../io/text_table.hpp"
 #include "runner.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 #include <fabricost/units.hpp>
 
 #include <fmt/format.h>

@@ -8,8 +8,8 @@
 #include "subcommands.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/workload/flops.hpp>
+#include <fabricost/model/flops.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

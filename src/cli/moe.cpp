@@ -8,12 +8,12 @@
 #include "names.hpp"
 #include "report.hpp"
 
-#include <fabricost/io/assumed.hpp>
-#include <fabricost/io/explain_moe.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/moe.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

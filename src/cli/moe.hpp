@@ -6,7 +6,7 @@
 #include "question.hpp"
 #include "runner.hpp"
 
-#include <fabricost/io/moe_kernel_rows.hpp>
+#include <fabricost/evaluation/moe_kernel_rows.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -4,7 +4,7 @@
 #include "names.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 

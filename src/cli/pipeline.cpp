@@ -10,9 +10,9 @@
 #include "subcommands.hpp"
 #include "write_file.hpp"
 
-#include <fabricost/io/gantt.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/workload/pipeline.hpp>
+#include <fabricost/pictures/gantt.hpp>
+#include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

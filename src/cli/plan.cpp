@@ -12,10 +12,10 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/nearest_plan.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -10,13 +10,13 @@
 #include "report.hpp"
 #include "serve_words.hpp"
 
-#include <fabricost/io/inference.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/nearest_plan.hpp>
-#include <fabricost/plan/terms.hpp>
-#include <fabricost/workload/interval.hpp>
-#include <fabricost/workload/serving_offload.hpp>
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/kernels/interval.hpp>
+#include <fabricost/serving/offload.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/serving.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

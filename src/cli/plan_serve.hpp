@@ -4,7 +4,7 @@
 
 #include "runner.hpp"
 
-#include <fabricost/plan/serving.hpp>
+#include <fabricost/serving/plan.hpp>
 
 #include <string>
 #include <string_view>

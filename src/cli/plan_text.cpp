@@ -6,11 +6,11 @@
 #include "../io/text_table.hpp"
 #include "report.hpp"
 
-#include <fabricost/io/memory_text.hpp>
-#include <fabricost/io/nearest_plan.hpp>
-#include <fabricost/plan/idle_gpus.hpp>
-#include <fabricost/plan/terms.hpp>
-#include <fabricost/plan/training_figures.hpp>
+#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/explain/memory.hpp>
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/training/figures.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 
 #include "runner.hpp"
 
-#include <fabricost/plan/sensitivity.hpp>
+#include <fabricost/training/sensitivity.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

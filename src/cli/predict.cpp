@@ -8,9 +8,9 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/explain.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/kernels/fused_norm.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/fused_norm.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

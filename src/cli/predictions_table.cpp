@@ -6,7 +6,7 @@
 #include "../io/text_table.hpp"
 #include "report.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -6,8 +6,8 @@
 #include "amounts.hpp"
 #include "names.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -3,7 +3,7 @@
 
 #include "report.hpp"
 
-#include <fabricost/workload/fused_norm.hpp>
+#include <fabricost/kernels/fused_norm.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

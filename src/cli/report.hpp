@@ -4,7 +4,7 @@
 
 #include "question.hpp"
 
-#include <fabricost/io/assumed.hpp>
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <nlohmann/json_fwd.hpp>

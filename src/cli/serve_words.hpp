@@ -2,7 +2,7 @@
 /// \file serve_words.hpp
 /// What plan --serve is told in words of its own: how tokens choose experts, how much lies in the host's memory.
 
-#include <fabricost/workload/decode.hpp>
+#include <fabricost/serving/decode.hpp>
 
 #include <string>
 #include <string_view>

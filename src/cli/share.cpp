@@ -9,9 +9,9 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/network/at_once_answer.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -8,11 +8,11 @@
 #include "subcommands.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/picture.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/io/show.hpp>
+#include <fabricost/explain/show.hpp>
+#include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

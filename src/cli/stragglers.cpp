@@ -10,7 +10,8 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/waiting_ranks.hpp>
+#include <fabricost/answers/waiting_ranks.hpp>
+#include <fabricost/readings/iteration_times.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

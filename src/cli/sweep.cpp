@@ -11,8 +11,8 @@
 #include "subcommands.hpp"
 #include "sweep_counts.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 #include "predictions_table.hpp"
 #include "report.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

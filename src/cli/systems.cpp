@@ -7,7 +7,7 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <nlohmann/json.hpp>
 

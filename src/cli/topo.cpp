@@ -8,8 +8,8 @@
 #include "write_file.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/topology.hpp>
+#include <fabricost/readings/topology.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -10,7 +10,7 @@
 #include "subcommands.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -7,9 +7,9 @@
 #include "question.hpp"
 #include "transfer.hpp"
 
-#include <fabricost/io/explain_transfer.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/explain/transfer.hpp>
 #include <fabricost/network/load_store.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

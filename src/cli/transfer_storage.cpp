@@ -6,10 +6,10 @@
 #include "question.hpp"
 #include "transfer.hpp"
 
-#include <fabricost/io/explain_transfer.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/explain/transfer.hpp>
 #include <fabricost/network/storage.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -11,8 +11,8 @@
 #include "subcommands.hpp"
 #include "write_file.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/tune.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/tune/tune.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -11,9 +11,9 @@
 #include "validation_text.hpp"
 #include "write_file.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/validate.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,7 @@
 #include "../io/error_histogram.hpp"
 #include "../io/text_table.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

@@ -4,9 +4,9 @@
 
 #include "runner.hpp"
 
-#include <fabricost/io/moe_kernel_rows.hpp>
-#include <fabricost/io/validate.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <string>
 

@@ -3,10 +3,10 @@
 /// Everything the rules look at, and what a rule is. Private.
 
 #include "diagnose/quoted.hpp"
-#include "io/logs/nccl_info.hpp"
+#include "readings/logs/nccl_info.hpp"
 
+#include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/io/diagnose.hpp>
 
 #include <optional>
 #include <set>
@@ -31,7 +31,7 @@ struct Judged {
   const ComparedSize* at = nullptr;
 };
 
-/// Times that cannot be (io/set_aside.hpp): with three of them, or all, among a third of the run the log is not what it says.
+/// Times that cannot be (validation/set_aside.hpp): with three of them, or all, among a third of the run the log is not what it says.
 struct Impossible {
   std::size_t times = 0, of = 0;  ///< of the points compared
   std::string example;            ///< the arithmetic of the plainest one

@@ -2,17 +2,17 @@
 /// Reads what a log holds, compares it with its machine, asks every rule, and orders the answers. A run is healthy when nothing is proven
 /// against it, no hint is left unanswered by a comparison, and the comparison is inside the prediction's interval.
 
-#include <fabricost/io/diagnose.hpp>
+#include <fabricost/diagnose/diagnose.hpp>
 
 #include "diagnose/context.hpp"
-#include "io/line_reader.hpp"
-#include "io/plain_text.hpp"
-#include "io/logs/nccl_tests.hpp"
+#include "readings/logs/nccl_tests.hpp"
+#include "text/line_reader.hpp"
+#include "text/plain_text.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/quantity_text.hpp>
-#include <fabricost/io/set_aside.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
+#include <fabricost/validation/set_aside.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <fmt/format.h>
 

@@ -6,13 +6,13 @@
 #include "diagnose/context.hpp"
 #include "diagnose/rate_units.hpp"
 
-#include "io/ascii.hpp"
-#include "io/csv.hpp"
-#include "io/spec_quantity.hpp"
+#include "text/ascii.hpp"
+#include "text/csv.hpp"
+#include "text/units.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 
 #include "diagnose/context.hpp"
 
-#include "io/line_reader.hpp"
+#include "text/line_reader.hpp"
 
 #include <array>
 #include <set>

@@ -4,8 +4,8 @@
 #include "diagnose/quoted.hpp"
 
 #include "diagnose/rate_units.hpp"
-#include "io/csv.hpp"
-#include "io/logs/log_text.hpp"
+#include "readings/logs/log_text.hpp"
+#include "text/csv.hpp"
 
 #include <fabricost/algorithm.hpp>
 #include <fabricost/collective.hpp>

@@ -3,7 +3,7 @@
 /// Figures people write beside a log: "NCCL 2.19.4: 24.2 GB/s; NCCL 2.20.5: 18.3", "pair a,b 49.4", "ib_write_bw 395 Gb/s". What tells two
 /// of them apart (a version, a variable, an algorithm, a pair of nodes, a number of nodes) is the experiment somebody made. Private.
 
-#include "io/logs/nccl_info.hpp"
+#include "readings/logs/nccl_info.hpp"
 
 #include <filesystem>
 #include <string>

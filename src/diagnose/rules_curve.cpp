@@ -6,8 +6,8 @@
 #include "diagnose/context.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

@@ -4,10 +4,10 @@
 
 #include "diagnose/context.hpp"
 
-#include "io/csv.hpp"
+#include "text/csv.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 

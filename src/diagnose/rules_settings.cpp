@@ -3,8 +3,8 @@
 /// its value matters, what it causes.
 
 #include "diagnose/context.hpp"
-#include "io/ascii.hpp"
-#include "io/csv.hpp"
+#include "text/ascii.hpp"
+#include "text/csv.hpp"
 
 #include <fmt/format.h>
 

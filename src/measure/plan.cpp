@@ -1,12 +1,12 @@
 /// \file plan.cpp
 /// The plan of one GPU and of its host: memory, launches, host copies, peers. Collectives are in plan_collectives.cpp.
 
-#include "io/probe_words.hpp"
+#include "readings/probe_words.hpp"
 #include "measure/planner.hpp"
 #include "measure/rows.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 

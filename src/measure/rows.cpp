@@ -3,8 +3,8 @@
 
 #include "measure/rows.hpp"
 
-#include "io/csv.hpp"
-#include "io/probe_words.hpp"
+#include "readings/probe_words.hpp"
+#include "text/csv.hpp"
 
 #include <fabricost/error.hpp>
 

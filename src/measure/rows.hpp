@@ -4,7 +4,7 @@
 /// the same for readers.
 ///
 /// A collective is a row as nccl-tests would give. A copy between two GPUs, or between a GPU and pinned host memory, is a send_recv with
-/// its path, bytes and time one way. Anything else bears the probe's own word (io/probe_words.hpp), with its working set as bytes.
+/// its path, bytes and time one way. Anything else bears the probe's own word (readings/probe_words.hpp), with its working set as bytes.
 
 #include "measure/device.hpp"
 

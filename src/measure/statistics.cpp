@@ -3,7 +3,7 @@
 
 #include "measure/statistics.hpp"
 
-#include "io/quantile.hpp"
+#include "text/quantile.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 
 #include "measure/stock.hpp"
 
-#include "io/topology/models.hpp"
+#include "readings/topology/models.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 

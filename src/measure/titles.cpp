@@ -4,7 +4,7 @@
 #include "measure/plan.hpp"
 #include "measure/rows.hpp"
 
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 #include <fabricost/units.hpp>
 
 #include <fmt/format.h>

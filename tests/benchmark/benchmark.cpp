@@ -1,6 +1,6 @@
 // What a prediction costs. `build/fabricost_benchmark` prints nanoseconds; the floor is the pair of pow() that norm_q needs.
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -3,11 +3,11 @@
 //
 //     fabricost_ratios [ROUNDS]        name, nanoseconds of one, and that over a pair of pow(), over a copy, over the minimum of 12 lines
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/plan/training.hpp>
 #include <fabricost/predict/curve_threads.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/plan.hpp>
 
 #include <algorithm>
 #include <array>

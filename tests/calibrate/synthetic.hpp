@@ -6,7 +6,7 @@
 
 #include <fabricost/calibrate/fit.hpp>
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/points.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <algorithm>
 #include <cmath>

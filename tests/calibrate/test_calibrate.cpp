@@ -3,8 +3,8 @@
 
 #include "support/message_of.hpp"
 
-#include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 

@@ -5,8 +5,8 @@
 #include "support/locales.hpp"
 #include "support/skipped.hpp"
 
-#include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 

@@ -4,9 +4,9 @@
 
 #include "accuracy_page/own_prior.hpp"
 
+#include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/probes.hpp>
-#include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 

@@ -1,9 +1,9 @@
 // The transports in data/calibrations are what the command of CONTRIBUTING.md writes, without the sweeps of data/measurements/left-out.csv.
 #include "support/measurements.hpp"
 
-#include <fabricost/io/calibrate.hpp>
-#include <fabricost/io/leave_out.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/leave_out.hpp>
 
 #include "catch.hpp"
 

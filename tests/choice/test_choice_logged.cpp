@@ -1,9 +1,9 @@
 // What logs say NCCL chose on its own, beside what we say it chooses. Forced runs, tuner plugins and "Connected all trees" say nothing.
 #include "changes.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include "../catch.hpp"
 #include "../support/measurements.hpp"

@@ -1,4 +1,4 @@
-#include "io/error_histogram.hpp"
+#include "text/error_histogram.hpp"
 
 #include <catch.hpp>
 

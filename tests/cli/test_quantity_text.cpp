@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <clocale>
 #include <string>

@@ -1,6 +1,6 @@
 // What a planner's own tool does: load a machine, ask, print.
 #include <fabricost/fabricost.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cstdio>
 

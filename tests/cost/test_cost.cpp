@@ -5,8 +5,9 @@
 #include "support/message_of.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/reliability.hpp>
+#include <fabricost/specs/failures.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/prices.hpp>
 
 #include <algorithm>
 #include <fstream>

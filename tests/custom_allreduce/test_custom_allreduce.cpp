@@ -1,13 +1,13 @@
 // All-reduce kernels of vLLM, SGLang and TensorRT-LLM: which runs when, what it moves, what a call from Python adds, and measured points.
 #include "support/measurements.hpp"
 
-#include <fabricost/calibrate/kin.hpp>
-#include <fabricost/io/calibrate_kernels.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/kernels/fused_norm.hpp>
+#include <fabricost/parameters/related.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/schedule/direct_reduce.hpp>
-#include <fabricost/workload/fused_norm.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include "catch.hpp"
 

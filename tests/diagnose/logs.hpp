@@ -2,7 +2,7 @@
 /// \file logs.hpp
 /// Logs written for one test each, and what diagnose makes of them.
 
-#include <fabricost/io/diagnose.hpp>
+#include <fabricost/diagnose/diagnose.hpp>
 
 #include <fmt/format.h>
 

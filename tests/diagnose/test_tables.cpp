@@ -6,8 +6,8 @@
 #include "diagnose/logs.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
 
 using namespace fabricost;
 

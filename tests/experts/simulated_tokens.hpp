@@ -2,7 +2,7 @@
 /// \file simulated_tokens.hpp
 /// Tokens that choose experts one by one with Gumbel noise on log-weights, groups first where a limit holds: an oracle for routing.
 
-#include <fabricost/workload/routing.hpp>
+#include <fabricost/experts/routing.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -5,9 +5,9 @@
 #include "simulated_tokens.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/experts/experts.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/experts.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <chrono>
 

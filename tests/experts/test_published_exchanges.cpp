@@ -5,10 +5,10 @@
 #include "support/measurements.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/io/moe_rows.hpp>
+#include <fabricost/evaluation/moe_rows.hpp>
+#include <fabricost/experts/experts.hpp>
 #include <fabricost/network/concurrent.hpp>
 #include <fabricost/network/layout.hpp>
-#include <fabricost/workload/experts.hpp>
 
 #include <cmath>
 #include <fstream>

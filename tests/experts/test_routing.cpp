@@ -4,7 +4,7 @@
 #include "../catch.hpp"
 #include "simulated_tokens.hpp"
 
-#include <fabricost/workload/expert_load.hpp>
+#include <fabricost/experts/load.hpp>
 
 #include <chrono>
 #include <cmath>

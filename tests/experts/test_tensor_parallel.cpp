@@ -4,9 +4,9 @@
 #include "../catch.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/tensor_parallel.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/tensor_parallel.hpp>
 
 #include <chrono>
 #include <cmath>

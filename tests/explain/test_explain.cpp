@@ -3,10 +3,10 @@
 
 #include "../support/message_of.hpp"
 
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/explain_moe.hpp>
-#include <fabricost/io/explain_transfer.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/explain/moe.hpp>
+#include <fabricost/explain/transfer.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 

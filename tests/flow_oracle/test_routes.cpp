@@ -2,10 +2,10 @@
 // route one by one. Who sends what to whom is written twice, once there and once here; the routes are shared.
 #include "cases.hpp"
 
-#include <fabricost/io/load.hpp>
 #include <fabricost/network/layout.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "../catch.hpp"
 

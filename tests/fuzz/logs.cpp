@@ -4,13 +4,13 @@
 #include "targets.hpp"
 
 #include "diagnose/quoted.hpp"
-#include "io/logs/nccl_info.hpp"
-#include "io/logs/pair_points.hpp"
-#include "io/point_readers.hpp"
+#include "readings/logs/nccl_info.hpp"
+#include "readings/logs/pair_points.hpp"
+#include "readings/point_readers.hpp"
 
-#include <fabricost/io/diagnose.hpp>
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/diagnose/diagnose.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <array>
 #include <cmath>

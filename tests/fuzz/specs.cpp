@@ -3,14 +3,14 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/picture.hpp>
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/io/saved_system.hpp>
-#include <fabricost/io/show.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/explain/show.hpp>
+#include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/prices.hpp>
+#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <array>
 #include <cmath>

@@ -3,15 +3,17 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include "io/workload/stacks.hpp"
+#include "specs/stacks.hpp"
 
-#include <fabricost/io/data_directory.hpp>
-#include <fabricost/io/inference.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/moe_kernel_rows.hpp>
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/readings/iteration_times.hpp>
+#include <fabricost/specs/data_directory.hpp>
+#include <fabricost/specs/failures.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/serving.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <array>
 #include <cmath>

@@ -4,13 +4,13 @@
 #include "cli/amounts.hpp"
 #include "cli/counts.hpp"
 #include "cli/layout_words.hpp"
-#include "io/csv.hpp"
-#include "io/duration_text.hpp"
-#include "io/spec_quantity.hpp"
-#include "io/spec_tree.hpp"
+#include "specs/tree.hpp"
+#include "text/csv.hpp"
+#include "text/duration_text.hpp"
+#include "text/units.hpp"
 
-#include <fabricost/io/leave_out.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/text/quantity.hpp>
+#include <fabricost/validation/leave_out.hpp>
 
 #include <array>
 #include <cmath>

@@ -2,8 +2,8 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/topology.hpp>
+#include <fabricost/readings/topology.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <array>
 

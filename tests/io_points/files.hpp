@@ -3,7 +3,7 @@
 /// Files that live as long as a test.
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/points.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <unistd.h>
 #include <atomic>

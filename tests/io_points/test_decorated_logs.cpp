@@ -2,7 +2,7 @@
 #include "files.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/io/points.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <catch.hpp>
 

@@ -1,6 +1,6 @@
 // Which points `--leave-out` holds.
 #include <fabricost/error.hpp>
-#include <fabricost/io/leave_out.hpp>
+#include <fabricost/validation/leave_out.hpp>
 
 #include "catch.hpp"
 

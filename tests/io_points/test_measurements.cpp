@@ -1,7 +1,7 @@
 #include "files.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/io/validate.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <catch.hpp>
 

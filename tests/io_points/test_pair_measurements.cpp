@@ -2,7 +2,7 @@
 #include "files.hpp"
 #include "support/measurements.hpp"
 
-#include "io/csv.hpp"
+#include "text/csv.hpp"
 
 #include <catch.hpp>
 

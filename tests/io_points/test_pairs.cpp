@@ -1,9 +1,9 @@
 // Point-to-point benchmarks as they survive in logs, on numbers written here.
 #include "files.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/validate.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <catch.hpp>
 

@@ -2,10 +2,10 @@
 #include "files.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/set_aside.hpp>
-#include <fabricost/io/validate.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/set_aside.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <catch.hpp>
 

@@ -1,8 +1,8 @@
 #include "files.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/validate.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include <catch.hpp>
 

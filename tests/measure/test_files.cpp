@@ -5,9 +5,9 @@
 #include "measure/stock.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/this_machine.hpp>
-#include <fabricost/io/validate.hpp>
+#include <fabricost/machine/this_machine.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include "catch.hpp"
 

@@ -4,9 +4,9 @@
 
 #include "support/measurements.hpp"
 
-#include "io/csv.hpp"
+#include "text/csv.hpp"
 
-#include <fabricost/workload/memory.hpp>
+#include <fabricost/memory/memory.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include <fabricost/workload/in_flight.hpp>
+#include <fabricost/memory/in_flight.hpp>
 
 #include <catch.hpp>
 

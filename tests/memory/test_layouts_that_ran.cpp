@@ -2,8 +2,9 @@
 
 #include "support/measurements.hpp"
 
-#include <fabricost/io/workload.hpp>
-#include <fabricost/workload/memory.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/memory/memory.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <catch.hpp>
 

@@ -1,11 +1,11 @@
 /// Layouts that a vendor publishes for a GPU fit it: NVIDIA's recipes (github.com/NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs,
 /// *_workload_base_configs.py), those that offload nothing to the CPU.
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/workload/layout_check.hpp>
-#include <fabricost/workload/memory.hpp>
+#include <fabricost/memory/memory.hpp>
+#include <fabricost/model/layout_check.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <catch.hpp>
 

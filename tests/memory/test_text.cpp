@@ -1,4 +1,4 @@
-#include <fabricost/io/memory_text.hpp>
+#include <fabricost/explain/memory.hpp>
 
 #include <catch.hpp>
 

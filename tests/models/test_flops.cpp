@@ -3,8 +3,8 @@
 
 #include "support/message_of.hpp"
 
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/workload/flops.hpp>
+#include <fabricost/model/flops.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <random>
 

@@ -4,7 +4,7 @@
 #include "specs/broken.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/io/load_model.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <cctype>
 #include <map>

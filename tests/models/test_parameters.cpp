@@ -1,7 +1,7 @@
 // Parameters that follow from a shape against what was published, and the counts of a hand calculation.
 #include "catch.hpp"
 
-#include <fabricost/io/load_model.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <algorithm>
 #include <cmath>

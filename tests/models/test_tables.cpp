@@ -1,11 +1,11 @@
 // Our shapes against the tables of published results: the same models, the same numbers, read from elsewhere.
 #include "catch.hpp"
 
-#include "io/csv.hpp"
+#include "text/csv.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/workload/flops.hpp>
+#include <fabricost/model/flops.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <map>
 #include <sstream>

@@ -1,8 +1,8 @@
 // Dispatch and combine kernels: bytes against published figures and simulated tokens, limits, monotonicity, and where they cannot run.
 #include "support/message_of.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 

@@ -1,9 +1,9 @@
 // The MoE CSV: what is read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
 #include "support/measurements.hpp"
 
-#include <fabricost/calibrate/kin.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/moe_kernel_rows.hpp>
+#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/parameters/related.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 

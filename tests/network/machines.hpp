@@ -2,10 +2,10 @@
 /// \file machines.hpp
 /// Shipped machines laid out link by link, and what tests ask of them.
 
-#include <fabricost/io/load.hpp>
 #include <fabricost/network/layout.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <numeric>
 #include <string>

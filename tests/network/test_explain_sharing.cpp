@@ -2,8 +2,8 @@
 #include "../catch.hpp"
 #include "../support/message_of.hpp"
 
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <algorithm>
 

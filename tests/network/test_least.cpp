@@ -1,9 +1,9 @@
 // Shipped machines: where an interval begins, against bytes over datasheet rates worked out here.
 #include "machines.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 

@@ -1,10 +1,10 @@
 // From a GPU to the network: the least rate along the way.
 #include "machines.hpp"
 
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/explain/explain.hpp>
 #include <fabricost/network/load_store.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "support/message_of.hpp"
 

@@ -5,7 +5,7 @@
 #include "../catch.hpp"
 #include "../support/message_of.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cstdio>
 

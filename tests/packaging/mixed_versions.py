@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = "#include <fabricost/io/compiled_part.hpp>\nint main() {}\n"
+PROGRAM = "#include <fabricost/compiled_part.hpp>\nint main() {}\n"
 
 
 def link(compiler, library, includes, folder):

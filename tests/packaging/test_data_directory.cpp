@@ -1,8 +1,8 @@
 #include "catch.hpp"
-#include "io/data_directory.hpp"
+#include "specs/data_directory.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 #include <fabricost/version.hpp>
 
 #include <cstdlib>

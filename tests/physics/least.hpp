@@ -12,8 +12,8 @@
 /// anywhere.
 
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/model/model.hpp>
 #include <fabricost/operation.hpp>
-#include <fabricost/workload/model.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,15 +4,15 @@
 #include "../support/random_cases.hpp"
 #include "least.hpp"
 
-#include <fabricost/io/inference.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/plan/serving.hpp>
-#include <fabricost/plan/terms.hpp>
-#include <fabricost/plan/training.hpp>
-#include <fabricost/plan/training_figures.hpp>
-#include <fabricost/workload/moe_kernels.hpp>
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/serving/plan.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/serving.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/figures.hpp>
+#include <fabricost/training/plan.hpp>
 
 #include <catch.hpp>
 

@@ -1,7 +1,7 @@
 // Charts of a pipeline step.
 #include "support/message_of.hpp"
 
-#include <fabricost/io/gantt.hpp>
+#include <fabricost/pictures/gantt.hpp>
 
 #include <catch.hpp>
 

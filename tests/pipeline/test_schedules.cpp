@@ -2,8 +2,8 @@
 #include "oracle.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/workload/pipeline.hpp>
-#include <fabricost/workload/pipeline_run.hpp>
+#include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/pipeline/run.hpp>
 
 #include <catch.hpp>
 

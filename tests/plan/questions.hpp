@@ -2,9 +2,9 @@
 /// \file questions.hpp
 /// Trainings to plan.
 
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/plan/training.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/plan.hpp>
 
 namespace fabricost::test {
 

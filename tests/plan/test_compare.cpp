@@ -3,11 +3,11 @@
 
 #include "catch.hpp"
 
-#include <fabricost/io/compare_picture.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/picture.hpp>
-#include <fabricost/io/reliability.hpp>
-#include <fabricost/plan/compare.hpp>
+#include <fabricost/economics/compare.hpp>
+#include <fabricost/pictures/compare.hpp>
+#include <fabricost/pictures/picture.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/prices.hpp>
 
 #include <map>
 #include <regex>

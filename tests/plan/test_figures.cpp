@@ -4,9 +4,10 @@
 
 #include "catch.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/plan/idle_gpus.hpp>
-#include <fabricost/plan/training_figures.hpp>
+#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/figures.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // States sharded over some of the replicas (HSDP): two exchanges, one inside the shard group and one across, priced where they run.
 #include "catch.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/plan/training.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/plan.hpp>
 
 using namespace fabricost;
 

@@ -3,7 +3,7 @@
 
 #include <catch.hpp>
 
-#include <fabricost/workload/memory_bound.hpp>
+#include <fabricost/memory/bound.hpp>
 
 #include <limits>
 

@@ -3,9 +3,9 @@
 
 #include "catch.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/plan/compare.hpp>
-#include <fabricost/plan/sensitivity.hpp>
+#include <fabricost/economics/compare.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/training/sensitivity.hpp>
 
 #include <chrono>
 #include <cmath>

@@ -2,14 +2,14 @@
 /// \file answers.hpp
 /// What the library says of a few machines, as text: to be the same in every locale and from every thread.
 
-#include <fabricost/io/explain.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/picture.hpp>
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/quantity_text.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/memory/advice.hpp>
 #include <fabricost/operation.hpp>
+#include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/memory_advice.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <cmath>
 #include <exception>

@@ -3,9 +3,9 @@
 
 #include "answers.hpp"
 #include "catalogue/shipped_specs.hpp"
-#include "io/spec_catalogue.hpp"
+#include "specs/catalogue.hpp"
 
-#include <fabricost/io/data_directory.hpp>
+#include <fabricost/specs/data_directory.hpp>
 
 #include <atomic>
 #include <thread>

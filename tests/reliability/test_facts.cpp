@@ -6,7 +6,9 @@
 #include "support/message_of.hpp"
 #include "support/written_file.hpp"
 
-#include <fabricost/io/reliability.hpp>
+#include <fabricost/evaluation/reliability.hpp>
+#include <fabricost/readings/iteration_times.hpp>
+#include <fabricost/specs/failures.hpp>
 
 #include <map>
 

@@ -4,7 +4,7 @@
 #include "../catch.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/plan/reliability.hpp>
+#include <fabricost/economics/reliability.hpp>
 
 #include <limits>
 #include <queue>

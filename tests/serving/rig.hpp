@@ -2,10 +2,9 @@
 /// \file rig.hpp
 /// Shipped machines, models and constants for the tests of serving.
 
-#include <fabricost/io/inference.hpp>
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/workload/serving.hpp>
+#include <fabricost/serving/serving.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <string>
 

@@ -4,7 +4,8 @@
 
 #include "rig.hpp"
 
-#include <fabricost/plan/serving.hpp>
+#include <fabricost/serving/plan.hpp>
+#include <fabricost/specs/serving.hpp>
 
 #include <catch.hpp>
 

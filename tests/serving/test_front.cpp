@@ -3,7 +3,7 @@
 
 #include "rig.hpp"
 
-#include <fabricost/plan/serving.hpp>
+#include <fabricost/serving/plan.hpp>
 
 #include <catch.hpp>
 

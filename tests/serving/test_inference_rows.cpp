@@ -5,7 +5,8 @@
 #include "../support/measurements.hpp"
 #include "rig.hpp"
 
-#include <fabricost/io/workload.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/specs/serving.hpp>
 
 #include <catch.hpp>
 

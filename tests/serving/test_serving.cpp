@@ -4,7 +4,7 @@
 #include "../support/message_of.hpp"
 #include "rig.hpp"
 
-#include <fabricost/workload/serving_offload.hpp>
+#include <fabricost/serving/offload.hpp>
 
 #include <catch.hpp>
 

@@ -3,7 +3,7 @@
 /// Spec files written for one test, and what became of loading them.
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <unistd.h>
 

@@ -3,10 +3,10 @@
 
 #include "catalogue/shipped_specs.hpp"
 #include "files.hpp"
-#include "io/spec_catalogue.hpp"
+#include "specs/catalogue.hpp"
 #include "support/skipped.hpp"
 
-#include <fabricost/io/picture.hpp>
+#include <fabricost/pictures/picture.hpp>
 
 #include <algorithm>
 #include <iterator>

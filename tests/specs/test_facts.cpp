@@ -1,7 +1,7 @@
 // Figures that were got wrong before (factors of 2 and 8, per link and per GPU), pinned one by one. All rates are one way.
 #include "catch.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <filesystem>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cmath>
 #include <regex>

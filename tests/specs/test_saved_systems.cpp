@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <fabricost/io/saved_system.hpp>
+#include <fabricost/specs/saved_system.hpp>
 
 #include <random>
 

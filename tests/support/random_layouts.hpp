@@ -2,7 +2,7 @@
 /// \file random_layouts.hpp
 /// Models and layouts at random, as they are used: every group divides what it has to. The seed is printed with a failure.
 
-#include <fabricost/workload/memory_advice.hpp>
+#include <fabricost/memory/advice.hpp>
 
 #include <random>
 

@@ -3,8 +3,8 @@
 /// Machines nobody built: the files `fabricost measure` would write of them, from rates and latencies that are known. Times follow
 /// t = start + S / rate with 0.1 % of noise, as medians of batches have, so that what calibrate finds can be held to what was put in.
 
-#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 

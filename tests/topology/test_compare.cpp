@@ -1,7 +1,7 @@
 // What differs between a machine and a stock one.
 #include "topology/topologies.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 

@@ -1,9 +1,9 @@
 // show --svg: well-formed, nothing outside, no words over words, every tier and its rate there.
 #include "topology/topologies.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/picture.hpp>
+#include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 #include <pugixml.hpp>

@@ -1,8 +1,8 @@
 // Every topology file of the collection: what its index says of it, and a system that loads and predicts.
 #include "topology/topologies.hpp"
 
-#include <fabricost/io/load.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 

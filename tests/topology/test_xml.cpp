@@ -1,7 +1,7 @@
 // NCCL's topology XML: what it says, what it may leave out, and what is refused.
 #include "topology/topologies.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 

@@ -5,7 +5,7 @@
 #include "io_points/files.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/io/topology.hpp>
+#include <fabricost/readings/topology.hpp>
 
 #include <fmt/format.h>
 #include <catch.hpp>

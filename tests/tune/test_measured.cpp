@@ -1,10 +1,10 @@
 // Would following tune have helped? Asked of runs nobody tuned.
 #include "support/measurements.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/points.hpp>
-#include <fabricost/io/tune.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/tune/tune.hpp>
 
 #include <catch.hpp>
 

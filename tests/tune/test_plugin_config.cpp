@@ -1,8 +1,8 @@
 // The export, read back by the rules of the plugin it is for.
 #include "plugin.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/tune.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/tune/tune.hpp>
 
 #include <catch.hpp>
 

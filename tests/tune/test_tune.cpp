@@ -1,7 +1,7 @@
 // What tune says, asked again one size at a time.
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/tune.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/tune/tune.hpp>
 
 #include "../support/message_of.hpp"
 #include "../support/systems.hpp"

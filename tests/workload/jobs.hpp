@@ -4,9 +4,8 @@
 
 #include "support/random_cases.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/load_model.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
 
 #include <map>
 #include <memory>

@@ -3,7 +3,7 @@
 /// Tables of published results as text, and what reading them gives.
 
 #include <fabricost/error.hpp>
-#include <fabricost/io/workload.hpp>
+#include <fabricost/evaluation/workload.hpp>
 
 #include <unistd.h>
 #include <atomic>

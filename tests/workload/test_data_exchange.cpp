@@ -3,7 +3,8 @@
 #include "jobs.hpp"
 
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/step.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/step.hpp>
 
 #include <catch.hpp>
 

@@ -4,8 +4,9 @@
 
 #include "support/measurements.hpp"
 
-#include <fabricost/calibrate/parameters.hpp>
-#include <fabricost/io/calibrate_training.hpp>
+#include <fabricost/evaluation/calibrate_training.hpp>
+#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <catch.hpp>
 

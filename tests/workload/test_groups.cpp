@@ -1,8 +1,8 @@
 // Where the ranks of a parallel group sit, and what its collectives cost.
 #include "jobs.hpp"
 
+#include <fabricost/kernels/groups.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/groups.hpp>
 
 #include <catch.hpp>
 

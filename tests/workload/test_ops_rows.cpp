@@ -3,8 +3,8 @@
 
 #include "support/message_of.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/ops.hpp>
+#include <fabricost/evaluation/ops.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 

@@ -2,11 +2,12 @@
 #include "../support/measurements.hpp"
 #include "../support/written_file.hpp"
 
-#include "io/csv.hpp"
+#include "text/csv.hpp"
 
-#include <fabricost/io/load.hpp>
-#include <fabricost/io/workload.hpp>
-#include <fabricost/workload/compute.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/stacks.hpp>
 
 #include <catch.hpp>
 

@@ -1,9 +1,9 @@
 // Machines that published rows mean, those that will come among them.
 #include "tables.hpp"
 
-#include "io/workload/published_machine.hpp"
+#include "evaluation/published_machine.hpp"
 
-#include <fabricost/io/load.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 

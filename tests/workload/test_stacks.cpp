@@ -1,11 +1,11 @@
 // Software stacks: data/stacks, the fit's factors, and which stack a published row ran.
-#include "io/workload/stacks.hpp"
+#include <fabricost/specs/stacks.hpp>
+#include "specs/stacks.hpp"
 
 #include "tables.hpp"
 
 #include "support/message_of.hpp"
 
-#include <fabricost/io/workload.hpp>
 
 #include <catch.hpp>
 

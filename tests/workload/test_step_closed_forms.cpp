@@ -2,7 +2,7 @@
 #include "jobs.hpp"
 
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/workload/step.hpp>
+#include <fabricost/training/step.hpp>
 
 #include <catch.hpp>
 

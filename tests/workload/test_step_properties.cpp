@@ -1,7 +1,7 @@
 // What must hold for the step of every layout: random jobs on random machines.
 #include "jobs.hpp"
 
-#include <fabricost/workload/step.hpp>
+#include <fabricost/training/step.hpp>
 
 #include <catch.hpp>
 

@@ -2,7 +2,7 @@
 /// \file compute_constants.hpp
 /// What a GPU generation reaches of its datasheet in the kernels of a transformer, and what a layer costs before any work is done.
 ///
-/// The form they belong to is in workload/compute.hpp; values live in data/calibrations/compute-GENERATION.yaml, fitted on published
+/// The form they belong to is in kernels/compute.hpp; values live in data/calibrations/compute-GENERATION.yaml, fitted on published
 /// training runs and GEMM timings. The defaults are the geometric mean of the fitted generations.
 
 namespace fabricost {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file constant_ranges.hpp
 /// The fitted constants by name in the order of their structs, each with what it measures, from which follows the range it may have. The
-/// ranges are wider than those of a fit (calibrate/parameters.hpp): inside them every price is finite and above zero.
+/// ranges are wider than those of a fit (parameters/parameters.hpp): inside them every price is finite and above zero.
 ///
 ///   t  seconds, 0 to 100              r  a share or rate that divides, 1e-6 to 100     f  a part of a whole, 0 to 2
 ///   n  a plain number, 0 to 1e6       b  bytes or counts that divide, 1e-3 to 1e18     q  order of a norm, 1 to 1000

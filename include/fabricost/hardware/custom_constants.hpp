@@ -2,7 +2,7 @@
 /// \file custom_constants.hpp
 /// The fitted numbers of the all-reduce kernels inference engines bring along (price/custom_reduce.hpp has the forms). Defaults are for a
 /// GPU whose NCCL takes a step of 1.04 us, the geometric mean of the Ampere, Hopper and Blackwell fits with their latencies stretched to
-/// that step (calibrate/kin.hpp); rates are shares of the one-way rate.
+/// that step (parameters/related.hpp); rates are shares of the one-way rate.
 
 namespace fabricost {
 

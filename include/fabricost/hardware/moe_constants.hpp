@@ -4,7 +4,7 @@
 /// kernels, TensorRT-LLM's one-sided and two-sided ones over NVLink.
 ///
 /// Defaults are for a GPU whose NCCL takes a step of 1.04 us: the mean of Hopper and Blackwell for DeepEP, Blackwell's for TensorRT-LLM,
-/// latencies stretched to that step (calibrate/kin.hpp). Rates are shares of the one-way rate, so that another link scales by itself.
+/// latencies stretched to that step (parameters/related.hpp). Rates are shares of the one-way rate, so that another link scales by itself.
 /// Times "per KiB" are those of 1024 bytes of one token's copy.
 
 namespace fabricost {

@@ -6,9 +6,9 @@
 /// an 8-GPU server; an NVL72 rack has nodes (trays) of 4 in a domain of 72.
 
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/hardware/gpu.hpp>
 #include <fabricost/hardware/tier.hpp>
-#include <fabricost/hardware/constants.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,111 @@
+#pragma once
+/// \file calibrate.hpp
+/// From measured points to a calibration file: which constants they determine, how well, and what is left at the prior.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/parameters/fitted_on.hpp>
+#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/validation/set_aside.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+struct CalibrateOptions {
+  std::string system{};  ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
+  std::string calibration{};              ///< what is known before, as in load_system
+  std::vector<std::string> overrides{};   ///< of every machine, as in load_system
+  std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
+  std::optional<ConstantSet> only{};      ///< fit these constants alone, from the points they answer for
+  std::vector<std::string> leave_out{};   ///< what is not to be fitted, as validation/leave_out.hpp reads it: "SOURCE", "SOURCE:FROM:TO"
+  std::function<void(Constants&)> prior{};  ///< what machines fitted together are pulled to, on top of the defaults of Constants
+  int starts = 0;  ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
+};
+
+/// One constant as it was fitted.
+struct FittedConstant {
+  std::string_view key;
+  Measure measure = Measure::number;
+  double value = 0, prior = 0;
+  double deviation = 0;        ///< standard error in log
+  double prior_deviation = 0;  ///< how far it was thought to lie before
+  bool determined = true;      ///< false: the data left it where the prior had it
+  bool shared = false;         ///< one value for several sets
+  std::string_view partner{};  ///< the constant it is most strongly correlated with
+  double correlation = 0;
+};
+
+/// Residuals of the points of one interval class.
+struct ClassResidual {
+  std::string_view key;  ///< as in IntervalWidths
+  int points = 0;
+  double median_ape = 0, mape = 0;  ///< percent
+  double width = 0;                 ///< half width of the interval in log
+};
+
+/// One set of constants.
+struct CalibratedSet {
+  ConstantSet set = ConstantSet::scale_up;
+  std::string name;  ///< "scale-up-hopper", "pcie", "transport-roce"
+  Generation generation = Generation::other;
+  Transport transport = Transport::unknown;
+  Library library = Library::nccl;
+  std::vector<std::string> systems;  ///< that were measured
+  std::vector<FittedOn> fitted_on;   ///< the same, with what was measured on each
+  Constants constants;               ///< holding this set and its interval widths
+  double bandwidth = 0;              ///< one-way bytes per second the shares refer to; 0 for a transport
+  double smallest = 0, largest = 0;  ///< measured sizes, bytes
+  int fewest_ranks = 0, most_ranks = 0, most_nodes = 1;
+  int points = 0;
+  double median_ape = 0, mape = 0;  ///< percent, after the fit
+  std::vector<FittedConstant> fitted;
+  std::vector<ClassResidual> classes;
+  bool only_fitted = false;  ///< a file holds the constants of `fitted` alone: the others stay as they are shipped
+};
+
+struct Calibration {
+  std::string system;  ///< the machine it is for, as its description names it; empty when several were fitted together
+  std::vector<CalibratedSet> sets;
+  int points = 0;                             ///< merged points used
+  double median_before = 0, mean_before = 0;  ///< percent, with what was known before
+  double median_after = 0, mean_after = 0;
+  int constants = 0;   ///< free in the fit
+  int determined = 0;  ///< of them, narrowed by the data
+  bool converged = false;
+  int steps = 0;
+  std::vector<Skipped> skipped;
+  std::vector<SetAside> set_aside;  ///< read, but not to be believed
+};
+
+/// Least squares on log(predicted / measured) with a robust loss and priors (calibrate/fit.hpp). Repeats are merged by their median. Points
+/// of another machine than `system` (by any of its names), of algorithms and libraries without a fitted form, on unknown machines, with a
+/// size or time that is not above zero are counted in `skipped`.
+/// \throws RequestError when no point is left to fit, or `system` does not exist; SpecError when a spec is faulty
+[[nodiscard]] Calibration calibrate(const Points& points, const CalibrateOptions& options = {});
+
+/// What load_system would make of a machine's constants with this calibration applied by hand.
+void apply_calibration(const Calibration& calibration, System& system);
+
+/// What is known of a machine of a generation that none of the fitted sets measured: the geometric mean of the scale-up sets, rates by
+/// their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
+void apply_mean(const Calibration& calibration, System& system);
+
+/// What is known of a transport that none of the fitted sets measured: the geometric mean of the sets of its kind of network (a cloud's
+/// Ethernet: EFA, TCPX, TCPXO, TCP; RDMA over a lossless fabric: InfiniBand, RoCE, Slingshot, Omni-Path), of all where there is none.
+/// Basis datasheet.
+void apply_transport_mean(const Calibration& calibration, System& system);
+
+/// A calibration file: every set of `calibration` in `parts`, or the one set given. \param date yyyy-mm-dd \param origin what was measured
+[[nodiscard]] std::string calibration_yaml(const Calibration& calibration, std::string_view name, std::string_view date,
+                                           std::string_view origin);
+[[nodiscard]] std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin);
+
+/// A name of the format (lower case, digits, dashes) from a file's: "My Cal.yaml" is my-cal.
+[[nodiscard]] std::string calibration_name(const std::filesystem::path& file);
+
+}  // namespace fabricost

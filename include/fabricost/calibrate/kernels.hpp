@@ -1,0 +1,27 @@
+#pragma once
+/// \file calibrate_kernels.hpp
+/// From measured times to the constants of kernels that are no library's collectives: inference engines' all-reduces, expert exchange.
+
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/readings/points.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// One set of constants for each GPU generation in the data.
+struct KernelCalibration {
+  std::vector<CalibratedSet> sets;
+  int points = 0, constants = 0, determined = 0, steps = 0;
+  double median_before = 0, mean_before = 0, median_ape = 0, mape = 0;  ///< percent, over the points fitted
+  bool converged = false;
+  std::vector<Skipped> skipped;
+};
+
+/// The custom constants (price/custom_reduce.hpp) from the points of a CSV whose library is an inference engine: its own kernels replayed
+/// in CUDA graphs, and calls from Python of at most 64 KiB, where the host's time shows. What NCCL ran is skipped. Repeats are merged.
+/// \param leave_out as validation/leave_out.hpp reads it \throws RequestError when no point is left to fit
+[[nodiscard]] KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out = {});
+
+}  // namespace fabricost

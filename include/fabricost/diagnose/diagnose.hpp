@@ -1,0 +1,112 @@
+#pragma once
+/// \file diagnose.hpp
+/// Is a run what its machine should give, and if not, why? Lines of the log are evidence by themselves; its table is compared with the
+/// prediction of the machine, whose own interval decides what counts as a deviation.
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/operation.hpp>
+#include <fabricost/predict/prediction.hpp>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// Why a run is slow, or only looks it. Names are those of `fabricost diagnose --json`.
+enum class Cause : unsigned char {
+  acs_enabled,
+  algorithm_choice,
+  bug_in_version,
+  container_vm_topology,
+  cpu_launch_bound,
+  debug_env,
+  expected_value_wrong,
+  few_channels,
+  gdr_off,
+  half_rate_link,
+  iommu,
+  ll128_off,
+  nic_wrong_numa,
+  no_p2p_shm,
+  nvlink_not_used,
+  nvls_off,
+  oversubscription,
+  pcie_downgraded,
+  rail_missing,
+  roce_untuned,
+  small_message,
+  stragglers,
+  tcp_fallback,
+  other
+};
+inline constexpr std::array<std::string_view, 24> cause_names{"acs_enabled",
+                                                              "algorithm_choice",
+                                                              "bug_in_version",
+                                                              "container_vm_topology",
+                                                              "cpu_launch_bound",
+                                                              "debug_env",
+                                                              "expected_value_wrong",
+                                                              "few_channels",
+                                                              "gdr_off",
+                                                              "half_rate_link",
+                                                              "iommu",
+                                                              "ll128_off",
+                                                              "nic_wrong_numa",
+                                                              "no_p2p_shm",
+                                                              "nvlink_not_used",
+                                                              "nvls_off",
+                                                              "oversubscription",
+                                                              "pcie_downgraded",
+                                                              "rail_missing",
+                                                              "roce_untuned",
+                                                              "small_message",
+                                                              "stragglers",
+                                                              "tcp_fallback",
+                                                              "other"};
+[[nodiscard]] constexpr std::string_view name(Cause c) { return cause_names[static_cast<std::size_t>(c)]; }
+
+/// One likely cause. `confidence` orders them: 0 a guess, 1 the log says so itself.
+struct Finding {
+  Cause cause = Cause::other;
+  double confidence = 0;
+  std::string evidence;  ///< lines of the log with their numbers, or the arithmetic
+  std::string remedy;
+};
+
+/// One size of the log's table: the median of its repeats beside the prediction.
+struct ComparedSize {
+  Operation operation;  ///< what was timed, with its bytes
+  int ranks = 0;
+  double measured = 0;   ///< seconds
+  double predicted = 0;  ///< seconds; 0: no prediction
+  double low = 0, high = 0;
+  double bus = 0;  ///< measured bus bandwidth, byte/s
+};
+
+/// As asked; empty and zero where nothing was.
+struct DiagnosisRequest {
+  std::string system{};
+  int nodes = 0, ranks = 0;
+  std::string expected{};  ///< as typed: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
+};
+
+struct Diagnosis {
+  bool healthy = true;
+  std::string verdict;
+  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong where healthy
+  std::vector<ComparedSize> sizes;
+  std::string system;           ///< predicted with; empty: no prediction was possible
+  bool system_guessed = false;  ///< told from the log, not from the request
+  Basis basis = Basis::datasheet;
+  std::vector<std::string> notes;  ///< what the log did not say, what was set aside
+};
+
+/// Reads a log (nccl-tests tables, NCCL's messages, or both) and says what speaks against it.
+/// \throws SpecError with file, line and remedy when the file is no log or says nothing; RequestError for an unknown system, an
+///         expectation that is no rate, ranks or nodes that contradict the log
+[[nodiscard]] Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request = {});
+
+}  // namespace fabricost

@@ -1,0 +1,70 @@
+#pragma once
+/// \file bill.hpp
+/// What somebody wants to know the cost of, and the figures a bill prints: one hour, a share of the time, a million tokens, a run.
+///
+///   share of the time   p x what an hour costs: the rent, or owning where no rent is known
+///   payback             price of an upgrade / what the share costs a second
+
+#include <fabricost/economics/cost.hpp>
+#include <fabricost/economics/reliability.hpp>
+
+#include <optional>
+#include <string>
+
+namespace fabricost {
+
+struct Bill {
+  System system;
+  double gpus = 0;
+  Prices prices;
+  double seconds = 0;  ///< of the run; 0: none asked for
+  double tokens = 0;
+  double tokens_per_second = 0;  ///< of all GPUs; 0: unknown
+  std::string rate_source;
+  double goodput = 1;
+  double share = 0.01;
+  double upgrade = 0;  ///< USD
+};
+
+/// A user's own prices, which come before those of a file.
+struct OwnPrices {
+  std::optional<double> gpu_hour{};     ///< USD per GPU-hour
+  std::optional<double> server{};       ///< USD for a server, or a rack where that is the machine
+  std::optional<double> electricity{};  ///< USD per kWh
+  std::optional<double> pue{};          ///< power of the site over that of racks and switches
+  std::optional<double> years{};        ///< over which servers are written off
+};
+inline void override_prices(Prices& prices, const OwnPrices& own, const System& system) {
+  const Provenance given{"as given", Confidence::assumed};
+  if (own.gpu_hour) prices.gpu_hour = {units::USD_per_h(*own.gpu_hour), given};
+  if (own.server) {
+    GpuPrice listed{.gpu = system.gpu.name};
+    if (const GpuPrice* there = prices.of(system.gpu.name); there != nullptr) listed = *there;
+    listed.server = {units::USD(*own.server / machine_gpus(system)), given};
+    prices.gpus.assign(1, listed);
+  }
+  if (own.pue) prices.power.pue = {*own.pue, given};
+  if (own.electricity) prices.electricity = {units::USD(*own.electricity) / units::kWh(1), given};
+  if (own.years) prices.lifetime = {units::h(hours_of_a_year * *own.years), given};
+}
+
+struct BillFigures {
+  Power power;
+  Money hourly;
+  Dollars server, network;  ///< to buy, all GPUs
+  NetworkSize net;
+};
+/// \throws RequestError for fewer than 1 GPU
+[[nodiscard]] inline BillFigures figures_of(const Bill& a) {
+  const bool known = rated_power_per_gpu(a.system, a.prices.power).value > Watts{};
+  return {known ? power_of(a.system, a.gpus, a.prices.power) : Power{}, money_of(a.system, a.gpus, units::h(1), a.prices),
+          server_price_of(a.system, a.prices).value * a.gpus, network_price_of(a.system, a.gpus, a.prices),
+          network_size(a.system, a.gpus, a.prices.power.switch_radix)};
+}
+
+/// What `share` of the GPUs costs by the second: the rent, or owning them; 0 where neither is known.
+[[nodiscard]] inline DollarRate share_rate(const Bill& a, const BillFigures& f) {
+  return f.hourly.paid_known() ? a.share * f.hourly.paid() / units::h(1) : DollarRate{};
+}
+
+}  // namespace fabricost

@@ -1,0 +1,207 @@
+#pragma once
+/// \file compare.hpp
+/// The best each of several machines makes of one job: time with its interval, tokens, money, power, what the time is spent on; and which
+/// is better, by how much, and how sure that is.
+///
+/// A machine's rate R = tokens/s per GPU; its interval follows from that of the time, R t / t_high to R t / t_low. The order of two
+/// machines is sure where their intervals part: of each, nine of ten measurements should fall inside. Nothing is said of their order where
+/// what kernels reach was measured on the processors of one and is assumed of the other's. Money is of one kind for all, or left out.
+
+#include <fabricost/economics/cost.hpp>
+#include <fabricost/economics/idle_gpus.hpp>
+#include <fabricost/economics/terms.hpp>
+#include <fabricost/kernels/interval.hpp>
+#include <fabricost/training/figures.hpp>
+#include <fabricost/training/plan.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// One machine's best.
+struct Compared {
+  std::string system;
+  std::string trouble{};                      ///< why it has none; nothing below is set then
+  std::optional<PricedLayout> training{};     ///< its layout, of a training job
+  std::optional<PricedServing> serving{};     ///< or of a serving one
+  double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token; the 5-95 % interval
+  double tokens_per_gpu = 0;                  ///< tokens per second and GPU
+  std::vector<TimeTerm> terms{};              ///< what the seconds are made of; they sum to them
+  std::optional<double> dollars{}, joules{};  ///< per million tokens; nothing where not known
+  int idle_gpus = 0;                          ///< of the scale-up domains a training job takes; in no other figure
+  double megawatts = 0;                       ///< of the site with all GPUs busy; 0 where not known
+  bool assumed_kernels = false;               ///< nobody measured what kernels reach on these processors
+  std::optional<PriceKind> price_kind{};      ///< of the dollars; nothing where they are not known
+  double gpu_hour = 0;                        ///< USD of a GPU-hour; 0 where owned or not known
+
+  [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
+  [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
+};
+
+namespace detail {
+inline void add_dollars(Compared& c, const System& system, const Money& money, const Prices& prices) {
+  c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
+  if (!money.paid_known()) return;
+  const Rent rent = rent_of(system, prices);
+  c.dollars = money.paid().value();
+  c.price_kind = money.rent_known ? rent.kind : PriceKind::owned;
+  c.gpu_hour = in(rent.value, units::USD_per_h).value();
+}
+inline void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
+  const Money money = money_per_million_tokens(system, gpus, c.tokens_per_gpu * gpus, prices);
+  add_dollars(c, system, money, prices);
+  if (!money.power_known) return;
+  c.joules = money.energy.value();
+  c.megawatts = power_of(system, gpus, prices.power).site.value() * 1e-6;
+}
+}  // namespace detail
+
+/// The fastest layout of a training job on one machine. \throws RequestError where none fits or is possible
+[[nodiscard]] inline Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
+  question.top = 1;
+  const TrainingPlan plan = plan_training(question, system);
+  if (plan.layouts.empty() || !plan.fits) {  // then there is a nearest
+    const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
+    throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
+                       gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
+  }
+  Compared c{.system = system.name};
+  c.training = plan.layouts.front();
+  const StepTime& t = c.training->time;
+  c.seconds = t.seconds;
+  const TrainingFigures f = figures_of(question, system, t.seconds);
+  c.low = f.low, c.high = f.high;
+  c.assumed_kernels = kernels_assumed(system);
+  c.tokens_per_gpu = f.tokens_per_gpu;
+  c.terms = terms_of(t);
+  c.idle_gpus = idle_gpus(c.training->layout, system.domain);
+  detail::add_money(c, system, question.gpus, prices);
+  return c;
+}
+
+/// A deployment found by plan_serving. \throws RequestError for one that answers no tokens
+[[nodiscard]] inline Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system,
+                                       const Prices& prices) {
+  Compared c{.system = system.name};
+  c.serving = best;
+  c.seconds = best.time.tpot;
+  std::tie(c.low, c.high) = interval_around(c.seconds, question.stack.spread_tpot);
+  c.assumed_kernels = question.stack.assumed_kernels;
+  c.tokens_per_gpu = best.tokens_per_s_per_gpu;
+  c.terms = terms_of(question, best);
+  detail::add_money(c, system, question.gpus, prices);
+  return c;
+}
+/// The deployment that answers most tokens within the limits. \throws RequestError where none does
+[[nodiscard]] inline Compared compared(ServingQuestion question, const System& system, const Prices& prices) {
+  question.top = 1;
+  const ServingPlan plan = plan_serving(question, system);
+  if (plan.layouts.empty()) throw RequestError("fits in no deployment that keeps the limits");
+  return compared(question, plan.layouts.front(), system, prices);
+}
+
+/// Every machine in turn, priced by `price(system)`; one that cannot do the job says why and does not stop the others.
+/// \throws RequestError when none can, naming the first one's trouble
+template <class Price>
+[[nodiscard]] std::vector<Compared> compare(std::span<const System> systems, Price&& price) {
+  std::vector<Compared> out;
+  for (const System& system : systems) {
+    try {
+      out.push_back(price(system));
+    } catch (const RequestError& error) {
+      out.push_back({.system = system.name, .trouble = error.what()});
+    }
+  }
+  const bool any = std::any_of(out.begin(), out.end(), [](const Compared& c) { return c.trouble.empty(); });
+  if (!any && !out.empty()) throw RequestError(out.front().system + ": " + out.front().trouble);
+  return out;
+}
+
+/// What machines are priced by: one kind for all of them, or none.
+struct PricedBy {
+  std::optional<PriceKind> kind{};
+  std::string why{};  ///< there is none
+};
+/// A user's own prices and wish.
+struct OwnMachinePrices {
+  std::vector<double> gpu_hours{};  ///< USD of a GPU-hour of each machine in their order, 0 where none was given; empty: of none
+  std::optional<PriceKind> kind{};  ///< none: on demand, else reserved, else owned, whichever is known of all
+};
+
+/// Prices all machines that can do the job alike; a price that was given counts as of any kind. Where no kind is known of all of them
+/// their dollars are taken away. \param all of `systems`, in their order
+[[nodiscard]] inline PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
+                                          const OwnMachinePrices& own = {}) {
+  const auto priced = [&](std::size_t i, PriceKind kind) {
+    Prices out = prices;
+    out.kind = kind;
+    if (i < own.gpu_hours.size() && own.gpu_hours[i] > 0)
+      out.gpu_hour = {units::USD_per_h(own.gpu_hours[i]), {"as given", Confidence::assumed}};
+    return out;
+  };
+  const auto money = [&](std::size_t i, const Prices& by) {
+    return money_per_million_tokens(systems[i], gpus, all[i].tokens_per_gpu * gpus, by);
+  };
+  // of a kind: a rent of that kind, or owning where that is asked for
+  const auto known = [&](std::size_t i, PriceKind kind) {
+    const Money m = money(i, priced(i, kind));
+    return m.rent_known || (kind == PriceKind::owned && m.owned_known());
+  };
+  std::string missing;
+  for (const PriceKind kind : {PriceKind::on_demand, PriceKind::reserved, PriceKind::owned}) {
+    if (own.kind && *own.kind != kind) continue;
+    std::string without;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].trouble.empty() && !known(i, kind)) without += (without.empty() ? "" : ", ") + all[i].system;
+    if (without.empty()) {
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].trouble.empty()) detail::add_dollars(all[i], systems[i], money(i, priced(i, kind)), priced(i, kind));
+      return {.kind = kind};
+    }
+    missing += (missing.empty() ? "" : "; ") +
+               std::string{kind == PriceKind::on_demand  ? "on demand"
+                           : kind == PriceKind::reserved ? "reserved"
+                                                         : "owned"} +
+               " not known of " + without;
+  }
+  for (Compared& c : all) c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
+  return {.why = "no kind of price is known of all: " + missing};
+}
+
+/// Which machine makes most tokens per second and GPU, against the next one.
+struct Verdict {
+  std::string why{};  ///< there is no verdict; nothing else is set then
+  const Compared* best = nullptr;
+  const Compared* next = nullptr;  ///< null where one machine alone can do the job
+  double faster = 1;               ///< rate of the best over that of the next
+  bool sure = false;               ///< the intervals part
+};
+
+/// Points into `all`; none where what kernels reach was measured for some and is assumed for others. \throws RequestError where no machine
+/// can do the job
+[[nodiscard]] inline Verdict verdict_of(std::span<const Compared> all) {
+  std::vector<const Compared*> able;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) able.push_back(&c);
+  if (able.empty()) throw RequestError("no machine can do the job");
+  std::string measured, assumed;
+  for (const Compared* c : able) {
+    std::string& names = c->assumed_kernels ? assumed : measured;
+    names += (names.empty() ? "" : ", ") + c->system;
+  }
+  if (!measured.empty() && !assumed.empty())
+    return {.why = "what kernels reach was measured on processors like those of " + measured + " and on none like those of " + assumed +
+                   ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
+  std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->tokens_per_gpu > b->tokens_per_gpu; });
+  if (able.size() == 1) return {.best = able[0]};
+  return {"", able[0], able[1], able[0]->tokens_per_gpu / able[1]->tokens_per_gpu, able[0]->slowest_rate() > able[1]->fastest_rate()};
+}
+
+}  // namespace fabricost

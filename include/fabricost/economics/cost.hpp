@@ -1,0 +1,171 @@
+#pragma once
+/// \file cost.hpp
+/// What GPUs cost by time, by token and by training run: rented by the GPU-hour, or owned.
+///
+///   rented  = GPUs x time x price of a GPU-hour
+///   owned   = (servers + network) x time / lifetime  +  energy x price of electricity  +  rated power x time x price of the site
+///   network = NICs x ((2 L - 1) x switch port + L x cable) x NIC rate / 400 Gbit/s        L tiers (power.hpp); Ethernet ports cost less
+///
+/// A rent contains everything; the two are alternatives, not parts of one sum. What a share p of the time costs is p of it: 1 % of 16,384
+/// GPUs at 3 USD an hour is 163.84 x 3 x 24 = 11,796 USD a day. Prices carry source and date (data/prices); the user's own come first.
+
+#include <fabricost/economics/power.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// Dollars for an amount of energy, USD/J: electricity by the kWh; and a site by rated power and time.
+using EnergyPrice = detail::bu::divide_typeof_helper<Dollars, Joules>::type;
+
+/// What sort of price a GPU-hour has. Prices of different kinds are never compared with each other.
+enum class PriceKind : unsigned char {
+  on_demand,  ///< list prices without a commitment
+  reserved,   ///< committed for a year or so
+  owned,      ///< bought: written off, with electricity and site
+  stated      ///< the user's own, of whatever kind
+};
+inline constexpr std::array<std::string_view, 4> price_kind_names{"on_demand", "reserved", "owned", "stated"};
+[[nodiscard]] constexpr std::string_view name(PriceKind k) { return price_kind_names[static_cast<std::size_t>(k)]; }
+/// Those one can ask for.
+inline constexpr std::array<std::string_view, 3> asked_price_kinds{"on_demand", "reserved", "owned"};
+
+/// Of one kind of GPU; zero: not said.
+struct GpuPrice {
+  std::string gpu;             ///< name in data/gpus
+  Sourced<DollarRate> rent{};  ///< of one GPU, whatever its kind: a user's own
+  Sourced<Dollars> server{};   ///< a GPU's share of its server with NICs
+  Sourced<DollarRate> on_demand{}, reserved{};
+};
+
+/// What money is reckoned with.
+struct Prices {
+  std::string name;
+  std::string date;                 ///< of the file
+  Sourced<DollarRate> gpu_hour;     ///< for any GPU; zero: the GPU's own
+  std::optional<PriceKind> kind{};  ///< of every rent that is not stated; none: on demand where it is known, else reserved
+  std::vector<GpuPrice> gpus;
+  Sourced<EnergyPrice> electricity;
+  Sourced<EnergyPrice> site;           ///< building and staff, by rated power
+  Sourced<Time> lifetime;              ///< over which servers and network are written off
+  Sourced<Dollars> switch_port;        ///< InfiniBand, 400 Gbit/s
+  Sourced<Dollars> cable;              ///< with both transceivers, 400 Gbit/s
+  Sourced<double> ethernet_port{1.0};  ///< price of an Ethernet port over InfiniBand's
+  PowerUse power;
+
+  [[nodiscard]] const GpuPrice* of(const std::string& gpu) const {
+    for (const GpuPrice& p : gpus)
+      if (p.gpu == gpu) return &p;
+    return nullptr;
+  }
+};
+
+/// A rent and what sort it is.
+struct Rent : Sourced<DollarRate> {
+  PriceKind kind = PriceKind::stated;
+};
+/// Rent of one GPU: what was stated (`gpu_hour` of the prices, else their `rent` of this GPU, else the `price` of its own description),
+/// else that of the kind asked for; zero when none is known, or the GPUs are owned.
+[[nodiscard]] inline Rent rent_of(const System& system, const Prices& prices) {
+  if (prices.gpu_hour.value > DollarRate{}) return {prices.gpu_hour, PriceKind::stated};
+  if (prices.kind == PriceKind::owned) return {};
+  const GpuPrice* listed = prices.of(system.gpu.name);
+  if (listed != nullptr && listed->rent.value > DollarRate{}) return {listed->rent, PriceKind::stated};
+  if (system.gpu.price.value > DollarRate{}) return {system.gpu.price, PriceKind::stated};
+  if (listed == nullptr) return {};
+  if (prices.kind != PriceKind::reserved && listed->on_demand.value > DollarRate{}) return {listed->on_demand, PriceKind::on_demand};
+  if (prices.kind != PriceKind::on_demand && listed->reserved.value > DollarRate{}) return {listed->reserved, PriceKind::reserved};
+  return {};
+}
+/// A GPU's share of its server: the prices' entry for this GPU, else the system's own price; zero when none is known.
+[[nodiscard]] inline Sourced<Dollars> server_price_of(const System& system, const Prices& prices) {
+  if (const GpuPrice* own = prices.of(system.gpu.name); own != nullptr && own->server.value > Dollars{}) return own->server;
+  return {system.price.value / static_cast<double>(machine_gpus(system)), system.price.provenance};
+}
+
+/// Switches and cables of the network that joins `gpus` GPUs; nothing inside one domain.
+[[nodiscard]] inline Dollars network_price_of(const System& system, double gpus, const Prices& prices) {
+  const NetworkSize net = network_size(system, gpus, prices.power.switch_radix);
+  const Tier* nic = system.tier(TierRole::nic);
+  const bool infiniband = nic == nullptr || nic->transport == Transport::infiniband;
+  const Dollars port = prices.switch_port.value * (infiniband ? 1.0 : prices.ethernet_port.value);
+  return (port * net.ports + prices.cable.value * net.cables) * net.rate;
+}
+
+/// What something costs, both ways of paying.
+struct Money {
+  Dollars rented{};
+  Dollars servers{}, network{}, electricity{}, site{};                  ///< owned: written off and used up in that time
+  Joules energy{};                                                      ///< of the site
+  bool rent_known = false, servers_known = false, power_known = false;  ///< what is not known counts 0
+
+  /// Everything owning takes is known.
+  [[nodiscard]] bool owned_known() const { return servers_known && power_known; }
+
+  [[nodiscard]] Dollars owned() const { return servers + network + electricity + site; }
+  [[nodiscard]] bool paid_known() const { return rent_known || owned_known(); }
+  /// The rent where it is known, else what owning costs; means nothing unless paid_known().
+  [[nodiscard]] Dollars paid() const { return rent_known ? rented : owned(); }
+  [[nodiscard]] Money operator*(double by) const {
+    return {rented * by, servers * by, network * by, electricity * by, site * by, energy * by, rent_known, servers_known, power_known};
+  }
+};
+
+/// What `gpus` GPUs of a system cost for `time`. Owned, they cost the same whether busy or not; the energy is that of busy ones.
+/// A system of which no power or price is known is answered with what is (flags of Money).
+/// \throws RequestError for a negative time, fewer than 1 GPU or more than the machine has
+[[nodiscard]] inline Money money_of(const System& system, double gpus, Time time, const Prices& prices) {
+  if (!(time >= Time{})) throw RequestError("a time is not negative");
+  if (!(gpus >= 1)) throw RequestError("money is that of at least 1 GPU");
+  check_size(system, gpus);
+  const Sourced<DollarRate> rent = rent_of(system, prices);
+  const Sourced<Dollars> server = server_price_of(system, prices);
+  const double written_off = prices.lifetime.value > Time{} ? static_cast<double>(time / prices.lifetime.value) : 0;
+  Money out;
+  out.rent_known = rent.value > DollarRate{};
+  out.servers_known = server.value > Dollars{};
+  out.rented = rent.value * time * gpus;
+  out.servers = server.value * (gpus * written_off);
+  out.network = network_price_of(system, gpus, prices) * written_off;
+  out.power_known = rated_power_per_gpu(system, prices.power).value > Watts{};
+  if (!out.power_known) return out;
+  const Power power = power_of(system, gpus, prices.power);
+  out.energy = power.site * time;
+  out.electricity = prices.electricity.value * out.energy;
+  out.site = prices.site.value * (power.rated * time);
+  return out;
+}
+
+/// The same for one million tokens at `tokens_per_second` of all GPUs together. \throws RequestError for a rate of 0; as money_of
+[[nodiscard]] inline Money money_per_million_tokens(const System& system, double gpus, double tokens_per_second, const Prices& prices) {
+  if (!(tokens_per_second > 0)) throw RequestError("tokens per second are above 0");
+  return money_of(system, gpus, units::s(1e6 / tokens_per_second), prices);
+}
+
+/// Seconds of a run of `tokens` at a rate of which the share `goodput` counts (reliability.hpp).
+/// \throws RequestError unless all are above 0
+[[nodiscard]] inline double run_seconds(double tokens, double tokens_per_second, double goodput = 1) {
+  if (!(tokens > 0 && tokens_per_second > 0 && goodput > 0 && goodput <= 1))
+    throw RequestError("a run has tokens and tokens per second above 0, and a goodput above 0 and at most 1");
+  return tokens / (tokens_per_second * goodput);
+}
+
+/// What a share of the time of `gpus` rented GPUs costs: share x GPUs x time x rent. \throws RequestError for a share outside [0, 1]
+[[nodiscard]] inline Dollars cost_of_share(double share, double gpus, Time time, DollarRate rent) {
+  if (!(share >= 0 && share <= 1)) throw RequestError("a share of the time is from 0 to 1");
+  return share * gpus * rent * time;
+}
+
+/// Time in which what is saved has paid for what it cost. \throws RequestError when nothing is saved
+[[nodiscard]] inline Time payback(Dollars price, DollarRate saved) {
+  if (!(saved > DollarRate{})) throw RequestError("nothing is saved, so nothing is paid back");
+  return price / saved;
+}
+
+}  // namespace fabricost

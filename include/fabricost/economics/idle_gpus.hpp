@@ -1,0 +1,39 @@
+#pragma once
+/// \file idle_gpus.hpp
+/// GPUs that a job leaves idle in the scale-up domains it takes. A group that is priced inside one domain (groups.hpp) lies whole in it, so
+/// a domain of D GPUs is filled with whole ones: of 72 GPUs, groups of 64 expert ranks use 64. Groups that reach over several domains are
+/// spread over what there is.
+///
+///   used   the least, over the kinds of groups inside a domain, of floor(D / block) x block     block: ranks x their distance
+///   idle   ceil(GPUs / used) x D - GPUs
+
+#include <fabricost/kernels/groups.hpp>
+
+#include <algorithm>
+
+namespace fabricost {
+
+/// GPUs of a domain that the layout's groups fill.
+[[nodiscard]] inline int used_of_domain(const Layout& l, int domain) {
+  const int room = domain_for_data(l, domain);
+  int used = room;
+  const auto fill = [&](int ranks, int stride) {
+    const Placement at = place(ranks, stride, room);
+    if (ranks > 1 && at.domains == 1) used = std::min(used, room / (ranks * stride) * (ranks * stride));
+  };
+  fill(l.tp, 1);
+  fill(l.cp, l.tp);
+  fill(l.dp * l.cp, l.tp);
+  fill(l.ep, l.expert_tp);
+  if (l.ep > 1) fill(l.tp * l.cp * l.dp / (l.ep * l.expert_tp), l.ep * l.expert_tp);
+  const int stages = l.placing == Placing::data_inside || l.pp == 1 ? 1 : std::min(l.pp, std::max(1, domain / room));
+  return used * stages;
+}
+
+/// GPUs of the domains a job takes that are not its own, at the least.
+[[nodiscard]] inline int idle_gpus(const Layout& l, int domain) {
+  const long long used = std::min(l.gpus(), used_of_domain(l, domain)), gpus = l.gpus();
+  return static_cast<int>((gpus + used - 1) / used * domain - gpus);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,64 @@
+#pragma once
+/// \file terms.hpp
+/// What a step or a token takes its time for, by name: the lists that tables, JSON and pictures show.
+
+#include <fabricost/serving/plan.hpp>
+#include <fabricost/training/step.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// One thing time is spent on, s.
+struct TimeTerm {
+  std::string_view name;
+  double seconds = 0;
+};
+
+/// What a training step is made of; they sum to its time. `stack`, what the software's own factor adds, is below zero for one below 1.
+[[nodiscard]] inline std::vector<TimeTerm> terms_of(const StepTime& t) {
+  return {{"compute", t.compute},     {"layer_floor", t.floor}, {"tensor", t.tensor},
+          {"context", t.context},     {"expert", t.expert},     {"hand_over", t.pipeline},
+          {"bubble", t.bubble},       {"data", t.data},         {"accumulation", t.accumulation},
+          {"optimizer", t.optimizer}, {"stack", t.stack}};
+}
+
+/// A term's share of the time; where one is below zero, of those above it together, so that none is above 1.
+[[nodiscard]] inline double share_of(const TimeTerm& term, const std::vector<TimeTerm>& all) {
+  double sum = 0, above = 0;
+  for (const TimeTerm& t : all) sum += t.seconds, above += std::max(0.0, t.seconds);
+  const double whole = std::max(sum, above);
+  return whole > 0 ? term.seconds / whole : 0;
+}
+
+/// What a token of a served answer is made of; they sum to the time per token. What one half of a batch hides behind the other's work
+/// (stacks that overlap) is the one negative term.
+[[nodiscard]] inline std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
+  if (p.time.tpot == 0) return {};  // answers of one token
+  const ForwardTime& f = p.time.decode;
+  const double scale = q.stack.stretch / q.stack.tokens_per_step();
+  std::vector<TimeTerm> out{{"weights_and_products", f.products * scale},
+                            {"attention", f.attention * scale},
+                            {"experts", f.experts * scale},
+                            {"elementwise", f.elementwise * scale},
+                            {"head", f.head * scale},
+                            {"kernels", f.kernels * scale},
+                            {"tensor", f.tensor * scale},
+                            {"exchange", f.exchange * scale},
+                            {"stages", f.stages * scale}};
+  if (p.time.host > 0) out.push_back({"host_memory", p.time.host});
+  double known = p.time.interference;
+  for (const TimeTerm& t : out) known += t.seconds;
+  if (q.stack.overlaps) {  // the smaller of the two halves' turns hides
+    const double hidden = (f.seconds() - pass_seconds(f, q.stack)) * scale;
+    out.push_back({"hidden", -hidden});
+    known -= hidden;
+  }
+  out.push_back({"framework", p.time.tpot - known});
+  out.push_back({"prompts_of_others", p.time.interference});
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,50 @@
+#pragma once
+/// \file calibrate_training.hpp
+/// From published training steps and kernels to what kernels reach on each GPU generation and what each software stack adds.
+
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/evaluation/ops.hpp>
+#include <fabricost/evaluation/workload.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+struct TrainingFitOptions {
+  std::vector<std::string> leave_out{};  ///< groups, or beginnings of their names, not to be fitted
+  bool every_group = false;              ///< fit also groups that training-groups.yaml sets aside (a user's own file)
+};
+
+/// A stack's factor, and the standard deviation in log of what is left.
+struct FittedStack {
+  std::string name;
+  double scale = 1, deviation = 0, spread = 0.15;
+  int rows = 0;
+  std::vector<Generation> generations;
+};
+
+struct TrainingFit {
+  std::vector<CalibratedSet> generations;  ///< of kind compute
+  std::vector<FittedStack> stacks;
+  int rows = 0, constants = 0, steps = 0;
+  double median_ape = 0, mape = 0;  ///< percent, over the rows fitted
+  std::vector<Skipped> skipped;
+};
+
+/// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute constants (parameters/parameters.hpp)
+/// of every generation in the rows and one factor per stack and per publisher of kernels, 15 % around 1. A group of many rows weighs no
+/// more than 40. \throws RequestError when no row is left to fit
+[[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
+                                             const TrainingFitOptions& options = {});
+[[nodiscard]] inline TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const TrainingFitOptions& options = {}) {
+  return calibrate_training(rows, {}, options);
+}
+
+/// Rows with the predictions of a fit in place of the shipped constants.
+void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit);
+
+/// data/workloads/stacks.yaml.
+[[nodiscard]] std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin);
+
+}  // namespace fabricost

@@ -1,0 +1,128 @@
+#pragma once
+/// \file workload.hpp
+/// Published results of whole workloads, row by row, beside what the model says of them.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/training/step.hpp>
+#include <fabricost/validation/validate.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// One published figure and its prediction.
+struct WorkloadRow {
+  std::string id, group, model, metric;
+  double measured = 0, predicted = 0;  ///< in the same unit; training figures are compared as seconds per step
+  double low = 0, high = 0;            ///< 5-95 % interval of `predicted`; both 0: none is given
+  bool fully_specified = false;
+  std::string skipped;  ///< why there is no prediction; empty when there is one
+  int line = 0;
+  /// Whether the layout of a training row fits its GPUs, as it ran; nothing where its recomputation is not stated.
+  std::optional<bool> fits{};
+
+  /// predicted / measured - 1; 0 when skipped.
+  [[nodiscard]] double error() const { return skipped.empty() ? predicted / measured - 1 : 0; }
+};
+
+/// Which table of published results a CSV is, by its columns; none for anything else (points, a log).
+enum class WorkloadTable : unsigned char { none, training, pipeline, moe, ops, reliability, inference, moe_kernels };
+/// \throws SpecError for a file that cannot be read
+[[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
+
+/// Errors of the rows of one or more tables: those fully specified and priced, in total and by group; all others counted with the reason.
+struct WorkloadReport {
+  ErrorSummary total;
+  std::vector<ErrorGroup> by_group;  ///< by name
+  std::vector<Skipped> skipped;
+  std::vector<ErrorGroup> memory;  ///< of the peaks that training rows state, by group
+  int layouts = 0;                 ///< that are stated with their recomputation, of the rows counted: they ran, so they fit
+  std::vector<std::string> unfit;  ///< ids of those that are said not to
+  std::vector<WorkloadRow> rows;
+};
+[[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
+/// Reads and predicts tables. \throws SpecError, RequestError for a file that is none
+[[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files);
+
+/// Every row of a pipeline CSV (columns `id group model layers hidden heads seq p v tp m microbatch schedule t_f_ms t_b_ms t_w_ms t_comm_ms
+/// metric value unit fully_specified notes`, others are left alone).
+///
+///   bubble_rate                  bubble / (work + bubble), pipeline_cost; zb_2p is searched
+///   samples_per_gpu_per_s        m b / (p step), step = (1 + stretch) work + bubble + 2 v m C: of data/workloads/pipeline.yaml
+///   activations_first_stage,
+///   params_grads_optimizer_...,
+///   activation_percent_of_...    Korthikanti 2022 (arXiv 2205.05198)
+///   normalised_throughput        GPipe on even stages over its first row: p m / (m + p - 1)
+///
+/// Stage times a row does not have come from a profile of the same model, else of the nearest by width, scaled by layers, FLOPs and tokens.
+/// \throws SpecError for a file that is none, a column or cell that is wrong
+[[nodiscard]] std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file);
+
+/// One row of a training.csv (columns: docs/reading-logs.md), as a job on a machine.
+struct TrainingRow {
+  WorkloadRow row;
+  Model model;
+  Layout layout;
+  std::string system;                  ///< of data/systems or data/clusters
+  std::vector<std::string> overrides;  ///< NICs and GPU the row states
+  std::string stack;
+  int gpus = 0;
+  bool recompute_stated = false;  ///< else the layout is priced as one that is named without: none
+  double power_share = 1;         ///< of the datasheet's arithmetic, for parts the row says are held below it
+  double memory_rate = 0;         ///< bytes/s the row states; 0: the datasheet's
+  double memory_gib = 0;          ///< peak the row states; 0: none
+};
+
+/// Rows in the order of the file; those that cannot be priced say why in `row.skipped`. Figures become seconds per step by each group's own
+/// convention: tokens/s, TFLOPS and MFU of 6 N and all scores (SC21: equation 3 with recomputation).
+/// \throws SpecError with line and column for malformed cells
+[[nodiscard]] std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file);
+
+/// Other knowledge than the shipped files': called on every stack (or publisher of kernels) and on the constants of every GPU once loaded.
+struct KernelKnowledge {
+  std::function<void(Stack&)> stack{};
+  std::function<void(Generation, ComputeConstants&)> constants{};
+};
+
+/// Fills `predicted` and its interval. A row whose job is impossible says so in `skipped`.
+void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other = {});
+
+/// Peaks of memory the rows state (those that do, and can be laid out) beside the worst stage's, in GiB as the framework's allocator
+/// reports them: without the CUDA context, communicators and what is lost between blocks.
+[[nodiscard]] std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows);
+
+/// A machine a row ran on, as loaded, with what its stack does there. Kept by whoever prices many rows.
+struct TrainingMachine {
+  System system;
+  Processor gpu;
+  std::unique_ptr<GroupCosts> costs;
+};
+/// \throws as load_system
+[[nodiscard]] std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides);
+/// Machines of many rows, each loaded once.
+class TrainingMachines {
+ public:
+  /// It lives as long as this object. \throws as load_system
+  [[nodiscard]] TrainingMachine& on(const std::string& system, const std::vector<std::string>& overrides) {
+    std::string name = system;
+    for (const std::string& o : overrides) name += " " + o;
+    std::unique_ptr<TrainingMachine>& machine = known_[name];
+    if (!machine) machine = load_training_machine(system, overrides);
+    return *machine;
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<TrainingMachine>> known_;
+};
+/// The machine's processor as this row has it.
+[[nodiscard]] Processor processor_of(const TrainingRow& row, const TrainingMachine& machine);
+
+}  // namespace fabricost

@@ -1,0 +1,115 @@
+#pragma once
+/// \file compute.hpp
+/// Time of a transformer's kernels on one GPU: matrix products, attention, element-wise traffic.
+///
+///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
+///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
+///   attention         fused: 2 a d s^2 b (causal half of both products) / (ea P); backward 2.5 of it
+///                     unfused: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward 2 of it
+///   element-wise      ce x 16-bit traffic / (em BW); backward 2 of it
+///
+/// P peak, BW memory rate, e, ea, em, ce of hardware/compute_constants.hpp. Form and first constants: fitted on 1,200 published training
+/// steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
+
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/kernels/stack.hpp>
+#include <fabricost/model/layout.hpp>
+#include <fabricost/price/line.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace fabricost {
+
+/// What one GPU offers, in plain numbers.
+struct Processor {
+  double peak16 = 0;  ///< dense FLOP/s in 16 bit
+  double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
+  double peak4 = 0;
+  double memory_rate = 0;             ///< bytes/s
+  double memory = 0;                  ///< bytes
+  double memory_latency = 0;          ///< s of a load from memory; 0 where nobody measured it
+  bool old_attention_is_own = false;  ///< before Hopper, Triton's and FlashAttention-2's kernels are the generation's best
+  ComputeConstants constants;
+
+  /// \throws RequestError when the datasheet does not say what the GPU computes in 16 bit
+  [[nodiscard]] static Processor of(const System& system) {
+    detail::check_parts(system, {.gpu = true, .compute = true});
+    const Gpu& g = system.gpu;
+    Processor out;
+    out.peak16 = std::max(g.bf16.value.value(), g.fp16.value.value());
+    if (!(out.peak16 > 0)) throw RequestError(system.name + ": its GPU states no fp16 or bf16 rate; give compute.fp16 in data/gpus");
+    out.peak8 = std::max(out.peak16, g.fp8.value.value());
+    out.peak4 = std::max(out.peak8, g.fp4.value.value());
+    out.memory_rate = g.hbm_bandwidth.value.value();
+    out.memory = g.memory.value.value();
+    out.memory_latency = g.hbm_latency.value.value();
+    out.constants = system.constants.compute;
+    const Generation made = g.generation;
+    out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;
+    return out;
+  }
+  [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
+};
+
+/// Whether what kernels reach on this machine's processors was measured on no processor of their generation.
+[[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
+
+/// The 5-95 % interval around the predicted time of a step: low, high.
+[[nodiscard]] inline std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision) {
+  return interval_around(seconds, spread_of(stack, system.gpu.generation, precision, kernels_assumed(system)));
+}
+
+namespace detail {
+/// (a^q + b^q)^(1/q) with the two orders the constants have most often spelt out.
+[[nodiscard]] inline double joined(double a, double b, double q) {
+  if (q == 2) return std::sqrt(a * a + b * b);
+  if (q == 4) {
+    const double a2 = a * a, b2 = b * b;
+    return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
+  }
+  const double larger = std::max(a, b), smaller = std::min(a, b);
+  return larger > 0 ? larger * std::pow(1 + std::pow(smaller / larger, q), 1 / q) : 0;
+}
+[[nodiscard]] inline bool odd_size(double n) { return std::fmod(n, 64) != 0; }
+}  // namespace detail
+
+/// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
+[[nodiscard]] inline double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count = 1) {
+  const ComputeConstants& c = gpu.constants;
+  const bool narrow = precision == Precision::fp4;
+  const double share = c.gemm * (precision == Precision::fp8 ? c.gemm_fp8 : narrow ? c.gemm_fp4 : 1);
+  const double width = precision == Precision::fp8 ? 1 : precision == Precision::fp4 ? 0.5625 : 2;
+  const double penalty = detail::odd_size(N) || detail::odd_size(K) ? 1 + c.misaligned : 1;
+  const double arithmetic = 2 * M * N * K * penalty / (share * gpu.peak(precision));
+  const double traffic = (width * (M * K + count * K * N) + 2 * M * N) / (c.memory * gpu.memory_rate);
+  return c.gemm_start * std::min(count, 4.0) + detail::joined(arithmetic, traffic, c.gemm_overlap);
+}
+
+/// Seconds of attention forward: b sequences of s tokens of which this rank has s/c as queries, heads of total width `query` and `value`.
+/// \param scores b a s^2 / c of this rank \param width query + value widths of one head
+[[nodiscard]] inline double attention_seconds(const Processor& gpu, AttentionKernel kernel, double scores, double width) {
+  const ComputeConstants& c = gpu.constants;
+  if (kernel == AttentionKernel::unfused)
+    return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+  const double share = kernel == AttentionKernel::fused_old && !gpu.old_attention_is_own ? c.attention * c.attention_old : c.attention;
+  return scores * width / (share * gpu.peak16);
+}
+[[nodiscard]] inline double attention_backward(const Processor& gpu, AttentionKernel kernel) {
+  return kernel == AttentionKernel::unfused ? 2 : gpu.constants.attention_backward;
+}
+
+/// Seconds of streaming `bytes` through memory.
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
+
+/// Seconds of an element-wise kernel alone that gives every row of `width` values to one block of 1,024 threads, which loads from memory
+/// twice for each 1,024 values it goes on (two inputs of an activation; a norm's two passes): few rows take as long as one,
+/// norm_4(2 width / 1024 latency, row_traffic bytes / (em BW)). Kernels of vLLM, as vidur's profiles time them.
+[[nodiscard]] inline double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
+  return detail::joined(2 * width / 1024 * gpu.memory_latency, gpu.constants.row_traffic * stream_seconds(gpu, bytes), 4);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,260 @@
+#pragma once
+/// \file moe_kernels.hpp
+/// Dispatch and combine of one expert layer with the kernels that inference engines run: DeepEP's normal and low-latency ones,
+/// TensorRT-LLM's over NVLink, or NCCL's all_to_all. From a question to the numbers price/moe.hpp computes with.
+///
+///   kernel              copies of a token    to other domains                       element types
+///   deepep-normal       one a rank           one a domain, forwarded over NVLink    dispatch fp8, combine bf16
+///   deepep-low-latency  one an expert        one an expert                          dispatch fp8, combine bf16
+///   trtllm-*            one a rank           not at all                             bf16, fp8, nvfp4
+///   nccl                one an expert        one an expert                          any
+///
+/// Copies are expectations over uniform choices (routing.hpp); `balanced` is what benchmarks force: each token to min(k, ranks) ranks.
+/// Skewed choices multiply bytes and work by the fullest receiver over that of uniform ones (expert_load.hpp). Across domains the NICs
+/// carry what the transport's efficiency leaves of their rate, a step of the network is added, and both ways overlap.
+
+#include <fabricost/experts/experts.hpp>
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/predict/prediction.hpp>
+#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/price/moe.hpp>
+
+#include <optional>
+
+namespace fabricost {
+
+enum class MoePhase : unsigned char { prepare, dispatch, combine };
+inline constexpr std::array<std::string_view, 3> moe_phase_names{"prepare", "dispatch", "combine"};
+[[nodiscard]] constexpr std::string_view name(MoePhase p) { return moe_phase_names[static_cast<std::size_t>(p)]; }
+
+enum class MoeKernel : unsigned char { deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, nccl };
+inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided",
+                                                                  "trtllm-NVLinkTwoSided", "nccl"};
+[[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
+
+/// Names in any case, with dashes or underscores; `deepep` is its normal kernel, `trtllm` the one-sided one.
+[[nodiscard]] inline std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
+  const std::string t = detail::folded(text);
+  if (t == "deepep") return MoeKernel::deepep_normal;
+  if (t == "trtllm") return MoeKernel::trtllm_one_sided;
+  return detail::parse_enum<MoeKernel>(text, moe_kernel_names);
+}
+
+inline constexpr int deepep_default_sms = 20;  ///< deepseek-ai/DeepEP, deep_ep/buffer.py
+inline constexpr int assumed_sms = 132;        ///< of a GPU that does not state them: H100's
+
+struct MoeQuestion {
+  MoePhase phase = MoePhase::dispatch;
+  MoeKernel kernel = MoeKernel::deepep_normal;
+  Gate gate{};
+  Routing routing{.kind = RoutingKind::uniform};
+  int hidden = 0;
+  double tokens = 0;                     ///< of every rank
+  int ranks = 0;                         ///< 0: all GPUs of one scale-up domain
+  std::optional<Precision> precision{};  ///< on the wire; none: what the kernel sends (see above)
+  int sms = 0;                           ///< of deepep-normal; 0: its default
+};
+
+struct MoePrediction {
+  MoeQuestion question;
+  ExpertPlacement placement;
+  int nodes = 1;
+  Precision precision = Precision::bf16;
+  double copies = 0;                          ///< of a token
+  double bytes = 0;                           ///< T tokens send, copies that stay included: what kernels report
+  double inside_bytes = 0, across_bytes = 0;  ///< that leave the rank, that leave the domain
+  double seconds = 0, low = 0, high = 0;      ///< nine in ten measurements fall between
+  double least = 0;                           ///< the bytes over the links at their full rate: `low` is not below it
+  Terms terms;
+  Basis basis = Basis::datasheet;
+  Extrapolated extrapolated;
+  MoeWork work;  ///< what a rank moves and with what; made from the question
+  MoeCost cost;  ///< its price; of nccl all zero: one all_to_all
+  [[nodiscard]] double algorithm_bandwidth() const { return over(bytes, seconds); }
+  [[nodiscard]] double bus_bandwidth() const { return over(inside_bytes + across_bytes, seconds); }  ///< what leaves the rank
+  [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
+
+inline void check(const MoeQuestion& q, const System& system) {
+  check_parts(system, {.gpu = true, .scale_up = true, .transport = true, .moe = true});
+  check(q.gate);
+  if (q.hidden < 1) throw RequestError("hidden must be at least 1");
+  if (q.ranks < 0) throw RequestError("ranks must be at least 1, or 0 for one scale-up domain");
+  if (!(q.tokens >= 0 && q.tokens <= 1e12)) throw RequestError("tokens must be between 0 and 10^12");
+  if (q.phase == MoePhase::prepare && q.kernel != MoeKernel::trtllm_two_sided)
+    throw RequestError(std::string{name(q.kernel)} + " has no prepare step; trtllm-NVLinkTwoSided has");
+  if (q.sms != 0 && q.kernel != MoeKernel::deepep_normal) throw RequestError("SMs can be set for deepep-normal alone");
+  if (q.sms < 0 || (system.gpu.units > 0 && q.sms > system.gpu.units))
+    throw RequestError("SMs: " + std::to_string(q.sms) + " of a GPU of " + std::to_string(system.gpu.units));
+}
+
+/// Bytes of one copy: token_bytes, but TensorRT-LLM's fp8 has one scale for all.
+[[nodiscard]] inline double copy_bytes(const MoeQuestion& q, Precision p) {
+  return is_trtllm(q.kernel) && p == Precision::fp8 ? static_cast<double>(q.hidden) : token_bytes(q.hidden, p);
+}
+
+[[nodiscard]] inline Precision sent(const MoeQuestion& q) {
+  if (q.precision) return *q.precision;
+  const bool deepep = q.kernel == MoeKernel::deepep_normal || q.kernel == MoeKernel::deepep_low_latency;
+  return deepep && q.phase == MoePhase::dispatch ? Precision::fp8 : Precision::bf16;
+}
+
+[[nodiscard]] inline Copies copies_of(MoeKernel k) {
+  return k == MoeKernel::deepep_normal ? Copies::per_domain : is_trtllm(k) ? Copies::per_rank : Copies::per_expert;
+}
+
+/// Traffic of benchmarks' balanced choices: every token to min(k, sets) sets.
+[[nodiscard]] inline ExpertTraffic balanced_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double all) {
+  const double e = at.ranks, g = at.per_domain, N = at.domains();
+  const double touched = std::min<double>(gate.top_k, e);
+  if (copies == Copies::per_domain && at.domains() > 1) {
+    const double domains = std::min<double>(gate.top_k, N);
+    return {all * touched * (1 - 1 / g), all * domains * (1 - 1 / N), all * touched, all * domains};
+  }
+  return {all * touched * (g - 1) / e, all * touched * (1 - g / e), all * touched, all * touched};
+}
+
+/// What `q` asks of one rank, in plain numbers. The constants do not matter.
+[[nodiscard]] inline MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out) {
+  const System system = with_domains_as_nodes(machine);
+  const Copies copies = copies_of(q.kernel);
+  const double w = copy_bytes(q, out.precision);
+  const bool forced = q.routing.kind == RoutingKind::balanced && copies != Copies::per_expert;
+  const double all = q.tokens * w;
+  const ExpertTraffic traffic = forced ? balanced_traffic(q.gate, at, copies, all) : expert_traffic(q.gate, at, copies, q.tokens, w);
+  const ExpertTraffic one = forced ? balanced_traffic(q.gate, at, copies, 1) : expert_traffic(q.gate, at, copies, 1, 1);
+  double skew = 1;
+  if (q.routing.skewed()) {
+    const double tokens = std::max(1.0, q.tokens * at.ranks);
+    skew = load_imbalance(q.gate, q.routing, at.ranks, tokens) / load_imbalance(q.gate, {.kind = RoutingKind::uniform}, at.ranks, tokens);
+  }
+  const Fabric f = fabric_of(system, AllToAll{.ranks = at.ranks, .nodes = at.domains()});
+  if (f.over_pcie || (at.per_domain > 1 && !(f.inner_rate > 0)))
+    throw RequestError(machine.name + ": " + std::string{name(q.kernel)} + " needs GPUs that reach each other over NVLink or its like");
+  out.copies = one.counted_inside;
+  out.bytes = traffic.counted_inside;
+  out.inside_bytes = traffic.inside;
+  out.across_bytes = traffic.across;
+  MoeWork work{.tokens = q.tokens * skew,
+               .copies = one.counted_inside,
+               .bytes = w,
+               .inside_bytes = traffic.inside * skew,
+               .across_bytes = traffic.across * skew,
+               .ranks = static_cast<double>(at.ranks),
+               .experts = static_cast<double>(q.gate.experts),
+               .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
+               .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
+               .rate = f.inner_rate};
+  // what all ranks send on average, however the choices are skewed: the fullest one sends no less
+  if (at.per_domain > 1) out.least = traffic.inside / f.inner_rate;
+  if (at.domains() > 1) {
+    out.least = std::max(out.least, traffic.across / (f.outer_rate / f.local() * f.exchanges));
+    work.across_rate = f.outer_rate / f.local() * f.exchanges * machine.constants.transport.efficiency;
+    work.network_step = machine.constants.transport.tree_step;
+  }
+  return work;
+}
+
+}  // namespace detail
+
+/// Seconds and their parts for a kernel with its constants; not for nccl. \param combine_in_fp4 TensorRT-LLM's low-precision combine
+[[nodiscard]] inline MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel,
+                                          bool combine_in_fp4) {
+  const bool dispatch = phase == MoePhase::dispatch;
+  switch (kernel) {
+    case MoeKernel::deepep_normal: return price_moe(work, dispatch ? c.normal_dispatch : c.normal_combine);
+    case MoeKernel::deepep_low_latency: return price_moe(work, dispatch ? c.low_latency_dispatch : c.low_latency_combine);
+    case MoeKernel::trtllm_one_sided: return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine);
+    case MoeKernel::trtllm_two_sided:
+      if (phase == MoePhase::prepare) return price_moe(work, c.prepare);
+      return price_moe(work, dispatch ? c.two_sided_dispatch : combine_in_fp4 ? c.two_sided_combine_fp4 : c.two_sided_combine);
+    case MoeKernel::nccl: break;
+  }
+  return {};
+}
+
+/// Which interval speaks for a kernel.
+[[nodiscard]] inline double IntervalWidths::*interval_class(MoeKernel k) {
+  switch (k) {
+    case MoeKernel::deepep_normal: return &IntervalWidths::deepep_normal;
+    case MoeKernel::deepep_low_latency: return &IntervalWidths::deepep_low_latency;
+    case MoeKernel::trtllm_one_sided: return &IntervalWidths::trtllm_one_sided;
+    case MoeKernel::trtllm_two_sided: return &IntervalWidths::trtllm_two_sided;
+    case MoeKernel::nccl: break;
+  }
+  return &IntervalWidths::unfitted_algorithm;
+}
+
+/// Time of one dispatch, combine or prepare step. \throws RequestError for a gate that is none, ranks that divide neither experts nor
+/// domains, a kernel that cannot run there
+[[nodiscard]] inline MoePrediction predict(const System& system, const MoeQuestion& q) {
+  detail::check(q, system);
+  MoePrediction out;
+  out.question = q;
+  out.precision = detail::sent(q);
+  const int ranks = q.ranks > 0 ? q.ranks : system.domain;
+  out.placement = place_experts(ranks, system.domain);
+  out.nodes = (ranks + system.gpus_per_node - 1) / system.gpus_per_node;
+  if (detail::is_trtllm(q.kernel) && out.placement.domains() > 1)
+    throw RequestError(system.name + ": " + std::string{name(q.kernel)} + " stays inside one NVLink domain, here " +
+                       std::to_string(system.domain) + " GPUs; take fewer ranks or another implementation");
+  if (q.gate.experts % ranks != 0)
+    throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) + " ranks");
+  const MoeWork& work = out.work = detail::work_of(system, q, out.placement, out);
+  if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = out.least = 0;
+
+  const Tier* up = system.tier(TierRole::scale_up);
+  const Tier* nic = system.tier(TierRole::nic);
+  const Label gpu{"gpu"}, inside = up != nullptr ? up->name : gpu, across = nic != nullptr ? nic->name : Label{"nic"};
+  const auto term = [&](const char* what, const Label& tier, double seconds) {
+    if (seconds > 0) out.terms.add({.name = what, .tier = tier, .time = Time::from_value(seconds)});
+    out.seconds += seconds;
+  };
+  const Constants& c = system.constants;
+  double square = 0;
+  if (q.kernel == MoeKernel::nccl) {
+    const ExpertExchange x{
+        .gate = q.gate, .routing = q.routing, .placement = out.placement, .copies = Copies::per_expert, .bytes_per_token = work.bytes};
+    const ExpertTime t = ExpertCurve(system, x).terms(q.tokens);
+    term("exchange", out.placement.domains() > 1 ? across : inside, t.seconds);
+    out.basis = operation_basis(c.basis, c.operations, Collective::all_to_all);
+  } else {
+    const MoeCost& cost = out.cost = price_kernel(work, c.moe, q.phase, q.kernel, out.precision == Precision::fp4);
+    term("launch", gpu, cost.start);
+    term("serial steps", inside, cost.steps);
+    term("network step", across, cost.network);
+    term("pipeline fill", gpu, cost.growth);
+    term("SM work", gpu, cost.work);
+    term("wire", inside, cost.inside);
+    term("wire", across, cost.across);
+    // a width the calibration did not narrow: this generation's kernel was never measured
+    const bool seen = c.interval.*interval_class(q.kernel) < unmeasured_kernel;
+    const auto place = static_cast<std::size_t>(q.kernel);
+    out.basis = seen ? kernel_basis(c.moe_basis, c.moe_kernels, place) : Basis::datasheet;
+    const double like = seen ? kernel_width(c.interval, out.basis, c.moe_kernels, place, c.interval.other_domain) : 0;
+    square += like * like;
+  }
+  const double own = c.interval.*interval_class(q.kernel);
+  square += own * own;
+  double beyond = 0;
+  if (out.placement.per_domain > c.moe_most_ranks) {
+    out.extrapolated.ranks = true;
+    beyond += c.interval.beyond_ranks * std::log2(static_cast<double>(out.placement.per_domain) / c.moe_most_ranks);
+  }
+  if (out.placement.domains() > 1) {  // these kernels were measured inside a domain only
+    out.extrapolated.nodes = true;
+    out.basis = std::max(out.basis, Basis::sibling);
+    square += c.interval.unmeasured_cluster * c.interval.unmeasured_cluster;
+  }
+  const double factor = std::exp(std::sqrt(square) + beyond);
+  out.least = std::min(out.least, out.seconds);
+  out.low = std::max(out.seconds / factor, out.least);
+  out.high = out.seconds * factor;
+  return out;
+}
+
+}  // namespace fabricost

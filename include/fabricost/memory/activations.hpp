@@ -1,0 +1,100 @@
+#pragma once
+/// \file activations.hpp
+/// What a layer saves for its backward, in bytes per token on one rank.
+///
+/// With 16-bit tensors, t tensor ranks, r = 1/t with sequence parallel and 1 without (Korthikanti 2022, arXiv 2205.05198, section 4, in
+/// the widths of any shape; with dropout, h = a d = g d and f = 4 h they are its 10 + 24/t + 5 a s / (h t), times h):
+///
+///     block      r (4 h + 2 h + 2 h [+ 2 h])           inputs of two norms, of two column-parallel products [masks of dropout]
+///     attention  (2 (a + 2 g) d + 2 a d) / t           q, k, v, output
+///     latent     (4 a (n + r) + 4 a v) / t             q, k, v, output (DeepSeek-V2), and on every rank
+///                + 4 q + 4 kv + 2 r                    inputs of the latents' norms and products, the rotary key
+///     scores     2 a s / t [+ 3 a s / t]               softmax [mask, scores after it]; with flash attention 4 a / t for the row sums
+///     dense      2 mats f / t                          gate and up (or one), and the input of the last product
+///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense
+///
+/// Layers that mix through a state rather than attention (Mamba-2, delta rules) are counted as attention layers.
+
+#include <fabricost/memory/stack.hpp>
+#include <fabricost/model/layout.hpp>
+#include <fabricost/model/model.hpp>
+#include <fabricost/model/stages.hpp>
+
+#include <algorithm>
+
+namespace fabricost {
+
+/// Bytes per token on one rank.
+struct LayerActivations {
+  double block = 0;      ///< norms, inputs of column-parallel products, masks; half of it before attention, half before feed-forward
+  double attention = 0;  ///< without scores
+  double unfolded = 0;   ///< of these, q, k and v unfolded from latents; 0 without latents
+  double scores = 0;
+  double dense = 0;    ///< feed-forward of a layer without experts
+  double experts = 0;  ///< feed-forward of a layer with experts
+
+  [[nodiscard]] double dense_layer() const { return block + attention + scores + dense; }
+  [[nodiscard]] double expert_layer() const { return block + attention + scores + experts; }
+};
+
+/// Bytes of one element of a saved input of a matrix product.
+[[nodiscard]] inline double saved_input_bytes(const MemoryStack& stack, Precision precision) {
+  return precision == Precision::fp8 ? stack.fp8_input : precision == Precision::fp4 ? stack.fp4_input : 2;
+}
+
+[[nodiscard]] inline LayerActivations layer_activations(const Model& model, const Layout& layout, const MemoryStack& stack) {
+  const double t = layout.tp, each = 1 / t, spread = layout.sequence_parallel ? each : 1;
+  const double input = saved_input_bytes(stack, layout.precision);
+  const double h = model.hidden;
+  LayerActivations out;
+  out.block = h * (4 * spread + 2 * input * (stack.keeps_gathered ? 1 : spread) + (stack.dropout ? 2 * spread : 0));
+  if (model.latent()) {
+    out.unfolded = each * (2 * 2 * model.query_width() + 2 * model.value_width());
+    out.attention = out.unfolded + each * input * model.value_width();
+    out.attention += (2 + input) * (model.q_rank + model.kv_rank) + 2.0 * model.rope_dim;
+  } else {
+    const int kv_heads = (model.kv_heads + layout.tp - 1) / layout.tp;
+    const double kv = kv_heads * (model.head_dim + model.value_width() / model.heads);
+    out.attention = 2 * (each * model.query_width() + kv) + input * each * model.value_width();
+  }
+  if (stack.flash_attention)
+    out.attention += 4 * each * model.heads;
+  else
+    out.scores = (stack.dropout ? 5 : 2) * each * model.heads * static_cast<double>(layout.sequence);
+  const double wide = 2 * (model.ffn_matrices() - 1) + input;  // bytes per unit of feed-forward width
+  out.dense = wide * each * model.ffn;
+  if (model.mixture()) {
+    const double routed = stack.routed_load * model.top_k * each;
+    out.experts = routed * (layout.expert_tp * h * (input + (stack.keeps_routed_output ? 2 : 0)) + wide * model.expert_ffn) +
+                  wide * each * model.shared_experts * model.shared_ffn;
+  }
+  return out;
+}
+
+/// What a stage keeps for one microbatch from forward to backward, and what one layer makes again in the backward; bytes per token.
+struct KeptActivations {
+  double kept = 0, again = 0;
+};
+
+[[nodiscard]] inline KeptActivations kept_activations(const LayerActivations& a, const StageContent& stage, const Model& model,
+                                                      const Layout& layout, const MemoryStack& stack) {
+  const double mixing = a.block / 2 + a.attention, dense = a.block / 2 + a.dense, experts = a.block / 2 + a.experts;
+  const double without_scores = stage.mixing_layers * mixing + stage.dense_layers * dense + stage.expert_layers * experts;
+  const double all = without_scores + stage.mixing_layers * a.scores;
+  if (layout.recompute == Recompute::none || stage.layers == 0) return {all, 0};
+  // a layer is an attention and a feed-forward block, the larger; single blocks one of them
+  const double feed = std::max(stage.dense_layers > 0 ? dense : 0, stage.expert_layers > 0 ? experts : 0);
+  const double layer = stage.mixing_layers == stage.layers ? mixing + feed : std::max(mixing, feed);
+  if (layout.recompute == Recompute::selective) {
+    // with latents what they unfold to is computed again (layer.hpp prices that), and more where the stack drops more
+    const double keeps = stack.selective_keeps, mixes = stage.mixing_layers > 0 ? 1 : 0;
+    return {std::min(without_scores * keeps, without_scores - stage.mixing_layers * a.unfolded),
+            std::max(layer * (1 - keeps), mixes * a.unfolded) + mixes * a.scores};
+  }
+  const double stored = 2.0 * model.hidden / (layout.sequence_parallel || stack.shards_stored ? layout.tp : 1);
+  const double share = layout.recompute_layers > 0 ? std::min(1.0, static_cast<double>(layout.recompute_layers) / model.layers) : 1;
+  // the stored input is one of the layer's tensors
+  return {share * stage.layers * stored + (1 - share) * all, std::max(0.0, layer + (stage.mixing_layers > 0 ? a.scores : 0) - stored)};
+}
+
+}  // namespace fabricost

@@ -1,0 +1,170 @@
+#pragma once
+/// \file memory_advice.hpp
+/// The smallest change of a layout that makes it fit, on as many GPUs.
+///
+/// Changes are tried in all combinations and the cheapest that fits is named. A change's cost is its place in the order below, which
+/// follows what each is known to cost in time; it ranks, it predicts no time: a distributed optimizer and sequence parallel move the same
+/// bytes (Rajbhandari 2020, Korthikanti 2022); selective recompute repeats a few percent of the FLOPs; a smaller microbatch and more expert
+/// ranks make matrix products smaller; sharded gradients are reduced once a step without a pipeline, once a microbatch with one; full
+/// recompute repeats a third; more stages lengthen the bubble; more tensor or context ranks put messages into every layer; sharded
+/// weights are gathered twice a microbatch.
+
+#include <fabricost/memory/memory.hpp>
+#include <fabricost/model/layout_check.hpp>
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// What to change.
+struct MemoryAdvice {
+  bool found = false;    ///< some layout fits
+  Layout layout;         ///< the one proposed; where none fits, the one that needs least
+  MemoryUse use;         ///< of its worst stage
+  std::string sentence;  ///< as told to a person
+};
+
+namespace memory_detail {
+
+/// Places in the order of what changes cost; a doubling or halving counts once each.
+struct ChangeCost {
+  static constexpr int optimizer = 1, sequence_parallel = 1, selective = 2, microbatch = 3, gradients = 4, experts = 4, full = 6,
+                       stages = 7;
+  static constexpr int piped_gradients = 9, tensor = 10, context = 11, weights = 12;
+};
+
+inline std::string gib(double bytes) {
+  std::array<char, 512> text{};  // with a point in every locale
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), bytes / gibibyte, std::chars_format::fixed, 1).ptr;
+  return {text.data(), end};
+}
+
+/// The changes in words, from one layout to another; empty when there is none.
+[[nodiscard]] inline std::string changes(const Layout& from, const Layout& to, int layers) {
+  std::vector<std::string> words;
+  const auto number = [&](const char* what, int before, int after) {
+    if (before != after) words.push_back(std::string(what) + " " + std::to_string(after) + " instead of " + std::to_string(before));
+  };
+  if (to.zero != from.zero)
+    words.push_back(to.zero == 1   ? "the distributed optimizer (zero 1)"
+                    : to.zero == 2 ? "optimizer and gradients sharded (zero 2)"
+                                   : "optimizer, gradients and weights sharded (zero 3)");
+  if (to.sequence_parallel != from.sequence_parallel) words.emplace_back("sequence parallel");
+  if (to.recompute != from.recompute || to.recompute_layers != from.recompute_layers)
+    words.push_back(
+        std::string(recompute_names[static_cast<std::size_t>(to.recompute)]) + " recompute" +
+        (to.recompute_layers > 0 ? " of " + std::to_string(to.recompute_layers) + " of " + std::to_string(layers) + " layers" : ""));
+  number("microbatch", from.microbatch, to.microbatch);
+  number("ep", from.ep, to.ep);
+  number("pp", from.pp, to.pp);
+  number("vp", from.vp, to.vp);
+  number("tp", from.tp, to.tp);
+  number("cp", from.cp, to.cp);
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return out;
+}
+
+}  // namespace memory_detail
+
+/// The cheapest change of `layout`, on the same number of GPUs, whose worst stage fits `capacity` bytes with `margin` (0 to 1) free.
+/// \param most_tp ranks of the scale-up domain, beyond which tensor parallelism is not proposed
+/// Prices some thousands of layouts, a few milliseconds; not for a search's inner loop.
+[[nodiscard]] inline MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout, const MemoryStack& stack,
+                                                            double capacity, double margin = 0, int most_tp = 8) {
+  using Cost = memory_detail::ChangeCost;
+  MemoryAdvice advice{false, layout, worst_stage(model, layout, stack), {}};
+  const double before = advice.use.total();
+  if (fits(advice.use, capacity, margin)) {
+    advice.found = true;
+    advice.sentence = "fits as it is: " + memory_detail::gib(before) + " of " + memory_detail::gib(capacity) + " GiB";
+    return advice;
+  }
+  int cheapest = 1 << 20;
+  const auto consider = [&](const Layout& l, int cost) {
+    if (cost > cheapest || !is_possible(model, l)) return;
+    const MemoryUse use = worst_stage(model, l, stack);
+    const bool fitting = fits(use, capacity, margin);
+    // of equal costs the one that needs least; while none fits, the one that needs least
+    const bool better =
+        advice.found ? fitting && (cost < cheapest || use.total() < advice.use.total()) : fitting || use.total() < advice.use.total();
+    if (!better) return;
+    advice.layout = l;
+    advice.use = use;
+    if (fitting) advice.found = true, cheapest = cost;
+  };
+  const auto states = [&](Layout l, int cost) {
+    for (int zero = layout.zero; zero <= 3; ++zero) {
+      l.zero = zero;
+      const int sharding = (zero >= 1 && layout.zero < 1 ? Cost::optimizer : 0) +
+                           (zero >= 2 && layout.zero < 2 ? (l.pp > 1 ? Cost::piped_gradients : Cost::gradients) : 0) +
+                           (zero >= 3 && layout.zero < 3 ? Cost::weights : 0);
+      consider(l, cost + sharding);
+    }
+  };
+  const auto activations = [&](Layout l, int cost) {
+    for (int again = static_cast<int>(layout.recompute); again <= 2; ++again) {
+      l.recompute = static_cast<Recompute>(again);
+      l.recompute_layers = l.recompute == layout.recompute ? layout.recompute_layers : 0;
+      const int repeated = l.recompute == layout.recompute ? 0 : l.recompute == Recompute::full ? Cost::full : Cost::selective;
+      int halved = 0;
+      for (l.microbatch = layout.microbatch; l.microbatch >= 1; l.microbatch /= 2, ++halved)
+        states(l, cost + repeated + halved * Cost::microbatch);
+    }
+  };
+  // doublings take their ranks from the data replicas
+  int pp_doubled = 0;
+  for (int pp = layout.pp; pp <= model.layers && layout.dp % (pp / layout.pp) == 0; pp *= 2, ++pp_doubled) {
+    int tp_doubled = 0;
+    for (int tp = layout.tp; tp <= std::max(most_tp, layout.tp); tp *= 2, ++tp_doubled) {
+      int cp_doubled = 0;
+      for (int cp = layout.cp; cp <= 16 * layout.cp; cp *= 2, ++cp_doubled) {
+        const int taken = (pp / layout.pp) * (tp / layout.tp) * (cp / layout.cp);
+        if (layout.dp % taken != 0) break;
+        int ep_doubled = 0;
+        for (int ep = layout.ep; ep <= std::max(1, model.experts); ep *= 2, ++ep_doubled) {
+          Layout l = layout;
+          l.pp = pp, l.tp = tp, l.cp = cp, l.ep = ep, l.dp = layout.dp / taken;
+          if (l.pp > 1 && layout.pp == 1 && l.schedule == PipelineSchedule::none) l.schedule = PipelineSchedule::one_f_one_b;
+          while (l.vp > 1 && (has_idle_chunk(model, l) || l.microbatches() % l.pp != 0)) l.vp /= 2;
+          const int cost = pp_doubled * Cost::stages + tp_doubled * Cost::tensor + cp_doubled * Cost::context + ep_doubled * Cost::experts;
+          activations(l, cost);
+          if (l.tp > 1 && !l.sequence_parallel) {
+            l.sequence_parallel = true;
+            activations(l, cost + Cost::sequence_parallel);
+          }
+        }
+      }
+    }
+  }
+  if (advice.found && advice.layout.recompute == Recompute::full && layout.recompute != Recompute::full) {
+    // not more layers than it takes, as many on each stage
+    const int step = advice.layout.pp;
+    int enough = (model.layers + step - 1) / step, too_few = 0;  // steps
+    while (enough - too_few > 1) {
+      Layout l = advice.layout;
+      const int half = (enough + too_few) / 2;
+      l.recompute_layers = half * step;
+      (fits(worst_stage(model, l, stack), capacity, margin) ? enough : too_few) = half;
+    }
+    if (enough * step < model.layers) {
+      advice.layout.recompute_layers = enough * step;
+      advice.use = worst_stage(model, advice.layout, stack);
+    }
+  }
+  const std::string what = memory_detail::changes(layout, advice.layout, model.layers);
+  const std::string needs = memory_detail::gib(advice.use.total()) + " of " + memory_detail::gib(capacity * (1 - margin)) + " GiB";
+  const std::string instead = what.empty() ? "" : " instead of " + memory_detail::gib(before);  // a change has something to compare with
+  if (advice.found)
+    advice.sentence = "fits with " + what + ": " + needs + instead;
+  else
+    advice.sentence = "no change on " + std::to_string(layout.gpus()) + " GPUs makes it fit; " +
+                      (what.empty() ? "this layout needs least, " : "the least, with " + what + ", is ") + needs + instead +
+                      ": take more GPUs";
+  return advice;
+}
+
+}  // namespace fabricost

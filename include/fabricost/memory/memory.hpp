@@ -1,0 +1,148 @@
+#pragma once
+/// \file memory.hpp
+/// Memory of one GPU in training, item by item and pipeline stage by stage, and whether it fits.
+///
+/// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o N
+/// (memory_states.hpp); the layout's `zero` divides the optimizer (1), gradients too (2, without pipeline stages),
+/// weights too (3) by S = dp cp, or by `shard` of them (HSDP). Routed experts are divided over their own data group,
+/// S t / (e t_e) ranks. Activations are those of activations.hpp times the microbatches in flight (in_flight.hpp).
+/// The peak is taken as the sum of the items: the layer that is computed again counts beside the logits, though the latter
+/// are gone by then, so full recompute comes out high by up to one layer.
+
+#include <fabricost/memory/activations.hpp>
+#include <fabricost/memory/in_flight.hpp>
+#include <fabricost/memory/states.hpp>
+#include <fabricost/model/heavy_stages.hpp>
+#include <fabricost/model/stage_parameters.hpp>
+
+#include <algorithm>
+#include <span>
+
+namespace fabricost {
+
+/// Bytes on one GPU of one stage.
+struct MemoryUse {
+  double weights = 0;  ///< with copies in low precision
+  double gradients = 0;
+  double optimizer = 0;
+  double activations = 0;  ///< of the layers, all microbatches in flight
+  double recompute = 0;    ///< the one layer computed again in the backward
+  double vocabulary = 0;   ///< activations of embedding and head: masks, inputs, logits
+  double buffers = 0;      ///< gathered layers, gradient buckets, pipe buffers, a matrix's gradient before it is accumulated
+  double runtime = 0;      ///< CUDA context, communicators, what the stack allocates besides
+  double fragmentation = 0;
+
+  int stage = 0;
+  double in_flight = 1;  ///< microbatches
+
+  [[nodiscard]] double states() const { return weights + gradients + optimizer; }
+  /// What the framework's allocator hands out.
+  [[nodiscard]] double allocated() const { return states() + activations + recompute + vocabulary + buffers; }
+  [[nodiscard]] double total() const { return allocated() + runtime + fragmentation; }
+};
+
+/// CUDA context, communicators of the groups that have more than one rank, what the stack allocates besides; bytes.
+[[nodiscard]] inline double runtime_memory(const Layout& layout, const MemoryStack& stack) {
+  const int communicators = (layout.tp > 1) + (layout.pp > 1) + (layout.cp > 1) + (layout.dp * layout.cp > 1) + (layout.ep > 1);
+  return stack.context + stack.extra + stack.communicator * communicators;
+}
+
+/// Memory of a stage with `in_flight` microbatches' activations alive. \param count parameters_of(model)
+/// The layout must be possible for the model; nothing is checked here.
+[[nodiscard]] inline MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
+                                         const HeavyStage& at, double in_flight) {
+  const auto& [stage, content, mirror] = at;
+  const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
+  StageParameters whole = stage_parameters(count, model, content);
+  if (both_ways) whole += stage_parameters(count, model, mirror);
+  const RankParameters own = rank_parameters(whole, model, layout, content.layers + mirror.layers);
+
+  MemoryUse use;
+  use.stage = stage;
+  use.in_flight = in_flight;
+
+  // states; the two copies of DualPipe share their optimizer where it is sharded
+  const int zero = layout.zero;
+  const double ranks = shard_ranks(layout), expert_ranks = expert_shard_ranks(layout);
+  const double sharded = own.shared() / ranks + own.experts / expert_ranks, all = own.shared() + own.experts;
+  const StateBytes states = state_bytes(own, layout, stack);
+  use.weights = states.weights;
+  use.gradients = states.gradients;
+  use.optimizer = states.optimizer / (zero >= 1 && both_ways ? 2 : 1);
+
+  // activations
+  const double tokens = layout.tokens(), h = model.hidden, t = layout.tp;
+  const LayerActivations layer = layer_activations(model, layout, stack);
+  // DualPipe's microbatches come from both sides; the larger of the two counts for all
+  const KeptActivations here = kept_activations(layer, content, model, layout, stack),
+                        there = kept_activations(layer, mirror, model, layout, stack);
+  use.activations = tokens * in_flight * std::max(here.kept, there.kept);
+  use.recompute = tokens * std::max(here.again, there.again);
+
+  // embedding and head
+  const double spread = layout.sequence_parallel ? 1 / t : 1;
+  const bool embeds = content.embedding || mirror.embedding, heads = content.head || mirror.head;
+  if (embeds && stack.dropout) use.vocabulary += tokens * h * spread * in_flight;
+  if (heads) {
+    const double open = layout.schedule == PipelineSchedule::gpipe ? in_flight : 1;
+    const double inputs = 2 * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
+    use.vocabulary += tokens * open * (inputs + stack.logit * model.vocab / (stack.logits_sharded ? t : 1));
+  }
+
+  // buffers
+  const double mats = model.ffn_matrices();
+  const bool has_dense = content.dense_layers + mirror.dense_layers > 0, has_experts = content.expert_layers + mirror.expert_layers > 0;
+  const double mixing = mixing_parameters(count, model);
+  const double dense_layer = has_dense ? (mixing + count.dense_ffn) / t : 0;
+  const double local_experts = model.experts * count.expert / (static_cast<double>(layout.ep) * layout.expert_tp);
+  const double expert_layer = has_experts ? (mixing + count.shared) / t + local_experts : 0;
+  const double largest_layer = std::max(dense_layer, expert_layer);
+  if (layout.pp > 1) use.buffers += stack.pipe_buffer * tokens * h * in_flight;
+  if (layout.context == ContextParallel::all_gather && layout.cp > 1)
+    use.buffers += tokens * (layout.cp - 1) * 2 *
+                   (model.latent() ? model.kv_rank + model.rope_dim : 2.0 * std::max(1.0, model.kv_heads / t) * model.head_dim);
+  if (shards_gradients(layout)) {
+    const double bucket = std::max(2 * stack.bucket_parameters, largest_layer);
+    use.buffers += stack.gradient * std::min(bucket, all - sharded);
+  }
+  if (zero >= 3) use.buffers += stack.gathered_weight * std::min(stack.gathered_layers * largest_layer + own.vocabulary, all - sharded);
+  if (stack.weight_gradient > 0) {
+    // the head's gradient comes first, with all activations alive; the embedding's last, when they are gone
+    const double head = heads ? h * model.vocab / t : 0;
+    const double dense_matrix = has_dense ? (mats - 1) * h * model.ffn / t : 0,
+                 expert_matrix = has_experts ? (mats - 1) * h * model.expert_ffn / layout.expert_tp : 0;
+    use.buffers += stack.weight_gradient * std::max({head, dense_matrix, expert_matrix});
+  }
+
+  use.runtime = runtime_memory(layout, stack);
+  use.fragmentation = stack.fragmentation * use.allocated();
+  return use;
+}
+
+/// Memory of stage `stage` (from 0) with `in_flight` microbatches' activations alive, for a schedule not in in_flight.hpp.
+[[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage, double in_flight) {
+  return memory_of(model, parameters_of(model), layout, stack, stage_of(split_layers(model, layout), model, layout, stage), in_flight);
+}
+/// The same with the microbatches the layout's schedule keeps in flight on that stage.
+[[nodiscard]] inline MemoryUse memory_of(const Model& model, const Layout& layout, const MemoryStack& stack, int stage) {
+  return memory_of(model, layout, stack, stage, microbatches_in_flight(layout, stage));
+}
+
+/// The stage that needs most. \param count parameters_of(model) \param stages heavy_stages(model, layout)
+[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack,
+                                           std::span<const HeavyStage> stages) {
+  MemoryUse worst = memory_of(model, count, layout, stack, stages.front(), microbatches_in_flight(layout, stages.front().stage));
+  for (const HeavyStage& at : stages.subspan(1)) {
+    const MemoryUse use = memory_of(model, count, layout, stack, at, microbatches_in_flight(layout, at.stage));
+    if (use.total() > worst.total()) worst = use;
+  }
+  return worst;
+}
+[[nodiscard]] inline MemoryUse worst_stage(const Model& model, const Layout& layout, const MemoryStack& stack) {
+  return worst_stage(model, parameters_of(model), layout, stack, heavy_stages(model, layout));
+}
+
+/// Whether `use` fits a GPU of `capacity` bytes with `margin` of them (0 to 1) left free.
+[[nodiscard]] inline bool fits(const MemoryUse& use, double capacity, double margin = 0) { return use.total() <= capacity * (1 - margin); }
+
+}  // namespace fabricost

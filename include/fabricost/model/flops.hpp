@@ -1,0 +1,118 @@
+#pragma once
+/// \file flops.hpp
+/// Floating point operations a model asks for, exactly and as the published conventions count them. A multiplication and an addition
+/// are two. Everybody's TFLOPS and MFU rest on one of these; they differ by up to a third, so each figure is compared with its own.
+///
+/// Backward is twice forward; recomputation is no work of the model and counted only by the conventions named `_recompute`.
+
+#include <fabricost/error.hpp>
+#include <fabricost/model/model.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// Whether attention scores count for all pairs of tokens or only for those a causal mask leaves: half of them.
+enum class Scores : unsigned char { full, causal };
+inline constexpr std::array<std::string_view, 2> scores_names{"full", "causal"};
+
+/// How work is counted. N: parameters one token touches, both tables included.
+enum class FlopConvention : unsigned char {
+  matmul,              ///< every matrix a token is multiplied with, logits and router included, and the scores of each kind of layer
+  kaplan,              ///< 6 N per token, no scores (Kaplan 2020, arXiv 2001.08361)
+  palm,                ///< 6 N + 12 l a d s, of attending layers (PaLM, arXiv 2204.02311, appendix B); latent: d the mean of key and value
+  megatron,            ///< 72 s l h^2 (1 + s/(6h) + V/(12 l h)) per sequence (Korthikanti 2022, arXiv 2205.05198, eq. 7)
+  megatron_recompute,  ///< 96 s l h^2 (1 + s/(6h) + V/(16 l h)): each layer's forward twice (Megatron-LM, arXiv 2104.04473, eq. 3)
+  dgx_cloud,           ///< attention 12 l s h^2 (1 + g/a + s/h), feed-forward 6 mats l s h f, logits 6 s h V (NVIDIA/dgxc-benchmarking)
+  mosaic,              ///< 3 (2 N + 4 l h s) per token (mosaicml/llm-foundry, scripts/train/benchmarking)
+  mosaic_recompute     ///< the same with 4 for 3
+};
+inline constexpr std::array<std::string_view, 8> flop_convention_names{
+    "matmul", "kaplan", "palm", "megatron", "megatron_recompute", "dgx_cloud", "mosaic", "mosaic_recompute"};
+
+namespace detail {
+
+/// Mean number of earlier tokens a query of a sequence of s looks at, of at most `most` (0: any).
+[[nodiscard]] inline double mean_context(double s, double most, Scores scores) {
+  if (most <= 0 || most >= s) return scores == Scores::causal ? s / 2 : s;
+  // full scores: what a kernel that masks nothing inside the window computes; causal: the window fills over its first tokens
+  return scores == Scores::causal ? most - most * most / (2 * s) : most;
+}
+
+/// Scores and weighted sums of one token over `all` tokens in layers that see everything and `near` in those with a window; what
+/// an indexer does over all, and the state update of the mixing layers: decay, outer product, read-out, for the delta rule its correction.
+[[nodiscard]] inline double context_flops(const Model& m, double per_full, double all, double chosen, double near) {
+  const double window_heads = m.window_heads > 0 ? m.window_heads : m.heads;
+  const double window_key = m.window_head_dim > 0 ? m.window_head_dim : m.head_dim;
+  const double per_window = m.latent() ? per_full : window_heads * (window_key + (m.value_dim > 0 ? m.value_dim : window_key));
+  const double index = double(m.index_heads) * m.index_dim;
+  const double update = m.mixer.gates == 2 ? 7 : 5;
+  return 2 * m.full_layers() * (per_full * chosen + index * all) + 2 * m.window_layers * per_window * near +
+         update * m.mixer.layers * double(m.mixer.inner) * m.mixer.state;
+}
+
+}  // namespace detail
+
+/// FLOPs of one sequence's forward pass: 2 x matrices touched per token, and the scores. \param sequence tokens
+/// Latent attention is counted with keys and values unfolded, as training and prefill compute it.
+[[nodiscard]] inline double forward_flops(const Model& m, double sequence, Scores scores = Scores::causal) {
+  const double all = detail::mean_context(sequence, 0, scores);
+  const double chosen = detail::mean_context(sequence, m.index_tokens, scores);
+  const double near = detail::mean_context(sequence, m.window, scores);
+  return sequence * (2 * parameters_of(m).multiplied + detail::context_flops(m, m.query_width() + m.value_width(), all, chosen, near));
+}
+
+/// FLOPs of one more token after `context` cached ones. Latent attention is folded, as decoding kernels do: scores and sums are over the
+/// latent itself, a (2 kv_rank + rope) per cached token.
+[[nodiscard]] inline double decode_flops(const Model& m, double context) {
+  const double per_full = m.latent() ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
+  const double chosen = m.index_tokens > 0 ? std::min<double>(context, m.index_tokens) : context;
+  const double near = m.window > 0 ? std::min<double>(context, m.window) : context;
+  return 2 * parameters_of(m).multiplied + detail::context_flops(m, per_full, context, chosen, near);
+}
+
+/// FLOPs of forward and backward of one sequence as a convention counts them. \param sequence tokens
+/// \throws RequestError when the convention has no term for the model: experts in `megatron`, latent attention or mixers in `dgx_cloud`
+[[nodiscard]] inline double training_flops(const Model& m, double sequence, FlopConvention convention, Scores scores = Scores::full) {
+  const double s = sequence, l = m.layers, h = m.hidden, vocab = m.vocab;
+  const double part = scores == Scores::causal ? 0.5 : 1;
+  const auto refuse = [&](std::string_view what) {
+    throw RequestError(m.name + ": the convention " + std::string{flop_convention_names[static_cast<std::size_t>(convention)]} +
+                       " has no term for " + std::string{what} + "; count it with matmul or palm");
+  };
+  switch (convention) {
+    case FlopConvention::matmul: return 3 * forward_flops(m, s, scores);
+    case FlopConvention::kaplan: return 6 * parameters_of(m).active * s;
+    case FlopConvention::palm:
+      return s * (6 * parameters_of(m).active + 6 * m.attention_layers() * (m.query_width() + m.value_width()) * s * part);
+    case FlopConvention::megatron:
+    case FlopConvention::megatron_recompute: {
+      if (m.mixture() || m.hybrid()) refuse(m.mixture() ? "experts" : "mixing layers");
+      const bool again = convention == FlopConvention::megatron_recompute;
+      return (again ? 96 : 72) * s * l * h * h * (1 + part * s / (6 * h) + vocab / ((again ? 16 : 12) * l * h));
+    }
+    case FlopConvention::dgx_cloud: {
+      if (m.latent() || m.hybrid()) refuse(m.latent() ? "latent attention" : "mixing layers");
+      const double attention = 12 * l * s * h * h * (1 + double(m.kv_heads) / m.heads + part * s / h);
+      const double shared = double(m.shared_experts) * m.shared_ffn;
+      const double widths = m.dense_layers() * double(m.ffn) + m.expert_layers() * (m.top_k * double(m.expert_ffn) + shared);
+      return attention + 6 * m.ffn_matrices() * s * h * widths + 6 * s * h * vocab;
+    }
+    case FlopConvention::mosaic:
+    case FlopConvention::mosaic_recompute:
+      return (convention == FlopConvention::mosaic ? 3 : 4) * s * (2 * parameters_of(m).active + 4 * l * h * s * part);
+  }
+  return 0;
+}
+
+/// The same per token.
+[[nodiscard]] inline double training_flops_per_token(const Model& m, double sequence, FlopConvention convention,
+                                                     Scores scores = Scores::full) {
+  return training_flops(m, sequence, convention, scores) / sequence;
+}
+
+}  // namespace fabricost

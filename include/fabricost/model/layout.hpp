@@ -1,0 +1,58 @@
+#pragma once
+/// \file layout.hpp
+/// How a training job is spread over GPUs: the sizes of its parallel groups and what each rank keeps.
+///
+/// Ranks are numbered with tensor parallelism innermost, then context, data (with the experts folded into tensor x context x data) and
+/// pipeline outermost, as Megatron places them: tensor ranks share a scale-up domain where they fit. `placing` puts the stages before data.
+
+#include <fabricost/pipeline/schedule.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace fabricost {
+
+/// What of a layer's forward is computed again in its backward.
+enum class Recompute : unsigned char { none, selective, full };
+inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+
+/// How the sequence's ranks exchange keys and values.
+enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
+
+/// What matrix products are computed in; weights kept in 16 bit beside fp32 masters unless said otherwise.
+enum class Precision : unsigned char { bf16, fp16, fp8, fp4 };
+inline constexpr std::array<std::string_view, 4> precision_names{"bf16", "fp16", "fp8", "fp4"};
+
+/// Which groups are nearest each other beyond tensor and context ranks: the data replicas of a stage, or the stages of a replica.
+enum class Placing : unsigned char { data_inside, stages_inside };
+inline constexpr std::array<std::string_view, 2> placing_names{"data_inside", "stages_inside"};
+
+struct Layout {
+  int tp = 1;         ///< tensor
+  int pp = 1;         ///< pipeline stages
+  int vp = 1;         ///< chunks of layers per stage (virtual pipeline)
+  int cp = 1;         ///< context
+  int ep = 1;         ///< expert
+  int expert_tp = 1;  ///< tensor ranks of one expert
+  int dp = 1;         ///< data replicas of a sequence: gpus / (tp pp cp)
+  int zero = 0;       ///< 0 to 3: nothing, optimizer, + gradients, + weights sharded over dp x cp
+  int shard = 0;      ///< ranks the states are sharded over; 0: all of dp x cp (fewer: HSDP)
+  int microbatch = 1;
+  int global_batch = 1;  ///< sequences per step
+  int sequence = 4096;   ///< tokens per sequence
+  bool sequence_parallel = false;
+  Recompute recompute = Recompute::none;
+  int recompute_layers = 0;  ///< with full recompute: of so many layers of the model only; 0: all
+  ContextParallel context = ContextParallel::ring;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Placing placing = Placing::data_inside;
+  Precision precision = Precision::bf16;
+
+  [[nodiscard]] int gpus() const { return tp * pp * cp * dp; }
+  /// Microbatches of one step: m = batch / (dp b).
+  [[nodiscard]] int microbatches() const { return global_batch / (dp * microbatch); }
+  /// Tokens of one microbatch on one rank before tensor parallelism: b s / c.
+  [[nodiscard]] double tokens() const { return static_cast<double>(microbatch) * sequence / cp; }
+};
+
+}  // namespace fabricost

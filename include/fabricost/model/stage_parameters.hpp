@@ -1,0 +1,80 @@
+#pragma once
+/// \file stage_parameters.hpp
+/// Parameters of a pipeline stage and of one rank of it.
+///
+/// Matrices of attention, feed-forward and vocabulary are divided over t tensor ranks; norms and routers are on all of them. Routed
+/// experts are divided over e expert ranks of t_e tensor ranks each (folding: e t_e of the t c D ranks of a stage). Prediction modules
+/// (multi-token prediction) are left out, as in ParameterCount::total.
+
+#include <fabricost/model/stages.hpp>
+
+#include <algorithm>
+
+namespace fabricost {
+
+/// Parameters of a stage as a whole, before tensor and expert ranks divide them.
+struct StageParameters {
+  double matrices = 0;    ///< attention, dense feed-forward, shared experts
+  double replicated = 0;  ///< norms, routers
+  double experts = 0;     ///< routed
+  double vocabulary = 0;  ///< embedding and output table; of a tied model the last stage keeps a copy of the first one's
+
+  [[nodiscard]] double total() const { return matrices + replicated + experts + vocabulary; }
+  StageParameters& operator+=(const StageParameters& o) {
+    matrices += o.matrices, replicated += o.replicated, experts += o.experts, vocabulary += o.vocabulary;
+    return *this;
+  }
+};
+
+/// Parameters of attention, or of what mixes tokens in its place, of one layer: where layers differ (windows, states), their mean.
+[[nodiscard]] inline double mixing_parameters(const ParameterCount& n, const Model& model) {
+  const double dense = model.dense_layers(), mixed = model.expert_layers();
+  const double rest = dense * n.dense_ffn + mixed * (n.shared + n.router + model.experts * n.expert) + model.layers * n.norms +
+                      n.embedding + n.head + model.hidden;
+  const int mixing = has_single_blocks(model) ? model.layers - model.dense_layers() - model.expert_layers() : model.layers;
+  return (n.total - rest) / mixing;
+}
+
+/// Parameters of what stands on a stage; over all stages they sum to ParameterCount::total, and a tied table counts twice with pp > 1.
+[[nodiscard]] inline StageParameters stage_parameters(const ParameterCount& n, const Model& model, const StageContent& stage) {
+  const double mixed = stage.expert_layers;
+  StageParameters out;
+  out.matrices = stage.mixing_layers * mixing_parameters(n, model) + stage.dense_layers * n.dense_ffn + mixed * n.shared;
+  out.replicated = stage.layers * n.norms + mixed * n.router + (stage.head ? model.hidden : 0);
+  out.experts = mixed * model.experts * n.expert;
+  const double copied = model.tied && !stage.embedding ? static_cast<double>(model.hidden) * model.vocab : n.head;
+  out.vocabulary = (stage.embedding ? n.embedding : 0) + (stage.head ? copied : 0);
+  return out;
+}
+
+/// Parameters of one rank.
+struct RankParameters {
+  double layers = 0;      ///< this rank's part of attention and feed-forward matrices, norms and routers
+  double vocabulary = 0;  ///< of embedding and output table
+  double experts = 0;     ///< of routed experts
+
+  [[nodiscard]] double shared() const { return layers + vocabulary; }
+};
+
+/// The rank's part. Fewer key/value heads than tensor ranks are repeated: ceil(g / t) per rank.
+[[nodiscard]] inline RankParameters rank_parameters(const StageParameters& whole, const Model& model, const Layout& layout, int layers) {
+  const double t = layout.tp;
+  RankParameters out;
+  out.layers = whole.matrices / t + whole.replicated;
+  if (!model.latent() && layout.tp > model.kv_heads) out.layers += layers * 2.0 * model.hidden * model.head_dim * (1 - model.kv_heads / t);
+  out.vocabulary = whole.vocabulary / t;
+  out.experts = whole.experts / (static_cast<double>(layout.ep) * layout.expert_tp);
+  return out;
+}
+
+/// Ranks that the states of parameters outside routed experts are divided over when they are.
+[[nodiscard]] inline int shard_ranks(const Layout& layout) {
+  const int ranks = layout.dp * layout.cp;
+  return layout.shard > 0 ? std::min(layout.shard, ranks) : ranks;
+}
+/// The same for routed experts, t / (e t_e) as many: with expert ranks taken from data ranks, fewer replicas are left.
+[[nodiscard]] inline double expert_shard_ranks(const Layout& layout) {
+  return std::max(1.0, static_cast<double>(shard_ranks(layout)) * layout.tp / (static_cast<double>(layout.ep) * layout.expert_tp));
+}
+
+}  // namespace fabricost

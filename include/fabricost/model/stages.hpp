@@ -1,0 +1,105 @@
+#pragma once
+/// \file stages.hpp
+/// Which layers stand on which pipeline stage.
+///
+/// The l layers are cut into n = p v chunks (v = 1 without interleaving), chunk c p + s on stage s, as Megatron places them (Narayanan
+/// 2021). With n not a divisor of l every chunk takes ceil(l / n) and those at the two ends one fewer, the last first, since the embedding
+/// stands on the first chunk and the output matrix on the last: 126 layers on 128 chunks leave those two without a layer (Llama 3, 2024,
+/// section 3.3), 22 layers on 8 stages are 2, 3, ..., 3, 2 (Zero Bubble, arXiv 2401.10241). ZB-V and its kin fold two chunks per stage
+/// into a V: s and 2 p - 1 - s. DualPipe runs both directions: stage s keeps a second copy of the weights of stage p - 1 - s (DeepSeek-V3).
+
+#include <fabricost/model/layout.hpp>
+#include <fabricost/model/model.hpp>
+
+#include <algorithm>
+
+namespace fabricost {
+
+/// Two chunks per stage, the second on the way back: first and last layers share stage 0.
+[[nodiscard]] constexpr bool folds_in_v(PipelineSchedule schedule) { return layout_of(schedule) == PipelineLayout::v; }
+
+/// Chunks of layers a stage works through: 2 for schedules that fold in a V, else vp.
+[[nodiscard]] inline int chunks_per_stage(const Layout& layout) { return folds_in_v(layout.schedule) && layout.pp > 1 ? 2 : layout.vp; }
+
+/// Place of a stage's chunk in the order of the layers, 0 to pp chunks - 1.
+[[nodiscard]] inline int chunk_of_stage(const Layout& layout, int stage, int chunk) {
+  return folds_in_v(layout.schedule) && layout.pp > 1 && chunk == 1 ? 2 * layout.pp - 1 - stage : chunk * layout.pp + stage;
+}
+
+/// How layers are cut into chunks: all take `most`, the first `fewer_front` and the last `fewer_back` one fewer.
+struct LayerSplit {
+  int chunks = 1, most = 0, fewer_front = 0, fewer_back = 0;
+
+  /// First layer of a chunk; of chunk `chunks`, the number of layers.
+  [[nodiscard]] int first(int chunk) const {
+    return chunk * most - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back));
+  }
+  [[nodiscard]] int layers(int chunk) const { return most - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0); }
+};
+
+/// The cut of so many layers into so many chunks, both at least 1.
+[[nodiscard]] inline LayerSplit split_layers(int layers, int chunks) {
+  const int most = (layers + chunks - 1) / chunks;
+  const int missing = most * chunks - layers;
+  return {chunks, most, missing / 2, (missing + 1) / 2};
+}
+[[nodiscard]] inline LayerSplit split_layers(const Model& model, const Layout& layout) {
+  return split_layers(model.layers, layout.pp * chunks_per_stage(layout));
+}
+
+/// Whether each layer of the model is one block alone, mixing (attention or a state) or feed-forward (Nemotron-H).
+[[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }
+
+/// Layers with experts among the first n: of those after the leading dense ones, each `expert_every`-th; single blocks spread evenly.
+[[nodiscard]] inline int expert_layers_before(const Model& model, int n) {
+  if (model.experts == 0) return 0;
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.expert_layers() / model.layers);
+  return std::max(0, n - model.first_dense) / model.expert_every;
+}
+/// Layers with a dense feed-forward block among the first n.
+[[nodiscard]] inline int dense_layers_before(const Model& model, int n) {
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.dense_layers() / model.layers);
+  return n - expert_layers_before(model, n);
+}
+
+/// What one stage works on for every microbatch.
+struct StageContent {
+  int layers = 0;                                              ///< of all its chunks
+  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< of these: with attention or what stands for it, with which feed-forward
+  bool embedding = false, head = false;
+};
+
+/// What stands on a stage, from 0; cost grows with its chunks.
+[[nodiscard]] inline StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
+  StageContent out;
+  const int chunks = chunks_per_stage(layout);
+  const bool single = has_single_blocks(model);
+  for (int c = 0; c < chunks; ++c) {
+    const int at = chunk_of_stage(layout, stage, c);
+    const int first = split.first(at), count = split.layers(at);
+    out.layers += count;
+    if (model.experts > 0) out.expert_layers += expert_layers_before(model, first + count) - expert_layers_before(model, first);
+    if (single) out.dense_layers += dense_layers_before(model, first + count) - dense_layers_before(model, first);
+    out.embedding = out.embedding || at == 0;
+    out.head = out.head || at == split.chunks - 1;
+  }
+  if (!single) out.dense_layers = out.layers - out.expert_layers;
+  out.mixing_layers = single ? out.layers - out.dense_layers - out.expert_layers : out.layers;
+  return out;
+}
+[[nodiscard]] inline StageContent stage_content(const Model& model, const Layout& layout, int stage) {
+  return stage_content(split_layers(model, layout), model, layout, stage);
+}
+
+/// Layers stage `stage` of `layout.pp` computes, counted from 0; with DualPipe those of one direction.
+[[nodiscard]] inline int layers_of_stage(const Layout& layout, const Model& model, int stage) {
+  return stage_content(model, layout, stage).layers;
+}
+
+/// Whether a chunk would have nothing to do: no layer, and neither the embedding nor the output matrix.
+[[nodiscard]] inline bool has_idle_chunk(const Model& model, const Layout& layout) {
+  const LayerSplit split = split_layers(model, layout);
+  return split.most == 1 && (split.fewer_front > 1 || split.fewer_back > 1);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,74 @@
+#pragma once
+/// \file fitted_on.hpp
+/// What a set of constants was fitted on: which machines, and which operations or kernels were measured there. A calibration file carries
+/// it (`fitted_on:`), and a prediction is `calibrated` only where its own operation or kernel was measured on this very machine.
+
+#include <fabricost/collective.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/price/protocol.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// One machine of a set.
+struct FittedOn {
+  std::string system;
+  int domain = 0;         ///< GPUs of its scale-up domain
+  unsigned measured = 0;  ///< a bit for each name of measured_names
+};
+
+/// Engines' all-reduce kernels as a file names them; in place of the library's own, a call from Python.
+inline constexpr auto custom_names = [] {
+  auto out = reduce_kernel_names;
+  out[0] = "host_launch";
+  return out;
+}();
+
+/// What a set can be fitted on, by place: operations, or kernels. Empty for compute, which has neither.
+[[nodiscard]] constexpr std::span<const std::string_view> measured_names(ConstantSet set) {
+  switch (set) {
+    case ConstantSet::scale_up:
+    case ConstantSet::pcie:
+    case ConstantSet::transport: return collective_names;
+    case ConstantSet::custom: return custom_names;
+    case ConstantSet::moe: return std::span{moe_kernel_names}.first(moe_kernel_names.size() - 1);  // nccl has constants of its own
+    case ConstantSet::compute: break;
+  }
+  return {};
+}
+/// The key they stand under.
+[[nodiscard]] constexpr std::string_view measured_key(ConstantSet set) {
+  return set == ConstantSet::custom || set == ConstantSet::moe ? "kernels" : "operations";
+}
+
+/// Adds a point of `place` measured on a machine.
+inline void add_measured(std::vector<FittedOn>& all, std::string_view system, int domain, std::size_t place) {
+  for (FittedOn& one : all)
+    if (one.system == system) {
+      one.measured |= 1U << place;
+      return;
+    }
+  all.push_back({std::string{system}, domain, 1U << place});
+}
+
+/// What a set shows of a machine. \param all empty: the file does not say, so it is believed to show everything \param named whether the
+/// file speaks for this machine by another name than in `all`: a file given by hand without `systems`
+[[nodiscard]] inline Shown shown_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false) {
+  if (all.empty()) return {};
+  Shown out{0, 0, 0};
+  for (const FittedOn& one : all) {
+    out.anywhere |= one.measured;
+    if (one.domain == domain) out.alike |= one.measured;
+    if (one.system == system || (named && all.size() == 1)) out.here |= one.measured;
+  }
+  return out;
+}
+
+}  // namespace fabricost

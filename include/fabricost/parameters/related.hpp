@@ -1,0 +1,45 @@
+#pragma once
+/// \file kin.hpp
+/// What kernels of a GPU generation nobody measured cost: the constants of generations that were, their latencies stretched.
+///
+///   constant = geometric mean over relatives of ( theirs / h_theirs^e )  x  h_own^e         h: one LL step of NCCL's, `ll.hop`
+///
+/// A kernel starts, waits for flags and reads a peer in round trips of its GPU's memory system, which NCCL's steps are made of as well:
+/// starts of vLLM's kernel are 5.0, 5.3 and 5.0 steps on A100, H100 and B200, torch's multicast one 8.7 and 7.8. `e` is 1 for such
+/// times, 0.5 where a host waits in between, 0 for what SMs compute and for shares of a rate (Parameter::latency).
+
+#include <fabricost/parameters/parameters.hpp>
+
+#include <cmath>
+#include <span>
+
+namespace fabricost {
+
+namespace detail {
+[[nodiscard]] inline double stretch(const Parameter& p, const Constants& c) { return std::pow(c.scale_up.ll.hop, p.latency); }
+}  // namespace detail
+
+/// Constants with which the prior's kernels run where a step takes as long as in `c`: the defaults, stretched. Only `set` changes.
+inline void stretch_prior(ConstantSet set, Constants& c) {
+  const Constants prior;
+  for (const Parameter& p : parameters_of(set)) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
+}
+
+/// Constants of `set` for the machine of `c`, whose scale_up constants are known, from relatives. \param knows whether a relative was
+/// measured for that constant; one that nobody was measured for keeps the stretched prior
+template <class Knows>
+void take_from_kin(ConstantSet set, Constants& c, std::span<const Constants> relatives, Knows&& knows) {
+  stretch_prior(set, c);
+  for (const Parameter& p : parameters_of(set)) {
+    double sum = 0;
+    int count = 0;
+    for (std::size_t r = 0; r < relatives.size(); ++r) {
+      if (!knows(r, p)) continue;
+      sum += std::log(p.value(relatives[r]) / detail::stretch(p, relatives[r]));
+      ++count;
+    }
+    if (count > 0) p.of(c) = std::exp(sum / count) * detail::stretch(p, c);
+  }
+}
+
+}  // namespace fabricost

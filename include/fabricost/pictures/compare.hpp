@@ -1,0 +1,19 @@
+#pragma once
+/// \file compare_picture.hpp
+/// Machines side by side as one picture.
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/economics/compare.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// SVG: per machine the time as stacked terms with its 5-95 % interval, below it dollars and joules per million tokens and the power of the
+/// site, every axis with its unit, colours that people who see few can tell apart. A machine that cannot do the job says so in its row.
+/// \param title what is compared, in one line \throws RequestError for no machine
+[[nodiscard]] std::string comparison_svg(std::span<const Compared> all, std::string_view title);
+
+}  // namespace fabricost

@@ -1,0 +1,140 @@
+#pragma once
+/// \file pipeline_fill.hpp
+/// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362), and weight gradients put where a stage would wait.
+///
+/// Forwards and backwards follow a pattern that every microbatch repeats six slots after the one before it. With i the stage, slots of
+/// its first microbatch are
+///
+///             forward 0   forward 1     backward 1        backward 0
+///     v_min   i           2p - i - 1    2p + a + i        4p + a - i - 1     a = 2 where 3 divides p, else 0
+///     v_half  2i          3p - i - 2    3p + b + 2i - 1   6p + b - i - 2     b = 3 for even p, else 0
+///
+/// (slots and intervals as in github.com/sail-sg/zero-bubble-pipeline-parallelism, zbv_greedy.py), so an activation lives a third and a
+/// half of what it does in 1F1B. Starting each piece as soon as it can squeezes the holes out of the ends. Nobody waits for a W: they fill
+/// gaps, and make room where the stage holds all it may. Of three rules the shortest is kept: a W is let in where all, half or any of it
+/// fits. (The authors reorder the ends of the pattern instead; bubbles at F = B = W are the paper's.)
+
+#include <fabricost/pipeline/orders.hpp>
+
+#include <cstdint>
+
+namespace fabricost {
+namespace detail {
+
+struct SlottedWork {
+  std::int64_t slot = 0;
+  Work work;
+};
+
+/// One stage's forwards and backwards by the slots of its pattern, no W.
+[[nodiscard]] inline std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int stages, int microbatches) {
+  const int p = stages, i = stage;
+  const int a = p % 3 == 0 ? 2 : 0, b = p % 2 == 0 ? 3 : 0;
+  const std::array<int, 4> slots = schedule == PipelineSchedule::v_min
+                                       ? std::array<int, 4>{i, 2 * p - i - 1, 2 * p + a + i, 4 * p + a - i - 1}
+                                       : std::array<int, 4>{2 * i, 3 * p - i - 2, 3 * p + b + 2 * i - 1, 6 * p + b - i - 2};
+  std::vector<SlottedWork> all;
+  all.reserve(4 * static_cast<std::size_t>(microbatches));
+  for (int m = 0; m < microbatches; ++m)
+    for (std::size_t k = 0; k < 4; ++k)
+      all.push_back({slots[k] + std::int64_t{6} * m, {k < 2 ? WorkKind::forward : WorkKind::backward, k == 1 || k == 2 ? 1 : 0, m}});
+  std::sort(all.begin(), all.end(), [](const SlottedWork& x, const SlottedWork& y) { return x.slot < y.slot; });
+  return all;
+}
+
+[[nodiscard]] inline std::vector<Work> v_pattern_order(PipelineSchedule schedule, int stage, int stages, int microbatches) {
+  std::vector<Work> order;
+  for (const SlottedWork& one : v_pattern(schedule, stage, stages, microbatches)) order.push_back(one.work);
+  return order;
+}
+
+/// The most activations (in chunks) one stage holds when Ws take the free slots of the pattern, oldest first: what the schedule promises.
+[[nodiscard]] inline int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches) {
+  int most = 0;
+  const int enough = std::min(microbatches, 2 * stages + 2);  // from there on the pattern repeats
+  for (int i = 0; i < stages; ++i) {
+    int held = 0, due = 0;
+    std::int64_t slot = 0;
+    for (const auto& one : v_pattern(schedule, i, stages, enough)) {
+      const auto weights = static_cast<int>(std::min<std::int64_t>(due, one.slot - slot));
+      due -= weights;
+      held -= weights;
+      slot = one.slot + 1;
+      if (one.work.kind == WorkKind::forward)
+        most = std::max(most, ++held);
+      else
+        ++due;
+    }
+  }
+  return most;
+}
+
+/// Runs forwards and backwards in the given order and lets Ws in. \param room most microbatch-stages a stage may hold;
+/// \param fits share of a W that must fit into a gap. None when a stage cannot go on in that room.
+[[nodiscard]] inline std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                           const PipelineOrders& pattern, double room, double fits) {
+  PipelineClock clock(schedule, stages, chunks_of(schedule, 1), microbatches, times);
+  const auto count = static_cast<std::size_t>(stages);
+  struct Stage {
+    std::size_t next = 0, weight = 0;
+    double free_at = 0, held = 0;
+    std::vector<Work> due;
+  };
+  std::vector<Stage> at(count);
+  std::vector<std::vector<Bar>> bars(count);
+  const auto put = [&](std::size_t s, const Work& w, double start) {
+    at[s].held += clock.activations(w);
+    clock.done(static_cast<int>(s), w, at[s].free_at);
+    bars[s].push_back({w, start, at[s].free_at});
+    if (w.kind == WorkKind::backward) at[s].due.push_back({WorkKind::weight, w.chunk, w.microbatch});
+  };
+  const auto run_weight = [&](std::size_t s) {
+    const Work w = at[s].due[at[s].weight++];
+    const double start = at[s].free_at;
+    at[s].free_at += clock.seconds(static_cast<int>(s), w);
+    put(s, w, start);
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t s = 0; s < count; ++s) {
+      Stage& stage = at[s];
+      while (stage.next < pattern[s].size()) {
+        const PipelineTurn turn = clock.turn(static_cast<int>(s), pattern[s], stage.next);
+        if (turn.ready < 0) break;
+        const auto waiting = [&stage] { return stage.weight < stage.due.size(); };
+        while (waiting() && stage.free_at + fits * clock.seconds(static_cast<int>(s), stage.due[stage.weight]) <= turn.ready &&
+               stage.free_at < turn.ready)
+          run_weight(s);
+        const Work& w = pattern[s][stage.next];
+        const auto too_much = [&] {
+          return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9);
+        };
+        while (waiting() && too_much()) run_weight(s);
+        if (too_much()) return std::nullopt;
+        const double start = std::max(stage.free_at, turn.ready);
+        stage.free_at = start + turn.seconds;
+        for (const std::size_t last = stage.next + turn.pieces; stage.next < last; ++stage.next) put(s, pattern[s][stage.next], start);
+        moved = true;
+      }
+    }
+  }
+  for (std::size_t s = 0; s < count; ++s) {
+    if (at[s].next < pattern[s].size()) return std::nullopt;
+    while (at[s].weight < at[s].due.size()) run_weight(s);
+  }
+  return measured_run(clock, std::move(bars), microbatches * times.work());
+}
+
+/// The shortest of the three rules; none when the pattern does not run in that room.
+[[nodiscard]] inline std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages, int microbatches,
+                                                                const StageTimes& times, const PipelineOrders& pattern, double room) {
+  std::optional<PipelineRun> best;
+  for (const double fits : {1.0, 0.5, 0.0}) {
+    auto run = filled_run(schedule, stages, microbatches, times, pattern, room, fits);
+    if (run && (!best || run->longest_stage < best->longest_stage)) best = std::move(run);
+  }
+  return best;
+}
+
+}  // namespace detail
+}  // namespace fabricost

@@ -1,0 +1,114 @@
+#pragma once
+/// \file pipeline_search.hpp
+/// The zero-bubble order for given stage times and memory: ZB-1p, ZB-2p (Qi 2023, arXiv 2401.10241) and any other limit.
+///
+/// Every stage runs d_i forwards first, then B and F in turn, then the Bs that are left; a W runs where the stage would wait, or where the
+/// next F needs its memory (pipeline_fill.hpp). So an order is the list of depths d_i, and the search is over depths:
+///
+///   start     evenly from what the memory holds on the first stage to 1 on the last; and d_i = 1 + x return_i / F for x from 1/2 to 2,
+///             with return_i the time until the first gradient is back at stage i: F + B of the later stages and two hand-overs a stage
+///   improve   from the best of these: the depth of one stage, or of all up to it, one more or one less, kept where the longest stage gets
+///             shorter
+///
+/// The work is bounded: at most `most_tries` orders are run, fewer for long pipelines (`most_pieces` pieces of work in all).
+
+#include <fabricost/pipeline/fill.hpp>
+
+namespace fabricost {
+namespace detail {
+
+class DepthSearch {
+ public:
+  /// \param room microbatch-stages a stage may hold
+  DepthSearch(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times, double room)
+      : schedule_(schedule),
+        stages_(stages),
+        microbatches_(microbatches),
+        times_(times),
+        room_(room),
+        most_depth_(std::max(1, static_cast<int>(std::min<double>(microbatches, std::floor(room * (1 + 1e-9)))))),
+        tries_left_(std::clamp(most_pieces / (9LL * stages * microbatches), least_tries, most_tries)) {}
+
+  /// The shortest run found; none when no order runs in that room.
+  [[nodiscard]] std::optional<PipelineRun> run() {
+    attempt(even_depths());
+    for (const double part : {1.0, 2.0, 1.5, 0.75, 0.5})
+      for (const double rounded_up : {0.0, 1.0}) attempt(return_depths(part, rounded_up));
+    for (bool better = best_.has_value(); better && tries_left_ > 0;) better = improve();
+    return std::move(best_);
+  }
+
+ private:
+  using Depths = std::vector<int>;
+  static constexpr long long most_tries = 400, least_tries = 10, most_pieces = 4'000'000;
+
+  /// From what the memory holds on the first stage evenly down to 1 on the last.
+  [[nodiscard]] Depths even_depths() const {
+    Depths out;
+    for (int i = 0; i < stages_; ++i) out.push_back(1 + (most_depth_ - 1) * (stages_ - 1 - i) / std::max(1, stages_ - 1));
+    return out;
+  }
+
+  [[nodiscard]] Depths return_depths(double part, double rounded_up) const {
+    Depths out(static_cast<std::size_t>(stages_), 1);
+    const double third = times_.last_extra / 3;
+    double back = 0;
+    for (int i = stages_ - 2; i >= 0; --i) {
+      back += times_.forward + times_.backward + 2 * times_.exchange + (i == stages_ - 2 ? 2 * third : 0);
+      const double more = times_.forward > 0 ? std::min<double>(microbatches_, part * back / times_.forward) : microbatches_;
+      out[static_cast<std::size_t>(i)] = std::clamp(1 + static_cast<int>(std::floor(more + rounded_up)), 1, most_depth_);
+    }
+    return out;
+  }
+
+  [[nodiscard]] PipelineOrders orders(const Depths& depths) const {
+    PipelineOrders out;
+    for (const int depth : depths) {
+      std::vector<Work> list;
+      list.reserve(2 * static_cast<std::size_t>(microbatches_));
+      for (int f = 0; f < depth; ++f) list.push_back({WorkKind::forward, 0, f});
+      for (int b = 0; b < microbatches_; ++b) {
+        list.push_back({WorkKind::backward, 0, b});
+        if (depth + b < microbatches_) list.push_back({WorkKind::forward, 0, depth + b});
+      }
+      out.push_back(std::move(list));
+    }
+    return out;
+  }
+
+  /// Runs these depths; true when they are the shortest so far.
+  bool attempt(const Depths& depths) {
+    if (tries_left_ <= 0) return false;
+    --tries_left_;
+    auto run = best_filled_run(schedule_, stages_, microbatches_, times_, orders(depths), room_);
+    if (!run || (best_ && run->longest_stage >= best_->longest_stage * (1 - 1e-12))) return false;
+    best_ = std::move(run);
+    depths_ = depths;
+    return true;
+  }
+
+  /// One round over all stages; true when something got shorter.
+  bool improve() {
+    bool better = false;
+    for (std::size_t i = 0; i < depths_.size(); ++i)
+      for (const int step : {1, -1})
+        for (const bool up_to_here : {false, true}) {
+          Depths changed = depths_;
+          for (std::size_t k = up_to_here ? 0 : i; k <= i; ++k) changed[k] = std::clamp(changed[k] + step, 1, most_depth_);
+          if (changed != depths_ && attempt(changed)) better = true;
+        }
+    return better;
+  }
+
+  PipelineSchedule schedule_;
+  int stages_, microbatches_;
+  StageTimes times_;
+  double room_;
+  int most_depth_;
+  long long tries_left_;
+  Depths depths_;
+  std::optional<PipelineRun> best_;
+};
+
+}  // namespace detail
+}  // namespace fabricost

@@ -1,0 +1,234 @@
+#pragma once
+/// \file pipeline_work.hpp
+/// A schedule as lists of work, one per stage, and what happens when every stage works its list off in order: the work of a microbatch
+/// starts when its stage is free and its input has arrived, a hand-over takes C and blocks nobody. The rule is the one whose digits
+/// the published tables have (Qi 2023, arXiv 2401.10241: bubbles of 1F1B, ZB-H1, ZB-H2).
+
+#include <fabricost/pipeline/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace fabricost {
+
+enum class WorkKind : unsigned char { forward, backward, weight, full_backward };
+inline constexpr std::array<std::string_view, 4> work_kind_names{"forward", "backward", "weight", "full_backward"};
+[[nodiscard]] constexpr std::string_view name(WorkKind k) { return work_kind_names[static_cast<std::size_t>(k)]; }
+
+/// One piece of a stage's work.
+struct Work {
+  WorkKind kind = WorkKind::forward;
+  int chunk = 0, microbatch = 0;
+  bool with_next = false;  ///< runs as one with the next of the list (dualpipe: a forward and a backward)
+};
+using PipelineOrders = std::vector<std::vector<Work>>;  ///< by stage
+
+/// One piece of work in time, seconds from the start of the step.
+struct Bar {
+  Work work;
+  double start = 0, end = 0;
+};
+
+/// What a stage waits between its first and its last piece, s; two pieces that run as one (Work::with_next) count once.
+[[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
+  double busy = 0;
+  for (std::size_t i = 0; i < bars.size(); ++i)
+    if (!(i > 0 && bars[i - 1].work.with_next)) busy += bars[i].end - bars[i].start;
+  return bars.empty() ? 0 : bars.back().end - bars.front().start - busy;
+}
+
+/// A schedule worked off.
+struct PipelineRun {
+  std::vector<std::vector<Bar>> bars;    ///< by stage, in order
+  std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: activations of one microbatch in 1/stages of the layers
+  double makespan = 0;                   ///< from the first start to the last end, s
+  double longest_stage = 0;              ///< of the stages, from its first start to its last end: what a step costs when steps follow on
+  double work = 0;                       ///< microbatches (F + B + W), s
+  [[nodiscard]] double bubble() const { return longest_stage - work; }
+};
+
+/// A place in the pipeline.
+struct PipelinePlace {
+  int stage = 0, chunk = 0;
+};
+
+/// The way a microbatch takes through the places of a pipeline.
+class PipelineWay {
+ public:
+  PipelineWay(PipelineSchedule schedule, int stages, int chunks)
+      : layout_(layout_of(schedule)), stages_(stages), chunks_(chunks_of(schedule, chunks)) {}
+
+  [[nodiscard]] int stages() const { return stages_; }
+  [[nodiscard]] int chunks() const { return chunks_; }
+  [[nodiscard]] int length() const { return layout_ == PipelineLayout::both_ways ? stages_ : stages_ * chunks_; }
+  /// Parts a stage's time is cut in by its chunks; a chunk of dualpipe is a whole stage.
+  [[nodiscard]] int parts() const { return layout_ == PipelineLayout::both_ways ? 1 : chunks_; }
+  /// How many places lie before this one.
+  [[nodiscard]] int position(PipelinePlace at) const {
+    if (layout_ == PipelineLayout::loop) return at.chunk * stages_ + at.stage;
+    if (at.chunk == 0) return at.stage;
+    return (layout_ == PipelineLayout::v ? 2 * stages_ : stages_) - 1 - at.stage;
+  }
+  /// The place at a position of the way that chunk belongs to.
+  [[nodiscard]] PipelinePlace place(int position, int chunk) const {
+    if (layout_ == PipelineLayout::loop) return {position % stages_, position / stages_};
+    if (layout_ == PipelineLayout::v) return position < stages_ ? PipelinePlace{position, 0} : PipelinePlace{2 * stages_ - 1 - position, 1};
+    return {chunk == 0 ? position : stages_ - 1 - position, chunk};
+  }
+
+ private:
+  PipelineLayout layout_;
+  int stages_, chunks_;
+};
+
+/// What a stage does next: one piece of work, or two that run as one (Work::with_next).
+struct PipelineTurn {
+  double ready = -1;  ///< when all it needs is there, s; below 0 while that is not known
+  double seconds = 0;
+  std::size_t pieces = 1;
+};
+
+/// Times of single pieces of work and the ends of those done; what executing and searching an order share.
+class PipelineClock {
+ public:
+  PipelineClock(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times)
+      : way_(schedule, stages, chunks),
+        times_(times),
+        microbatches_(microbatches),
+        ends_(2 * static_cast<std::size_t>(stages) * static_cast<std::size_t>(way_.chunks()) * static_cast<std::size_t>(microbatches), -1) {
+  }
+
+  [[nodiscard]] const PipelineWay& way() const { return way_; }
+
+  /// Seconds of one piece; last_extra is on the last place of the way, a third each to F, B and W.
+  [[nodiscard]] double seconds(int stage, const Work& w) const {
+    const double third = way_.position({stage, w.chunk}) == way_.length() - 1 ? times_.last_extra / 3 : 0;
+    switch (w.kind) {
+      case WorkKind::forward: return times_.forward / way_.parts() + third;
+      case WorkKind::backward: return times_.backward / way_.parts() + third;
+      case WorkKind::weight: return times_.weight / way_.parts() + third;
+      case WorkKind::full_backward: return times_.full_backward() / way_.parts() + 2 * third;
+    }
+    return 0;
+  }
+
+  /// When what a piece needs is there; below 0 while that is not known. A weight gradient needs what its own stage has done.
+  [[nodiscard]] double ready(int stage, const Work& w) const {
+    const int at = way_.position({stage, w.chunk});
+    if (w.kind == WorkKind::forward) return at == 0 ? 0 : arrival(stage, way_.place(at - 1, w.chunk), true, w.microbatch);
+    if (w.kind == WorkKind::weight) return end(stage, w.chunk, false, w.microbatch);
+    if (at == way_.length() - 1) return end(stage, w.chunk, true, w.microbatch);
+    const double own = end(stage, w.chunk, true, w.microbatch);
+    const double gradient = arrival(stage, way_.place(at + 1, w.chunk), false, w.microbatch);
+    return own < 0 || gradient < 0 ? -1 : std::max(own, gradient);
+  }
+
+  /// The turn that starts with piece `next` of a stage's list.
+  [[nodiscard]] PipelineTurn turn(int stage, const std::vector<Work>& list, std::size_t next) const {
+    const Work& work = list[next];
+    PipelineTurn out{.ready = ready(stage, work), .seconds = seconds(stage, work)};
+    if (!work.with_next || next + 1 >= list.size() || out.ready < 0) return out;
+    const Work& second = list[next + 1];
+    const double also = ready(stage, second);
+    out.ready = also < 0 ? -1 : std::max(out.ready, also);
+    out.seconds += seconds(stage, second);
+    if (times_.overlapped > 0) out.seconds += (times_.overlapped - times_.work()) / way_.parts();
+    out.pieces = 2;
+    return out;
+  }
+
+  void done(int stage, const Work& w, double end) {
+    if (w.kind != WorkKind::weight) ends_[index(stage, w.chunk, w.kind == WorkKind::forward, w.microbatch)] = end;
+  }
+
+  /// Microbatch-stages a piece adds when it starts (above 0) or frees when it ends (below 0).
+  [[nodiscard]] double activations(const Work& w) const {
+    const double one = 1.0 / way_.parts();
+    switch (w.kind) {
+      case WorkKind::forward: return one;
+      case WorkKind::backward: return -(1 - times_.held_for_weight) * one;
+      case WorkKind::weight: return -times_.held_for_weight * one;
+      case WorkKind::full_backward: return -one;
+    }
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(int stage, int chunk, bool forward, int microbatch) const {
+    return ((static_cast<std::size_t>(stage) * static_cast<std::size_t>(way_.chunks()) + static_cast<std::size_t>(chunk)) * 2 +
+            (forward ? 1U : 0U)) *
+               static_cast<std::size_t>(microbatches_) +
+           static_cast<std::size_t>(microbatch);
+  }
+  [[nodiscard]] double end(int stage, int chunk, bool forward, int microbatch) const {
+    return ends_[index(stage, chunk, forward, microbatch)];
+  }
+  [[nodiscard]] double arrival(int stage, PipelinePlace from, bool forward, int microbatch) const {
+    const double sent = end(from.stage, from.chunk, forward, microbatch);
+    return sent < 0 ? -1 : sent + (from.stage == stage ? 0 : times_.exchange);
+  }
+
+  PipelineWay way_;
+  StageTimes times_;
+  int microbatches_;
+  std::vector<double> ends_;
+};
+
+/// Sums up bars: peaks, spans, work. \param bars by stage
+[[nodiscard]] inline PipelineRun measured_run(const PipelineClock& clock, std::vector<std::vector<Bar>> bars, double work) {
+  PipelineRun run;
+  run.bars = std::move(bars);
+  run.work = work;
+  double first = run.bars.empty() || run.bars.front().empty() ? 0 : run.bars.front().front().start;
+  for (const auto& stage : run.bars) {
+    double now = 0, peak = 0;
+    for (const Bar& bar : stage) {
+      now += clock.activations(bar.work);
+      peak = std::max(peak, now);
+    }
+    run.peak_activations.push_back(peak);
+    if (stage.empty()) continue;
+    run.longest_stage = std::max(run.longest_stage, stage.back().end - stage.front().start);
+    run.makespan = std::max(run.makespan, stage.back().end);
+    first = std::min(first, stage.front().start);
+  }
+  run.makespan -= first;
+  return run;
+}
+
+/// Works the lists off. \throws RequestError when they wait for each other in a circle, and as check_pipeline
+[[nodiscard]] inline PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
+                                                  const StageTimes& times, const PipelineOrders& orders) {
+  check_pipeline(schedule, stages, chunks, microbatches, times);
+  PipelineClock clock(schedule, stages, chunks, microbatches, times);
+  const auto count = static_cast<std::size_t>(stages);
+  std::vector<std::size_t> next(count, 0);
+  std::vector<double> free_at(count, 0);
+  std::vector<std::vector<Bar>> bars(count);
+  for (std::size_t s = 0; s < count; ++s) bars[s].reserve(orders.at(s).size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t s = 0; s < count; ++s) {
+      const int stage = static_cast<int>(s);
+      while (next[s] < orders[s].size()) {
+        const PipelineTurn turn = clock.turn(stage, orders[s], next[s]);
+        if (turn.ready < 0) break;
+        const double start = std::max(free_at[s], turn.ready);
+        free_at[s] = start + turn.seconds;
+        for (const std::size_t last = next[s] + turn.pieces; next[s] < last; ++next[s]) {
+          clock.done(stage, orders[s][next[s]], free_at[s]);
+          bars[s].push_back({orders[s][next[s]], start, free_at[s]});
+        }
+        moved = true;
+      }
+    }
+  }
+  for (std::size_t s = 0; s < count; ++s)
+    if (next[s] < orders[s].size())
+      throw RequestError("schedule " + std::string(name(schedule)) + ": stage " + std::to_string(s) + " waits for ever for its work " +
+                         std::to_string(next[s]) + "; the orders of the stages contradict each other");
+  return measured_run(clock, std::move(bars), microbatches * times.work());
+}
+
+}  // namespace fabricost

@@ -1,0 +1,26 @@
+#pragma once
+/// \file iteration_times.hpp
+/// Measured times per iteration, of a job or of each of its ranks.
+
+#include <fabricost/compiled_part.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// Times per iteration, one a line; or a CSV with a column time_s, time_ms or time_us, and with columns iteration and rank as well where
+/// they were measured rank by rank. Seconds.
+struct IterationTimes {
+  std::vector<double> seconds;     ///< all of them
+  int ranks = 0;                   ///< that were told apart; 0: none
+  std::vector<double> rank_means;  ///< by rank, in the order of their names
+  std::vector<std::string> rank_names;
+  std::vector<double> slowest;  ///< of each iteration that every rank is in
+};
+/// \throws SpecError with file, line and column for a time that is no number above 0, a rank or iteration without its
+/// column, no times at all
+[[nodiscard]] IterationTimes read_iteration_times(const std::filesystem::path& file);
+
+}  // namespace fabricost

@@ -1,0 +1,100 @@
+#pragma once
+/// \file serving_experts.hpp
+/// Dispatch and combine of one expert layer for any number of tokens, everything else worked out once: what a layout search and a fit ask
+/// thousands of times.
+///
+///   round trip   [prepare] + dispatch + combine of T tokens a rank (price/moe.hpp); bytes and work grow with T, and with skewed
+///                choices by the fullest receiver over that of uniform ones (expert_load.hpp)
+///   touched      1/E sum over experts of 1 - (1 - share_i)^T      experts whose weights T tokens read
+
+#include <fabricost/kernels/moe_kernels.hpp>
+
+#include <array>
+#include <cmath>
+
+namespace fabricost {
+
+/// Whether an engine would use a kernel there. TensorRT-LLM's need memory mapped across trays, which it looks for on racks such as an NVL72
+/// alone (TensorRT-LLM, tensorrt_llm/_mnnvl_utils.py, supports_mnnvl), and stay inside its domain.
+[[nodiscard]] inline bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at) {
+  return !detail::is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
+}
+
+/// Seconds from a layer's tokens to its experts and back. A value; evaluating it never allocates. The system must outlive it.
+class ExpertRoundTrip {
+ public:
+  /// \param sent what the dispatch carries; the combine carries 16 bits
+  /// \throws RequestError for a gate or ranks that do not divide, or GPUs the kernel does not reach each other on
+  ExpertRoundTrip(const System& system, MoeKernel kernel, const Gate& gate, const ExpertPlacement& at, int hidden, Precision sent,
+                  const Routing& routing)
+      : constants_(&system.constants.moe), kernel_(kernel) {
+    const Routing even{.kind = RoutingKind::uniform};  // balanced loads as well: a token's experts lie on as many ranks as chance has it
+    const auto work = [&](MoePhase phase, Precision precision) {
+      MoeQuestion q{.phase = phase, .kernel = kernel, .gate = gate, .routing = even, .hidden = hidden, .tokens = 1, .ranks = at.ranks};
+      MoePrediction p;
+      p.precision = precision;
+      return detail::work_of(system, q, at, p);
+    };
+    dispatch_ = work(MoePhase::dispatch, sent);
+    combine_ = work(MoePhase::combine, Precision::bf16);
+    if (routing.skewed()) {
+      const auto load = [&](const Routing& r) {
+        return Imbalance{load_classes(gate, popularity_of(gate, r, at.ranks), at.ranks), static_cast<double>(at.ranks),
+                         static_cast<double>(std::min(gate.top_k, std::max(1, gate.experts / at.ranks)))};
+      };
+      skewed_ = load(routing);
+      uniform_ = load({.kind = RoutingKind::uniform});
+    }
+  }
+
+  /// \param tokens of each rank
+  [[nodiscard]] double operator()(double tokens) const {
+    const double all = tokens * skewed_(tokens) / uniform_(tokens);
+    double seconds = price_kernel(of(dispatch_, all), *constants_, MoePhase::dispatch, kernel_, false).seconds() +
+                     price_kernel(of(combine_, all), *constants_, MoePhase::combine, kernel_, false).seconds();
+    if (kernel_ == MoeKernel::trtllm_two_sided)
+      seconds += price_kernel(of(dispatch_, all), *constants_, MoePhase::prepare, kernel_, false).seconds();
+    return seconds;
+  }
+  [[nodiscard]] MoeKernel kernel() const { return kernel_; }
+
+ private:
+  [[nodiscard]] static MoeWork of(MoeWork one, double tokens) {
+    one.tokens *= tokens;
+    one.inside_bytes *= tokens;
+    one.across_bytes *= tokens;
+    return one;
+  }
+
+  const MoeConstants* constants_;
+  MoeKernel kernel_;
+  MoeWork dispatch_, combine_;  ///< of one token
+  Imbalance skewed_, uniform_;  ///< even where choices are
+};
+
+/// Share of a layer's experts touched by any number of tokens under skewed choices, worked out once on two points an octave.
+class TouchedExperts {
+ public:
+  /// \throws as popularity_of
+  TouchedExperts(const Gate& gate, const Routing& routing) {
+    const Popularity p = popularity_of(gate, routing, 1);
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      const double tokens = std::exp2(static_cast<double>(i) / 2);
+      double sum = 0;
+      for (const double share : p.shares) sum += share >= 1 ? 1 : -std::expm1(tokens * std::log1p(-share));
+      shares_[i] = sum / gate.experts;
+    }
+  }
+  /// \param tokens fewer than 1 count in proportion; above 2^20 as 2^20
+  [[nodiscard]] double operator()(double tokens) const {
+    if (tokens <= 1) return std::max(0.0, tokens) * shares_.front();
+    const double position = std::min(2 * std::log2(tokens), static_cast<double>(shares_.size() - 1));
+    const auto i = std::min(static_cast<std::size_t>(position), shares_.size() - 2);
+    return shares_[i] + (position - static_cast<double>(i)) * (shares_[i + 1] - shares_[i]);
+  }
+
+ private:
+  std::array<double, 41> shares_{};
+};
+
+}  // namespace fabricost

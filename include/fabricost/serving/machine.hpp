@@ -1,0 +1,168 @@
+#pragma once
+/// \file serving_machine.hpp
+/// A machine as an engine of inference sees it: what its kernels reach of the datasheet, and what its collectives cost.
+///
+///   all-reduce   the engine's own kernel below the sizes it hands over at, else NCCL's choice (choice/inference.hpp); called from
+///                Python where nothing is replayed from a CUDA graph
+///   experts      the cheapest of what the engine can be set to: its kernels of dispatch and combine (serving_experts.hpp), or a
+///                gather of all tokens and a scatter of their sums; NCCL's all_to_all where neither runs
+///
+/// Which kernels an engine has stands in data/workloads/serving-stacks.yaml.
+
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/kernels/groups.hpp>
+#include <fabricost/serving/constants.hpp>
+#include <fabricost/serving/experts.hpp>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <tuple>
+
+namespace fabricost {
+
+/// What weights are stored and multiplied in; `int4`: stored in 4 bits, multiplied in 16.
+enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
+inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp8", "fp4", "int4"};
+[[nodiscard]] constexpr std::string_view name(WeightFormat f) { return weight_format_names[static_cast<std::size_t>(f)]; }
+/// Bytes of a weight, block scales included: fp4 and int4 one byte for 16 numbers.
+[[nodiscard]] constexpr double weight_bytes(WeightFormat f) { return f == WeightFormat::bf16 ? 2 : f == WeightFormat::fp8 ? 1 : 0.5625; }
+
+/// A machine as an engine sees it. The system must outlive it. Keeps compiled curves; not for two threads at once.
+class ServingMachine {
+ public:
+  /// \throws RequestError when its GPU states no 16-bit rate
+  ServingMachine(const System& system, const ServingConstants& reached, ServingKernels engine = {})
+      : constants(reached),
+        engine_(std::move(engine)),
+        gpu_(Processor::of(system)),
+        nccl_(system),
+        reduce_(system, {.inference = engine_.reduce}),
+        has_fp4_(system.gpu.fp4.value.value() > 0) {}
+
+  ServingConstants constants;
+  KernelCounts kernels;
+
+  [[nodiscard]] const System& system() const { return nccl_.system(); }
+  [[nodiscard]] const ServingKernels& engine() const { return engine_; }
+  [[nodiscard]] double memory() const { return gpu_.memory; }
+  [[nodiscard]] GroupCosts& costs() { return nccl_; }
+  /// FLOP/s large products reach.
+  [[nodiscard]] double product_rate(WeightFormat f) const {
+    const ServingConstants& c = constants;
+    if (f == WeightFormat::fp8) return c.gemm * c.gemm_fp8 * gpu_.peak8;
+    if (f == WeightFormat::fp4 && has_fp4_) return c.gemm * c.gemm_fp4 * gpu_.peak4;
+    return c.gemm * gpu_.peak16;
+  }
+  [[nodiscard]] double attention_rate() const { return constants.attention * gpu_.peak16; }
+  [[nodiscard]] double weight_rate() const { return constants.memory * gpu_.memory_rate; }
+  [[nodiscard]] double kv_rate() const { return constants.kv * gpu_.memory_rate; }
+  [[nodiscard]] double memory_rate() const { return gpu_.memory_rate; }
+
+  /// All-reduce of `bytes` over `ranks` GPUs next to each other, by the engine's kernel or NCCL's. A kernel of the engine called from
+  /// Python copies its buffer first (launched_from_host). \throws RequestError when the machine cannot join the ranks
+  [[nodiscard]] double all_reduce_seconds(int ranks, double bytes, Launch launch = Launch::graph) {
+    if (ranks < 2 || bytes <= 0) return 0;
+    const Curve& curve = reduce_.curve(Collective::all_reduce, place(ranks, 1, system().domain));
+    const double seconds = curve(bytes);
+    if (launch == Launch::graph || curve.ran(bytes).kernel == ReduceKernel::library) return seconds;
+    return launched_from_host(seconds, bytes, gpu_.memory_rate, system().constants.custom);
+  }
+
+  /// One layer's way to the experts and back, `tokens` of each rank: what leaves is as wide as the weights where the kernel can, what comes
+  /// back has 16 bits. \throws RequestError when the machine cannot join the ranks
+  [[nodiscard]] double exchange_seconds(const Model& m, int ranks, int ep, double tokens, WeightFormat weights, ServingPhase phase) {
+    if (ranks < 2 || tokens <= 0) return 0;
+    const ExchangeWays& ways = ways_of(m, ranks, ep, weights, phase);
+    double best = std::numeric_limits<double>::infinity();
+    for (const ExpertRoundTrip& trip : ways.kernels) best = std::min(best, trip(tokens));
+    if (ways.gathers || ep < 2) {
+      const double all = tokens * ranks * m.hidden * 2;
+      const double out = weights == WeightFormat::bf16 || weights == WeightFormat::int4 ? all : all / 2;
+      best = std::min(best, nccl_.seconds(Collective::all_gather, ways.at, out) + nccl_.seconds(Collective::reduce_scatter, ways.at, all));
+    }
+    if (ways.messages != nullptr) best = std::min(best, (*ways.messages)(tokens, ways.narrow) + (*ways.messages)(tokens));
+    return best;
+  }
+
+  /// Rows of the fullest of `ep` expert ranks over their mean, `tokens` of each; 1 for balanced choices, and where every rank holds a part
+  /// of every expert.
+  [[nodiscard]] double fullest(const Model& m, int ep, double tokens) {
+    if (ep < 2 || engine_.routing.kind == RoutingKind::balanced) return 1;
+    return nccl_.load(divided_gate(m, ep), engine_.routing, ep)(tokens);
+  }
+  /// Share of a layer's experts that `tokens` tokens touch together.
+  [[nodiscard]] double touched_share(const Model& m, double tokens) {
+    const Gate gate{m.experts, m.top_k};
+    if (!engine_.routing.skewed()) return touched_experts(gate, tokens) / m.experts;
+    std::unique_ptr<TouchedExperts>& at = touched_[{m.experts, m.top_k}];
+    if (!at) at = std::make_unique<TouchedExperts>(gate, engine_.routing);
+    return (*at)(tokens);
+  }
+
+ private:
+  /// What a group of ranks can exchange tokens with.
+  struct ExchangeWays {
+    Placement at;
+    std::vector<ExpertRoundTrip> kernels;
+    bool gathers = true;
+    const ExpertCurve* messages = nullptr;  ///< NCCL's, where nothing else runs
+    double narrow = 1;                      ///< bytes out over bytes back
+  };
+  using WaysKey = std::tuple<int, int, int, int, int, int, int, WeightFormat, ServingPhase>;
+
+  [[nodiscard]] const ExchangeWays& ways_of(const Model& m, int ranks, int ep, WeightFormat weights, ServingPhase phase) {
+    const WaysKey key{m.experts, m.top_k, m.expert_groups, m.group_limit, m.hidden, ranks, ep, weights, phase};
+    auto& [last_key, last] = last_ways_[static_cast<std::size_t>(phase)];
+    if (last != nullptr && key == last_key) return *last;
+    std::unique_ptr<ExchangeWays>& at = ways_[key];
+    if (!at) at = std::make_unique<ExchangeWays>(find_ways(m, ranks, ep, weights, phase));
+    last_key = key;
+    last = at.get();
+    return *at;
+  }
+  [[nodiscard]] ExchangeWays find_ways(const Model& m, int ranks, int ep, WeightFormat weights, ServingPhase phase) {
+    ExchangeWays out{.at = place(ranks, 1, system().domain), .kernels = {}, .gathers = engine_.gathers};
+    const ExpertPlacement placed{ep, std::min(ep, out.at.local)};
+    if (ep < 2 || ep % placed.per_domain != 0) {
+      out.gathers = true;
+      return out;
+    }
+    const Gate gate = divided_gate(m, ep);
+    const bool narrow = weights == WeightFormat::fp8 || weights == WeightFormat::fp4;
+    for (const MoeKernel kernel : phase == ServingPhase::decode ? engine_.experts_decode : engine_.experts_prefill) {
+      if (!runs_on(kernel, system(), placed)) continue;
+      const Precision sent = !narrow                                                     ? Precision::bf16
+                             : weights == WeightFormat::fp4 && detail::is_trtllm(kernel) ? Precision::fp4
+                                                                                         : Precision::fp8;
+      try {
+        out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing);
+      } catch (const RequestError&) {  // GPUs this kernel does not reach each other on
+      }
+    }
+    if (out.kernels.empty() && !out.gathers) {
+      const double wide = token_bytes(m.hidden, Precision::bf16);
+      const Copies copies = placed.domains() > 1 ? Copies::per_domain : Copies::per_rank;
+      out.messages = &nccl_.experts(gate, placed, copies, wide, engine_.routing);
+      if (narrow) out.narrow = token_bytes(m.hidden, Precision::fp8) / wide;
+    }
+    return out;
+  }
+  /// The router's choices with as many experts as divide over the ranks: copies fill the rest.
+  [[nodiscard]] static Gate divided_gate(const Model& m, int ep) {
+    Gate gate = gate_of(m);
+    if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};
+    return gate;
+  }
+
+  ServingKernels engine_;
+  Processor gpu_;
+  GroupCosts nccl_, reduce_;
+  bool has_fp4_ = false;
+  std::map<WaysKey, std::unique_ptr<ExchangeWays>> ways_;
+  std::array<std::pair<WaysKey, const ExchangeWays*>, 2> last_ways_{};
+  std::map<std::pair<int, int>, std::unique_ptr<TouchedExperts>> touched_;
+};
+
+}  // namespace fabricost

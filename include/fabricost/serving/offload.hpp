@@ -1,0 +1,67 @@
+#pragma once
+/// \file serving_offload.hpp
+/// Serving a model larger than the GPU's memory: weights, and the cache where it does not fit, lie in the host's memory and come over PCIe
+/// or a chip-to-chip link for every pass.
+///
+///   pass      max( the GPU's own work,  (weights on the host + cache on the host) / link )     the next layer loads while this one runs
+///   block     many sequences share one load of the weights (FlexGen, arXiv 2303.06865, section 4)
+///
+/// The host computes nothing; where it does (attention over a cache it holds), passes come out slow.
+
+#include <fabricost/serving/serving.hpp>
+
+namespace fabricost {
+
+/// Shares that lie in the host's memory.
+struct Offload {
+  double weights = 0, cache = 0;
+};
+
+/// What has to leave the GPU for `batch` sequences of `context` tokens: the cache first, then weights.
+[[nodiscard]] inline Offload least_offload(const Engine& engine, double batch, double context, double memory_share) {
+  const double room = memory_share * engine.machine().memory();
+  const double weights = engine.weights(), cache = batch / engine.layout().attention_dp * engine.kv(context);
+  Offload out;
+  if (weights + cache <= room) return out;
+  out.cache = cache > 0 ? std::min(1.0, (weights + cache - room) / cache) : 0;
+  out.weights = std::max(0.0, 1 - room / weights);
+  return out;
+}
+
+/// The least of `limit` that `sequences` sequences of `context` tokens need in the host's memory: cache first, which no prompt waits for,
+/// then weights.
+[[nodiscard]] inline HostMemory least_host(const Engine& engine, const ServingStack& stack, double sequences, double context,
+                                           const HostMemory& limit) {
+  const double stays = std::max(0.0, engine.cache(sequences, context) - limit.cache) / stack.cache_share;
+  const double lacks = engine.weights() + stays - stack.memory_share * engine.machine().memory();
+  return {std::clamp(lacks, 0.0, limit.weights), limit.cache, limit.rate};
+}
+
+/// One-way bytes per second from the host's memory to one GPU while all of them fetch: a chip-to-chip link where there is one, else PCIe,
+/// also where PCIe is what joins the GPUs.
+/// \throws RequestError when the machine states neither
+[[nodiscard]] inline double host_rate(const System& system) {
+  for (const TierRole role : {TierRole::c2c, TierRole::host})
+    if (const Tier* tier = system.tier(role); tier != nullptr && tier->bandwidth.value.value() > 0)
+      return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
+  if (const Tier* tier = system.tier(TierRole::scale_up); tier != nullptr && tier->kind == TierKind::host)
+    return tier->bandwidth.value.value() * tier->efficiency / tier->shared_by;
+  throw RequestError(system.name + ": states no link to the host; give it a tier with role host or c2c");
+}
+
+/// Seconds of one decode step. \param rate bytes/s of `host_rate`
+[[nodiscard]] inline double offloaded_step(const Engine& engine, const ServingStack& stack, double batch, double context, const Offload& at,
+                                           double rate) {
+  const double moved = at.weights * engine.weights() + at.cache * batch / engine.layout().attention_dp * engine.kv(context);
+  return std::max(decode_step(engine, stack, batch, context).seconds, moved / rate);
+}
+
+/// Seconds until the last of `batch` answers is complete.
+[[nodiscard]] inline double offloaded_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl,
+                                                    const Offload& at, double rate) {
+  const double prompts = batch / engine.layout().attention_dp * prefill_prompt(engine, stack, isl).shared;
+  const double filled = (at.weights * engine.weights() + at.cache * batch / engine.layout().attention_dp * engine.kv(isl)) / rate;
+  return std::max(prompts, filled) + (osl - 1) * offloaded_step(engine, stack, batch, isl + osl / 2, at, rate);
+}
+
+}  // namespace fabricost

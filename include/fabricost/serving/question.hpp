@@ -1,0 +1,103 @@
+#pragma once
+/// \file serving_question.hpp
+/// What is asked about serving a model, what one deployment comes to, and in which order deployments are listed.
+
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/serving/serving.hpp>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fabricost {
+
+/// What is asked, and what of the deployment is given; the rest is searched.
+struct ServingQuestion {
+  Model model;
+  ServingStack stack;
+  ServingConstants constants;
+  EngineFormat format;
+  int gpus = 0;
+  double isl = 4096, osl = 512;
+  double ttft = 0, tpot = 0;   ///< s, limits; 0: none
+  double concurrency = 0;      ///< requests in flight at all engines together; 0: as many as the limits allow
+  bool disaggregated = false;  ///< prefill and decode on GPUs of their own
+  HostMemory host{};           ///< weights and cache of each GPU that may lie in the host's memory, at most
+  int top = 10;
+  std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};
+};
+
+struct PricedServing {
+  EngineLayout engine;  ///< decode's, where prefill is apart
+  EngineLayout prefill;
+  bool apart = false;
+  int replicas = 1;  ///< engines, or decode workers
+  int prefill_workers = 0;
+  double batch = 1;     ///< sequences of one engine
+  double requests = 1;  ///< in flight at all of them
+  ServingTime time;
+  double tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
+  double weights = 0, cache = 0;  ///< bytes of a GPU's share
+  double on_host = 0;             ///< of them, those in the host's memory
+  double memory = 0;              ///< the rest: bytes on the GPU that holds most
+  [[nodiscard]] int used() const { return replicas * engine.gpus() + prefill_workers * prefill.gpus(); }
+};
+
+struct ServingPlan {
+  std::vector<PricedServing> layouts;  ///< most tokens per second and GPU first
+  long long evaluated = 0;             ///< (deployment, batch) pairs priced
+  long long pruned = 0;                ///< layouts left out: they do not fit, or no batch keeps the limits
+  /// Where none does: the deployment that misses least, and by what factor of its worst limit; or that lacks least memory.
+  std::optional<PricedServing> nearest{};
+  double missed = 0;
+  std::optional<EngineLayout> nearest_fit{};
+  double lacking = 0;  ///< bytes a GPU
+};
+
+/// \throws RequestError for a question no deployment can answer
+inline void check(const ServingQuestion& q, const System& system) {
+  check(system);
+  check(q.model);
+  if (q.gpus < 1) throw RequestError("--gpus must be at least 1");
+  check_size(system, q.gpus);
+  if (!(q.isl >= 1 && q.osl >= 1)) throw RequestError("--isl and --osl must be at least 1 token");
+  if (q.ttft < 0 || q.tpot < 0) throw RequestError("--ttft and --tpot must be above zero");
+  if (q.tpot > 0 && q.osl < 2) throw RequestError("--tpot limits what follows the first token; an answer of --osl 1 has nothing after it");
+  if (q.disaggregated && q.gpus < 2) throw RequestError("--disaggregated needs at least 2 GPUs: one to prefill, one to decode");
+  if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr && q.disaggregated)
+    throw RequestError(system.name + ": has no NICs to send a cache over; take at most " + std::to_string(system.domain) + " GPUs");
+}
+
+namespace detail {
+
+/// A figure as ranks compare it: without its last 20 bits, which differ by machine.
+[[nodiscard]] inline double rounded(double value) {
+  int exponent = 0;
+  const double digits = std::frexp(value, &exponent);
+  return std::ldexp(std::round(std::ldexp(digits, 32)), exponent - 32);
+}
+
+/// Everything that tells two deployments apart, but not how experts are cut.
+[[nodiscard]] inline auto figures_of(const PricedServing& p) {
+  return std::tuple{-rounded(p.tokens_per_s_per_gpu),
+                    -rounded(p.tokens_per_s_per_user),
+                    rounded(p.time.ttft),
+                    rounded(p.memory + p.on_host),
+                    p.batch,
+                    std::tuple{p.engine.tp, p.engine.pp, p.engine.attention_dp, p.replicas},
+                    std::tuple{p.prefill.tp, p.prefill.pp, p.prefill.attention_dp, p.prefill_workers}};
+}
+
+/// The order deployments are listed in: most tokens per second and GPU first, of equals the quickest for a user, of equals the smallest.
+/// No two different deployments are equal in it.
+[[nodiscard]] inline bool better(const PricedServing& a, const PricedServing& b) {
+  const auto of_a = figures_of(a), of_b = figures_of(b);
+  return of_a != of_b ? of_a < of_b : std::tuple{a.engine.ep, a.prefill.ep} < std::tuple{b.engine.ep, b.prefill.ep};
+}
+
+}  // namespace detail
+
+}  // namespace fabricost

@@ -1,0 +1,230 @@
+#pragma once
+/// \file serving.hpp
+/// Requests on an engine: continuous batching with `concurrency` clients that each send the next request when the last one is answered,
+/// prefill on the same GPUs or on others.
+///
+///   b        running sequences: the concurrency, at most what the cache holds
+///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
+///   prompt   norm_4( prefill(isl), host launches ): alone; among others its launches are shared by the prompts of a chunk
+///   TPOT     step + interference (b - 1) prompt / osl          every answer sees the prompts of all the others once, of which a step
+///            takes at most a chunk: what is more waits before its first token. An answer of one token has no TPOT (0): all is TTFT
+///   TTFT     first + prompt + first_steps x step + held back + bunching (c - 1) prompt, and where c > b the wait for a place:
+///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
+///   apart    TPOT = step; TTFT + handover + transfer; never less than c requests need of the prefill workers:
+///            c prompt / workers - osl TPOT
+///
+/// Weights or cache in the host's memory (HostMemory): no step is shorter than what its link needs for them.
+///
+/// A step of an engine with attention data parallelism serves b / dp sequences on each replica. All in seconds and tokens.
+
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/serving/decode.hpp>
+
+#include <cmath>
+
+namespace fabricost {
+
+/// What is asked of a deployment.
+struct ServingLoad {
+  double isl = 0;          ///< tokens of a prompt
+  double osl = 0;          ///< tokens of an answer
+  double concurrency = 1;  ///< requests in flight at one engine; with prefill apart: at all of the deployment
+};
+
+/// What comes of it.
+struct ServingTime {
+  double ttft = 0, tpot = 0;
+  double running = 0;       ///< sequences of one engine that are answered at once
+  double step = 0;          ///< s of a decode step
+  double prompt = 0;        ///< s of a prompt alone
+  double interference = 0;  ///< s of TPOT that are others' prompts
+  double queue = 0;         ///< s of TTFT that are waiting for others
+  double transfer = 0;      ///< s of TTFT that move the cache
+  double host = 0;          ///< s of TPOT that wait for the host's memory
+  ForwardTime decode, prefill;
+  /// Requests a second of everything asked about: c / (TTFT + osl TPOT).
+  double rate = 0;
+};
+
+/// Requests in a system: L = rate x time (Little 1961).
+[[nodiscard]] constexpr double requests_in_flight(double rate, double seconds) { return rate * seconds; }
+
+/// Seconds of a pass as a stack runs it: the sum of its parts, or with two halves taking turns the larger of computing and exchange.
+[[nodiscard]] inline double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {
+  return stack.overlaps ? std::max(pass.seconds() - pass.exchange, pass.exchange) : pass.seconds();
+}
+
+/// Seconds of one decode step and what it yields.
+struct DecodeStep {
+  ForwardTime forward;
+  double seconds = 0;    ///< of the step
+  double per_token = 0;  ///< of a token of each sequence
+  double host = 0;       ///< of the step, waiting for the host's memory
+};
+
+[[nodiscard]] inline DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context) {
+  DecodeStep out;
+  out.forward = engine.decode(sequences, context, 1 + stack.drafts, stack.decode_launch);
+  const double each = std::max(1.0, sequences / engine.layout().attention_dp);
+  const double kernels = stack.stretch * pass_seconds(out.forward, stack);
+  const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
+  out.seconds = detail::joined(kernels, host, 4) + stack.step + stack.sequence * each;
+  // the next layer's part comes while this one runs
+  const double away = engine.cache_on_host(sequences, context, stack.memory_share, stack.cache_share);
+  out.host = std::max(0.0, engine.host_seconds(away) - out.seconds);
+  out.seconds += out.host;
+  out.per_token = out.seconds / stack.tokens_per_step();
+  return out;
+}
+
+/// Seconds of a prompt.
+struct Prefill {
+  ForwardTime forward;
+  double alone = 0;   ///< when nothing else is there
+  double shared = 0;  ///< as one of several: a chunk's launches are shared by its prompts
+};
+
+/// Work of one prompt that goes through in chunks: each reads the weights, and the cache of those before it, again. The time of a chunk
+/// grows evenly with what came before, so of many the first, the middle and the last are priced (Simpson).
+[[nodiscard]] inline double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks) {
+  const double each = tokens / chunks;
+  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each, stack.prefill_launch), stack); };
+  if (chunks == 2) return chunk(0) + chunk(1);
+  return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
+}
+
+/// A prompt no shorter than the way of the weights that `engine` fetches from the host for each of its passes.
+[[nodiscard]] inline Prefill fetching(Prefill prompt, const Engine& engine, const ServingStack& stack, double tokens) {
+  const double fetched = engine.host_seconds(0);
+  prompt.alone = std::max(prompt.alone, fetched * std::ceil(tokens / stack.chunk));
+  prompt.shared = std::max(prompt.shared, fetched * tokens / stack.chunk);
+  return prompt;
+}
+
+/// One prompt of `tokens`, which goes through in passes of at most a chunk.
+[[nodiscard]] inline Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
+  Prefill out;
+  out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
+  const double passes = std::ceil(tokens / stack.chunk);
+  const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
+  const double work = passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack);
+  out.alone = detail::joined(work, host * passes, 4);
+  out.shared = detail::joined(work, host * tokens / stack.chunk, 4);
+  return fetching(out, engine, stack, tokens);
+}
+
+/// Sequences an engine holds within the stack's share of memory; 0: impossible.
+[[nodiscard]] inline double room_for(const Engine& engine, const ServingStack& stack, double context) {
+  return engine.capacity(context, stack.memory_share, stack.cache_share);
+}
+
+/// Mean time a prompt is held back before its turn: until the scheduler looks again, half its interval, and where prompts wait for company,
+/// until enough tokens are there or the time is up; who comes later waits less: W (1 + 1/(1 + n)) / 2 with n arrivals in it.
+/// \param rate requests a second that arrive
+[[nodiscard]] inline double held_seconds(const ServingStack& stack, double isl, double step, double rate) {
+  const double poll = (stack.poll - 1) / 2 * step;
+  double hold = stack.hold_steps * step;
+  if (hold <= 0) return poll;
+  const double needed = std::max(0.0, stack.hold_tokens / isl - 1);
+  hold = std::min(hold, needed / std::max(1e-12, rate));
+  return poll + hold * (1 + 1 / (1 + rate * hold)) / 2;
+}
+
+/// Prefill and decode on one engine. \param prompt of `prefill_prompt`
+/// \throws RequestError when not even one sequence fits
+[[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load,
+                                            const Prefill& prompt) {
+  const double dp = engine.layout().attention_dp;
+  const double room = room_for(engine, stack, load.isl + load.osl);
+  if (room < 1)
+    throw RequestError(engine.model().name + ": weights and one sequence of " +
+                       std::to_string(static_cast<long long>(load.isl + load.osl)) + " tokens do not fit a GPU's memory in this layout");
+  ServingTime out;
+  out.running = std::min(load.concurrency, std::max(1.0, std::floor(room)));
+  const double each = std::max(1.0, out.running / dp);
+  const DecodeStep step = decode_step(engine, stack, out.running, load.isl + load.osl / 2);
+  out.decode = step.forward;
+  out.prefill = prompt.forward;
+  out.step = step.seconds;
+  out.prompt = prompt.alone;
+  // prompts of others that come between the first token and the last; where their steps are full, the rest comes before the first
+  const double others = stack.interference * (each - 1) * prompt.shared / engine.layout().pp;
+  if (load.osl > 1) {
+    out.host = step.host / stack.tokens_per_step();
+    out.interference = std::min(others / load.osl, prompt.shared / engine.layout().pp * stack.chunk / load.isl);
+    out.tpot = step.per_token + out.interference;
+  }
+  out.queue = stack.bunching * std::max(0.0, out.running - 1) * prompt.shared + std::max(0.0, others - load.osl * out.interference);
+  const double early = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
+  out.queue += held_seconds(stack, load.isl, step.seconds, out.running / (early + load.osl * out.tpot));
+  out.ttft = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
+  const double wait = std::max(0.0, load.concurrency / out.running - 1) * (out.ttft + load.osl * out.tpot);
+  out.queue += wait;
+  out.ttft += wait;
+  out.rate = load.concurrency / (out.ttft + load.osl * out.tpot);
+  return out;
+}
+
+/// The same, the prompt priced first. \throws RequestError when not even one sequence fits
+[[nodiscard]] inline ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load) {
+  return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
+}
+
+/// Workers of either kind.
+struct Workers {
+  int prefill = 1, decode = 1;
+};
+
+/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt of `prefill_prompt`
+/// \throws RequestError when not even one sequence fits
+[[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
+                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link,
+                                               const Prefill& prompt) {
+  const double room = room_for(decode, stack, load.isl + load.osl);
+  if (room < 1 || room_for(prefill, stack, load.isl) < 1)
+    throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");
+  ServingTime out;
+  const double asked = load.concurrency / workers.decode;
+  out.running = std::max(1.0, std::min(asked, std::floor(room)));
+  const DecodeStep step = decode_step(decode, stack, out.running, load.isl + load.osl / 2);
+  out.decode = step.forward;
+  out.prefill = prompt.forward;
+  out.step = step.seconds;
+  out.prompt = prompt.alone;
+  if (load.osl > 1) {
+    out.host = step.host / stack.tokens_per_step();
+    out.tpot = step.per_token;
+  }
+  out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
+  const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
+  const double alone = stack.first + prompt.alone + stack.handover + out.transfer + stack.first_steps * step.seconds;
+  const double answer = load.osl * out.tpot;
+  const double bunched = stack.bunching_apart * std::max(0.0, load.concurrency / servers - 1) * prompt.shared;
+  const double bound = load.concurrency * prompt.shared / servers - answer;  // prefill is what limits
+  out.ttft = std::max(alone + bunched, bound);
+  if (asked > out.running) out.ttft = std::max(out.ttft, (asked / out.running - 1) * (out.ttft + answer) + out.ttft);
+  out.queue = out.ttft - alone;
+  out.rate = load.concurrency / (out.ttft + answer);
+  return out;
+}
+
+/// The same, the prompt priced first. \throws RequestError when not even one sequence fits
+[[nodiscard]] inline ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
+                                               const ServingStack& stack, const ServingLoad& load, const KvLink& link) {
+  return disaggregated(prefill, decode, workers, stack, load, link, prefill_prompt(prefill, stack, load.isl));
+}
+
+/// How many prefill workers answer `decode` decode workers: n_p R_p = n_d R_d, with rates in requests a second. A ratio, not rounded.
+[[nodiscard]] constexpr double prefill_per_decode(double prefill_rate, double decode_rate) { return decode_rate / prefill_rate; }
+
+/// A whole batch prefilled, then decoded together: seconds until the last of `batch` answers is complete (in one engine).
+[[nodiscard]] inline double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl) {
+  const Prefill prompt = prefill_prompt(engine, stack, isl);
+  double seconds = std::max(prompt.alone, batch / engine.layout().attention_dp * prompt.shared);
+  // the step grows evenly with the context: three places of Simpson's rule are exact for it
+  const auto at = [&](double context) { return decode_step(engine, stack, batch, context).per_token; };
+  if (osl > 1) seconds += (osl - 1) / 6 * (at(isl) + 4 * at(isl + osl / 2) + at(isl + osl));
+  return seconds;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,68 @@
+#pragma once
+/// \file load.hpp
+/// Reading hardware specs. The format is docs/spec-format.md; the files are in data/.
+///
+/// All functions throw SpecError with every fault of the files involved (file, line, column, value, remedy), and RequestError,
+/// naming the near ones, for a name that does not exist.
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/hardware/link.hpp>
+#include <fabricost/hardware/system.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// Where data/ is: $FABRICOST_DATA, else share/fabricost/data above the program, else in the package it was compiled with.
+/// \throws RequestError when it is nowhere
+[[nodiscard]] std::filesystem::path data_directory();
+
+/// Which shipped constants of kernels are read beside those of collectives. A command that prices none of a kind need not wait for its
+/// file; a system without them has the defaults of hardware/constants.hpp and basis `datasheet` for that kind.
+struct KernelSets {
+  bool compute = true;  ///< products, attention, memory traffic: any workload
+  bool custom = true;   ///< inference engines' own all-reduces
+  bool moe = true;      ///< dispatch and combine of experts
+
+  [[nodiscard]] static constexpr KernelSets none() { return {false, false, false}; }
+};
+
+/// A named system or cluster of data/, or a YAML file (a name with a '/' or ending in .yaml).
+/// \param overrides `PATH=VALUE` each, as in `tiers.nvlink.bandwidth=900 GB/s per direction` or `nic.gdr=false`
+/// \param calibration empty: the shipped one; "none": datasheet and prior only; else a calibration file
+/// \param kernels which shipped sets of kernels are read; a calibration file given is read whole
+[[nodiscard]] System load_system(std::string_view name_or_path, std::span<const std::string> overrides = {},
+                                 std::string_view calibration = {}, KernelSets kernels = {});
+
+/// One GPU, link or switch of data/ by name or path.
+[[nodiscard]] Gpu load_gpu(std::string_view name_or_path);
+[[nodiscard]] Link load_link(std::string_view name_or_path);
+
+/// A switch chip or box.
+struct SwitchSpec {
+  std::string name, title, link;
+  int ports = 0;
+  Sourced<Time> latency;
+  bool reduces = false, multicasts = false;
+};
+[[nodiscard]] SwitchSpec load_switch(std::string_view name_or_path);
+
+/// One entry of `fabricost systems`.
+struct SystemName {
+  std::string name;
+  bool cluster = false;
+};
+/// All systems and clusters of data/, sorted by name within each.
+[[nodiscard]] std::vector<SystemName> system_names();
+
+/// All names below data/`folder` (gpus, links, switches, systems, clusters), sorted.
+[[nodiscard]] std::vector<std::string> names_in(std::string_view folder);
+
+/// Those of `names` that look like `wanted`, nearest first, at most three.
+[[nodiscard]] std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names);
+
+}  // namespace fabricost

@@ -1,0 +1,61 @@
+#pragma once
+/// \file serving.hpp
+/// Serving stacks as data/workloads describes them, with what was fitted of each on each GPU generation.
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/serving/serving.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// How the server of a published run was set where that differs from its stack, as its scripts say; what is not said stays.
+struct ServerSettings {
+  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{};
+  /// What `later` says wins.
+  void take(const ServerSettings& later);
+  [[nodiscard]] ServingStack on(ServingStack stack) const;
+};
+/// Which runs of a stack were set so: those of one engine that match in everything stated.
+struct PublishedSettings {
+  std::string system, model;     ///< a machine of data/systems; the beginning of a model's name
+  int tp_most = 0;               ///< tensor ranks; 0: any
+  double isl = 0, osl = 0;       ///< nominal lengths; 0: any
+  double from = 0, until = 0;    ///< requests at once, until not included; 0: any
+  bool chunk_is_prompt = false;  ///< as many tokens a step as one nominal prompt has
+  ServerSettings settings;
+};
+
+/// Fitted constants of GPU generations and stacks (data/workloads/serving.yaml).
+struct ServingTable {
+  struct PerGeneration {
+    ServingStack stack;
+    int rows = 0;
+  };
+  std::vector<ServingStack> stacks;                                   ///< as data/workloads/serving-stacks.yaml describes them
+  std::map<Generation, ServingConstants> gpus;                        ///< those fitted
+  std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
+  std::map<std::string, std::vector<PublishedSettings>> settings;     ///< by stack; later ones win
+
+  /// Of a generation nobody fitted: the geometric mean of those that were, or the defaults.
+  [[nodiscard]] ServingConstants constants(Generation g) const;
+  /// A stack on a generation; on one it was not fitted on, the geometric mean of those it was, with its spreads widened by 30 %; where no
+  /// kernels of inference were fitted on the generation at all, by assumed_kernels_spread (kernels/interval.hpp) in quadrature besides.
+  /// \throws RequestError naming the stacks there are
+  [[nodiscard]] ServingStack stack(std::string_view name, Generation g) const;
+  /// The stack that speaks for a published version: the longest beginning of `backend`; vllm when none does.
+  [[nodiscard]] const ServingStack& published(std::string_view backend) const;
+
+ private:
+  [[nodiscard]] ServingStack stack_of_engine(std::string_view name, Generation g) const;
+};
+/// \throws SpecError with every fault of the two files
+[[nodiscard]] ServingTable load_serving_table();
+/// The text of data/workloads/serving.yaml.
+[[nodiscard]] std::string serving_yaml(const ServingTable& table, std::string_view date, std::string_view origin);
+
+}  // namespace fabricost

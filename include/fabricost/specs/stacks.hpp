@@ -1,0 +1,32 @@
+#pragma once
+/// \file stacks.hpp
+/// Software stacks: those of data/stacks, and what published rows fitted of them (data/workloads).
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/kernels/stack.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// A software stack of data/stacks, or a YAML file. \throws SpecError, RequestError as load_system
+[[nodiscard]] Stack load_stack(std::string_view name_or_path);
+[[nodiscard]] std::vector<std::string> stack_names();
+
+/// Which groups of published rows are judged, and which nobody should fit, with the reason (data/workloads/training-groups.yaml).
+struct TrainingGroups {
+  std::vector<std::string> judged;
+  std::vector<std::string> fitted;                             ///< besides the judged ones
+  std::vector<std::string> kernels;                            ///< of ops.csv, fitted
+  std::vector<std::pair<std::string, std::string>> set_aside;  ///< beginning of the name, reason
+};
+[[nodiscard]] TrainingGroups load_training_groups();
+
+/// What a publisher's clocks add to the arithmetic of products, and the standard deviation in log of what is left: of
+/// data/workloads/stacks.yaml by the group's name; 1 and 15 % for one nobody fitted.
+[[nodiscard]] Stack published_kernels(std::string_view group);
+
+}  // namespace fabricost

@@ -1,0 +1,28 @@
+#pragma once
+/// \file quantity_text.hpp
+/// Quantities as people write them. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a point,
+/// in every locale.
+
+#include <fabricost/compiled_part.hpp>
+#include <fabricost/units.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// "256MiB", "1 GB", "4096" (bytes), "64k" is refused. \throws RequestError saying what would do
+[[nodiscard]] Bytes parse_size(std::string_view text);
+
+/// "1KiB:8GiB:x2" (times 2), "1MiB:16MiB:+1MiB" (steps), "4KiB,64KiB,1MiB" (a list), "256MiB" (one). \throws RequestError
+[[nodiscard]] std::vector<Bytes> parse_sizes(std::string_view text);
+
+/// "256 MiB", "4 KiB", "1.5 GB", "100 B": exact binary sizes in binary units, others decimal.
+[[nodiscard]] std::string size_text(Bytes bytes);
+/// "12.3 us", "4.56 ms"
+[[nodiscard]] std::string time_text(Time time);
+/// "450 GB/s"
+[[nodiscard]] std::string rate_text(Bandwidth bandwidth);
+
+}  // namespace fabricost

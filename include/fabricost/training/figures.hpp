@@ -1,0 +1,48 @@
+#pragma once
+/// \file training_figures.hpp
+/// What a training step's time says in the units people compare: tokens, FLOP/s, MFU, GPU-hours, and how sure it is.
+///
+///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs
+///   FLOP/s per GPU     work / (t n)                      every matrix product, forward and backward, with all scores or with those a
+///                                                        causal mask leaves (step_work.hpp); at most the peak
+///   MFU                that over the GPU's peak in the precision of the products: at most 1, by either count
+///   GPU-hours          n t / 3600 x 10^12 / (B s)        per trillion tokens
+
+#include <fabricost/training/question.hpp>
+#include <fabricost/training/step_work.hpp>
+
+#include <algorithm>
+#include <tuple>
+
+namespace fabricost {
+
+struct TrainingFigures {
+  double tokens_per_gpu = 0;        ///< tokens per second and GPU
+  double flops_per_gpu = 0;         ///< FLOP/s, all scores counted
+  double causal_flops_per_gpu = 0;  ///< the same with the scores a causal mask leaves
+  double mfu = 0, causal_mfu = 0;   ///< each over the peak
+  double gpu_hours_per_trillion = 0;
+  double low = 0, high = 0;  ///< s, the 5-95 % interval of the step
+};
+
+/// FLOPs of the step that is asked for.
+[[nodiscard]] inline StepWork step_work(const TrainingQuestion& q) {
+  return step_work(q.model, q.sequence, q.global_batch, q.stack.capacity);
+}
+
+[[nodiscard]] inline TrainingFigures figures_of(const TrainingQuestion& q, const System& system, double step_seconds) {
+  const double tokens = static_cast<double>(q.global_batch) * q.sequence, gpus = q.gpus, s = step_seconds;
+  const double peak = Processor::of(system).peak(q.precision);
+  const StepWork work = step_work(q);
+  TrainingFigures out;
+  out.tokens_per_gpu = tokens / (s * gpus);
+  out.flops_per_gpu = std::min(peak, work.all_scores / (s * gpus));
+  out.causal_flops_per_gpu = std::min(peak, work.causal / (s * gpus));
+  out.mfu = out.flops_per_gpu / peak;
+  out.causal_mfu = out.causal_flops_per_gpu / peak;
+  out.gpu_hours_per_trillion = gpus * s / 3600 * 1e12 / tokens;
+  std::tie(out.low, out.high) = step_interval(s, q.stack, system, q.precision, work, gpus, peak);
+  return out;
+}
+
+}  // namespace fabricost

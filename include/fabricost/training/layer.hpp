@@ -1,0 +1,223 @@
+#pragma once
+/// \file layer.hpp
+/// One layer of one microbatch on one rank: kernels, the floor below them, and what of its exchanges is exposed.
+///
+///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
+///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the products are the
+///             gradient of the weights (W), the rest that of the input (B)
+///
+/// T = b s / c tokens, t tensor ranks; with sequence parallel norms and residuals run on T / t. Element-wise traffic in 16 bit: 12 T h,
+/// T (query + key + value widths) and T (matrices f) written and read; routed tokens k / t of it and 5 h each for sorting.
+
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/kernels/groups.hpp>
+#include <fabricost/kernels/stack.hpp>
+#include <fabricost/model/layout.hpp>
+#include <fabricost/model/model.hpp>
+
+#include <cmath>
+
+namespace fabricost {
+
+/// Seconds of one layer's forward, input gradient and weight gradient, and of both directions by what they are spent on.
+struct LayerTime {
+  double forward = 0, backward = 0, weight = 0;
+  double kernels = 0, floor = 0, tensor = 0, context = 0, expert = 0;
+
+  [[nodiscard]] double sum() const { return forward + backward + weight; }
+  void add(const LayerTime& o, double n) {
+    forward += n * o.forward;
+    backward += n * o.backward;
+    weight += n * o.weight;
+    kernels += n * o.kernels;
+    floor += n * o.floor;
+    tensor += n * o.tensor;
+    context += n * o.context;
+    expert += n * o.expert;
+  }
+};
+
+namespace detail {
+
+struct LayerModel {
+  const Model& m;
+  const Layout& l;
+  const Stack& stack;
+  const Processor& gpu;
+  GroupCosts& costs;
+
+  /// Kernels of a forward.
+  struct Kernels {
+    double products = 0, core = 0, element = 0;
+    double selective = 0;  ///< what selective recomputation repeats: attention's core, or with a latent the products that unfold it
+    [[nodiscard]] double sum() const { return products + core + element; }
+  };
+  /// Exposed exchange, seconds.
+  struct Exchange {
+    double tensor_forward = 0, tensor_backward = 0, context = 0, expert = 0;
+  };
+
+  [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
+  [[nodiscard]] double product(double M, double N, double K, double count = 1) const {
+    return product_seconds(gpu, l.precision, M, N, K, count);
+  }
+
+  [[nodiscard]] double key_width() const {
+    return m.latent() ? 0 : m.kv_heads * (m.shared_kv ? 1.0 : 2.0) * m.head_dim / std::min<double>(l.tp, m.kv_heads);
+  }
+
+  void attention(Kernels& out, double& traffic) const {
+    const double t = l.tp, T = l.tokens(), h = m.hidden;
+    const double query = m.query_width() / t, value = m.value_width() / t;
+    double keys = key_width();
+    if (m.latent()) {
+      out.products += product(T, m.q_rank + m.kv_rank + m.rope_dim, h);
+      if (m.q_rank > 0) out.selective += product(T, query, m.q_rank);
+      out.selective += product(T, double(m.heads) * (m.nope_dim + m.value_dim) / t, m.kv_rank);
+      out.products += out.selective;
+      keys = query + value;
+    } else {
+      out.products += product(T, query + keys, h);
+    }
+    out.products += product(T, h, value);
+    const double rows = l.sequence_parallel ? T / t : T;
+    traffic += 2 * (12 * rows * h + 2 * T * (query + keys));
+    // layers with a window see at most that much of the past
+    const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
+    const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
+    out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
+                                 (m.query_width() + m.value_width()) / m.heads);
+    if (!m.latent()) out.selective = out.core;
+  }
+
+  void feed_forward(Kernels& out, double& traffic, bool experts) const {
+    const double t = l.tp, T = l.tokens(), h = m.hidden, mats = m.ffn_matrices();
+    if (!experts) {
+      const double f = m.ffn / t;
+      out.products += product(T, (mats - 1) * f, h) + product(T, h, f);
+      traffic += 4 * T * mats * f;
+      return;
+    }
+    const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
+    out.products += product(routed * l.expert_tp, (mats - 1) * f, h, local) + product(routed * l.expert_tp, h, f, local);
+    traffic += 2 * (2 * routed * mats * m.expert_ffn + 5 * routed * h);
+    if (m.shared_experts > 0) {
+      const double shared = double(m.shared_experts) * m.shared_ffn / t;
+      out.products += product(T, (mats - 1) * shared, h) + product(T, h, shared);
+      traffic += 4 * T * mats * shared;
+    }
+  }
+
+  [[nodiscard]] Gate gate() const { return {m.experts, m.top_k, m.expert_groups, m.group_limit}; }
+
+  [[nodiscard]] Routing routing() const { return {stack.routing, stack.zipf_exponent, {}}; }
+
+  /// Rows of the fullest expert rank over the mean: what all wait for. With a capacity every rank has its padded share.
+  [[nodiscard]] double load() const {
+    if (stack.capacity > 0) return stack.capacity;
+    if (stack.routing == RoutingKind::balanced || l.ep == 1) return 1;
+    return costs.load(gate(), routing(), l.ep)(l.tokens() / l.tp);
+  }
+
+  [[nodiscard]] Kernels kernels(bool experts) const {
+    Kernels out;
+    double traffic = 0;
+    attention(out, traffic);
+    feed_forward(out, traffic, experts);
+    const ComputeConstants& c = gpu.constants;
+    out.element = (stack.old_kernels ? c.elementwise * c.elementwise_old : c.elementwise) * stream_seconds(gpu, traffic);
+    return out;
+  }
+
+  [[nodiscard]] double floor(bool experts) const {
+    const ComputeConstants& c = gpu.constants;
+    const double base = c.layer_floor * (1 + c.floor_tensor * std::log2(l.tp)) * (stack.old_kernels ? c.floor_old : 1);
+    return experts ? base * (c.floor_mixture + c.floor_expert * m.experts / l.ep) : base;
+  }
+
+  [[nodiscard]] Exchange exchange(bool experts) const {
+    Exchange out;
+    const double T = l.tokens(), bytes = 2 * T * m.hidden;
+    if (l.tp > 1) {
+      const Placement at = place(l.tp, 1, domain());
+      if (l.sequence_parallel) {
+        const double gather = costs.seconds(Collective::all_gather, at, bytes),
+                     scatter = costs.seconds(Collective::reduce_scatter, at, bytes);
+        out.tensor_forward = stack.tensor_exposed * 2 * (gather + scatter);
+        out.tensor_backward = stack.tensor_exposed * (4 * gather + 2 * scatter);  // the saved inputs are gathered again
+      } else {
+        out.tensor_forward = out.tensor_backward = stack.tensor_exposed * 2 * costs.seconds(Collective::all_reduce, at, bytes);
+      }
+    }
+    if (l.cp > 1) out.context = context();
+    if (experts && l.ep > 1 && stack.expert_exposed > 0) {
+      const Copies copies = stack.deduplicated ? Copies::per_domain : Copies::per_expert;
+      const ExpertPlacement at = place_experts(l.ep, domain(), l.expert_tp);
+      const ExpertCurve& curve = costs.experts(gate(), at, copies, token_bytes(m.hidden, Precision::bf16), routing());
+      // dispatch and combine, forward and backward
+      out.expert = 4 * stack.expert_exposed * std::max(1.0, stack.capacity) * curve(T / l.tp);
+    }
+    return out;
+  }
+
+  /// Keys and values once forward, they and their gradients backward; or queries, keys, values and results turned around (Ulysses).
+  [[nodiscard]] double context() const {
+    const double T = l.tokens();
+    const Placement ring = place(l.cp, l.tp, domain());
+    if (l.context == ContextParallel::ulysses) {
+      const double query = m.query_width() / l.tp, value = m.value_width() / l.tp, keys = m.latent() ? query + value : key_width();
+      return 2 * (costs.seconds(Collective::all_to_all, ring, 2 * T * (query + keys)) +
+                  costs.seconds(Collective::all_to_all, ring, 2 * T * value));
+    }
+    const double keys = m.latent() ? (m.query_width() + m.value_width()) / l.tp : key_width();
+    const double once = costs.seconds(Collective::all_gather, ring, 2 * T * keys * l.cp);
+    return 3 * (l.context == ContextParallel::ring ? stack.context_exposed : 1) * once;
+  }
+
+  [[nodiscard]] LayerTime run(bool experts) const {
+    const Kernels k = kernels(experts);
+    const Exchange x = exchange(experts);
+    const double q = gpu.constants.floor_overlap, least = floor(experts);
+    const double forward = joined(k.sum(), least, q);
+    double work = 2 * (k.products + k.element) + attention_backward(gpu, stack.attention) * k.core;
+    if (l.recompute == Recompute::selective) work += k.selective;
+    const double backward = joined(work, 2 * least, q);
+    LayerTime out;
+    out.kernels = k.sum() + work;
+    out.floor = forward + backward - out.kernels;
+    out.tensor = x.tensor_forward + x.tensor_backward;
+    out.context = x.context;
+    out.expert = x.expert;
+    out.forward = forward + x.tensor_forward + x.context / 3 + x.expert / 2;
+    out.weight = backward * k.products / work;
+    out.backward = backward - out.weight + x.tensor_backward + x.context * 2 / 3 + x.expert / 2;
+    if (l.recompute == Recompute::full) {
+      const double again = l.recompute_layers > 0 ? std::min(1.0, static_cast<double>(l.recompute_layers) / m.layers) : 1;
+      out.kernels += again * k.sum();
+      out.floor += again * (forward - k.sum());
+      out.tensor += again * x.tensor_forward;
+      out.context += again * x.context / 3;
+      out.expert += again * x.expert / 2;
+      out.backward += again * out.forward;
+    }
+    return out;
+  }
+};
+
+}  // namespace detail
+
+/// \param experts whether its feed-forward block is experts. \throws RequestError when the machine cannot join the ranks of a group
+[[nodiscard]] inline LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                          GroupCosts& costs, bool experts) {
+  return detail::LayerModel{model, layout, stack, gpu, costs}.run(experts);
+}
+
+/// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.
+[[nodiscard]] inline double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu) {
+  const ComputeConstants& c = gpu.constants;
+  const double T = layout.tokens(), vocab = std::ceil(model.vocab / (128.0 * layout.tp)) * 128;
+  return 3 * product_seconds(gpu, Precision::bf16, T, vocab, model.hidden) +
+         stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
+}
+
+}  // namespace fabricost

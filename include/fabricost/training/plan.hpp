@@ -1,0 +1,63 @@
+#pragma once
+/// \file training.hpp
+/// Which layout trains a model fastest on a machine. The question is training_question.hpp, how it is searched training_search.hpp.
+
+#include <fabricost/training/figures.hpp>
+#include <fabricost/training/search.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace fabricost {
+
+namespace detail {
+
+/// \throws RequestError for a step shorter than its work takes at the peak (step_work.hpp): a stack's factor that no software can have
+inline void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
+  const double least = step_work(q).least_seconds(q.gpus, Processor::of(system).peak(q.precision));
+  if (!(seconds < least)) return;
+  const auto text = [](double x) {
+    std::array<char, 32> out{};
+    return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
+  };
+  throw RequestError("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
+                     std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(least) + " s" +
+                     (q.stack.scale < 1
+                          ? ": the stack's factor (--stack-scale) of " + text(q.stack.scale) + " is too small; take at least " +
+                                text(std::ceil(1000 * q.stack.scale * least / seconds) / 1000)
+                          : "; look at the peak and the compute constants of " + system.name));
+}
+
+}  // namespace detail
+
+/// The fastest layouts that fit; of a layout that is named, the fastest all the same (TrainingPlan::fits). Deterministic.
+/// \throws RequestError when no layout is possible, saying why and what the nearest possible is; for a stack's factor that makes the step
+/// shorter than its products take at the peak
+[[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
+  const TrainingQuestion question = as_named(asked);
+  check(question, system);
+  TrainingPlan plan = detail::TrainingSearch{question, system}.run();
+  const bool one = plan.unfit == 1 && plan.bounded == 0;
+  if (plan.layouts.empty() && plan.nearest && (one || names_one_layout(question))) {  // named: priced all the same
+    const std::optional<PricedLayout> nearest = plan.nearest;
+    plan = detail::TrainingSearch{question, system, true}.run();
+    plan.nearest = nearest;
+    plan.fits = plan.layouts.empty();
+  }
+  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front().time.seconds);
+  if (!plan.layouts.empty() || plan.nearest) return plan;
+  const std::string why = why_impossible(question.model, detail::stated(question));
+  if (!why.empty()) throw RequestError(why);
+  // no fault in what is stated: the rest found nothing, most often because replicas outnumber sequences or do not divide the batch
+  const int most = std::min(question.gpus, question.global_batch);
+  throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
+                     " sequences and the layers and heads of " + question.model.name + "; take " +
+                     std::to_string(detail::nearest_divisor(question.global_batch, most)) + " GPUs, or another batch");
+}
+
+}  // namespace fabricost

@@ -1,0 +1,126 @@
+#pragma once
+/// \file training_question.hpp
+/// What is asked of a search over training layouts, what it answers with, and which questions no layout can answer.
+
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/memory/memory.hpp>
+#include <fabricost/model/layout_check.hpp>
+#include <fabricost/training/step.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// What is asked, and what of the layout is given; the rest is searched.
+struct TrainingQuestion {
+  Model model;
+  Stack stack;
+  int gpus = 0;
+  int global_batch = 0;
+  int sequence = 4096;
+  Precision precision = Precision::bf16;
+  int max_tp = 0;                    ///< 0: as many as a scale-up domain has
+  std::optional<double> headroom{};  ///< share of the memory to be left free; not given: headroom_of
+  int top = 10;                      ///< layouts to return
+  bool prune = true;                 ///< false: price every layout that fits
+  int shard = 0;                     ///< replicas that share the states; 0: all of them (fewer: HSDP)
+  std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
+  std::optional<PipelineSchedule> schedule{};
+  std::optional<Recompute> recompute{};
+  std::optional<bool> sequence_parallel{};
+  std::optional<Placing> placing{};
+};
+
+/// Share of a GPU's memory that a search leaves free where the question says nothing. Near the last bytes PyTorch's allocator releases its
+/// cache and asks again, and throughput collapses while it does (github.com/mosaicml/composer, pull request 1998; num_alloc_retries of
+/// torch.cuda.memory_stats): a layout that fills the GPU does not run as it is priced. 5 % is more than the estimate is off in the mean on
+/// three of the five groups of published peaks (0.8, 3.0, 4.3 %; docs/training-accuracy.md).
+inline constexpr double default_headroom = 0.05;
+
+/// Whether a question names one layout rather than a space to search: tensor ranks and stages, and context ranks, replicas or
+/// microbatch with them.
+[[nodiscard]] inline bool names_one_layout(const TrainingQuestion& q) { return q.tp && q.pp && (q.cp || q.dp || q.microbatch); }
+/// The question as it is answered: a layout that is named and whose recomputation is not runs without. It is priced so whether
+/// it fits or not, never with a recomputation nobody named.
+[[nodiscard]] inline TrainingQuestion as_named(TrainingQuestion q) {
+  if (!q.recompute && names_one_layout(q)) q.recompute = Recompute::none;
+  return q;
+}
+/// The share to be left free: as given, else none of a layout that is named, default_headroom of those that are searched.
+[[nodiscard]] inline double headroom_of(const TrainingQuestion& q) {
+  return q.headroom.value_or(names_one_layout(q) ? 0 : default_headroom);
+}
+
+struct PricedLayout {
+  Layout layout;
+  StepTime time;
+  MemoryUse memory;  ///< of the worst stage
+};
+
+struct TrainingPlan {
+  std::vector<PricedLayout> layouts;      ///< fastest first
+  long long evaluated = 0;                ///< layouts whose full step time was priced
+  long long unfit = 0;                    ///< left out because they need more memory than a GPU has
+  long long bounded = 0;                  ///< left out because no layout with their layers can be among the best
+  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least
+  /// Whether `layouts` fit. Where a question names one layout and nothing it leaves open makes that fit, they are the fastest of
+  /// what it names, whatever they need.
+  bool fits = true;
+};
+
+/// \throws RequestError for a question no layout can answer, with the nearest that one can
+inline void check(const TrainingQuestion& q, const System& system) {
+  check(system);
+  check(q.model);
+  if (q.model.hybrid()) throw RequestError(q.model.name + ": training is priced for layers of attention only, it has others");
+  if (q.gpus < 1) throw RequestError("--gpus must be at least 1");
+  if (q.global_batch < 1) throw RequestError("--global-batch must be at least 1 sequence");
+  if (q.sequence < 1) throw RequestError("--sequence must be at least 1 token");
+  if (!(headroom_of(q) >= 0 && headroom_of(q) < 1)) throw RequestError("--headroom is a share of the memory, 0 to below 1");
+  check_size(system, q.gpus);
+  if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr)
+    throw RequestError(system.name + ": " + std::to_string(q.gpus) + " GPUs do not fit its domain of " + std::to_string(system.domain) +
+                       ", and it has no NICs to leave it by; take at most " + std::to_string(system.domain));
+  const double offered = q.precision == Precision::fp4   ? system.gpu.fp4.value.value()
+                         : q.precision == Precision::fp8 ? system.gpu.fp8.value.value()
+                                                         : 1;
+  if (!(offered > 0))
+    throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
+                       " products; take bf16 or another GPU");
+  constexpr long long more_than_any = 2'000'000'000;  // GPUs of a machine: an int holds them
+  long long given = 1;
+  for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);
+  if (given < 1 || q.gpus % given != 0)
+    throw RequestError("tp x pp x cp x dp = " + std::string{given == more_than_any ? "at least " : ""} + std::to_string(given) +
+                       " does not divide " + std::to_string(q.gpus) + " GPUs; take " +
+                       std::to_string(given < 1                    ? q.gpus
+                                      : q.gpus / given * given > 0 ? q.gpus / given * given
+                                                                   : given) +
+                       " GPUs");
+}
+
+namespace detail {
+/// The layout a question comes nearest to stating, for saying what is wrong with it.
+[[nodiscard]] inline Layout stated(const TrainingQuestion& q) {
+  Layout l;
+  l.tp = q.tp.value_or(1), l.pp = q.pp.value_or(1), l.vp = q.vp.value_or(1), l.cp = q.cp.value_or(1), l.ep = q.ep.value_or(1);
+  l.expert_tp = q.expert_tp.value_or(1);
+  l.microbatch = q.microbatch.value_or(1);
+  l.zero = q.zero.value_or(0);
+  l.shard = q.shard;
+  l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
+  l.recompute = q.recompute.value_or(Recompute::none);
+  l.sequence_parallel = q.sequence_parallel.value_or(false);
+  l.schedule = q.schedule.value_or(l.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b);
+  l.placing = q.placing.value_or(Placing::data_inside);
+  if (q.dp && !q.tp && !q.pp && !q.cp) l.pp = q.gpus / *q.dp;
+  l.dp = q.dp.value_or(std::max(1, q.gpus / (l.tp * l.pp * l.cp)));
+  return l;
+}
+}  // namespace detail
+
+}  // namespace fabricost

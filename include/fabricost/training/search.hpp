@@ -1,0 +1,290 @@
+#pragma once
+/// \file training_search.hpp
+/// The search over training layouts: every layout of a space is priced or shown not to be needed.
+///
+/// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert and data ranks, microbatch,
+/// ZeRO stage, recomputation, schedule, placement of stages. Layouts with the same (tensor, context, expert ranks, microbatch, recompute)
+/// share their layers; whatever the rest, they take at least
+///
+///   batch x t x c / (gpus x microbatch) x (all layers' time)         one stage's share of the layers, all microbatches of its replica
+///
+/// so once a group's bound is above the best K found, none of its layouts can be among them: the search cannot lose the best (tests compare
+/// it with pricing everything). Groups are visited by their bound.
+///
+/// Memory is looked at from the coarse to the fine, and a layout is left out as soon as one look says it cannot fit: the states its ranks
+/// cannot do without (memory_bound.hpp) settle a number of stages with all its schedules, then the most sharded layout settles the less
+/// sharded, then stage by stage what is left. What the stages hold is worked out once per pipeline, not once per layout.
+
+#include <fabricost/memory/bound.hpp>
+#include <fabricost/model/dimension.hpp>
+#include <fabricost/training/question.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+namespace detail {
+
+/// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those that may need most memory.
+struct Pipeline {
+  int pp = 1, vp = 1;
+  PipelineSchedule schedule = PipelineSchedule::none;
+  std::vector<HeavyStage> stages;
+};
+
+/// The values a layout's `zero` takes, ascending.
+struct Shardings {
+  std::array<int, 4> values{};
+  std::size_t count = 0;
+
+  void add(int zero) { values[count++] = zero; }
+  [[nodiscard]] std::span<const int> all() const { return std::span{values}.first(count); }
+};
+
+/// Layouts with these layers in common.
+struct LayerGroup {
+  Layout layout;
+  LayerTimes layers;
+  double bound = 0;
+  long long count = 0;  ///< of its layouts
+};
+
+class TrainingSearch {
+ public:
+  /// \param any_memory layouts are priced whatever they need
+  TrainingSearch(const TrainingQuestion& q, const System& system, bool any_memory = false)
+      : q_(q), gpu_(Processor::of(system)), costs_(system), domain_(system.domain), count_(parameters_of(q.model)) {
+    capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
+    make_pipelines();
+  }
+
+  [[nodiscard]] TrainingPlan run() {
+    std::vector<LayerGroup> groups = layer_groups();
+    std::sort(groups.begin(), groups.end(), [](const LayerGroup& a, const LayerGroup& b) { return a.bound < b.bound; });
+    for (const LayerGroup& group : groups) {
+      const bool hopeless = q_.prune && full() && group.bound > worst();
+      if (hopeless) {
+        plan_.bounded += group.count;
+        continue;
+      }
+      price(group);
+    }
+    std::sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
+    return std::move(plan_);
+  }
+
+ private:
+  /// Of two that take the same time the smaller first, then by every field: the list does not hang on how a library sorts.
+  static bool faster(const PricedLayout& a, const PricedLayout& b) {
+    const auto order = [](const PricedLayout& p) {
+      const Layout& l = p.layout;
+      return std::tuple{p.time.seconds,     p.memory.total(),  std::tuple{l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp},
+                        l.zero,             l.shard,           l.microbatch,
+                        l.recompute,        l.recompute_layers, l.schedule,
+                        l.placing,          l.context,          l.sequence_parallel};
+    };
+    return order(a) < order(b);
+  }
+  [[nodiscard]] bool full() const { return static_cast<int>(plan_.layouts.size()) >= q_.top; }
+  [[nodiscard]] double worst() const { return plan_.layouts.front().time.seconds; }  // a heap, slowest on top
+
+  [[nodiscard]] std::vector<int> context_sizes(int ranks) const {
+    std::vector<int> out;
+    for (const int c : divisors(ranks, 64))
+      if (q_.sequence % (2 * c) == 0 && (c == 1 || q_.sequence / c >= 1024)) out.push_back(c);
+    return out;
+  }
+
+  [[nodiscard]] std::vector<LayerGroup> layer_groups() {
+    std::vector<LayerGroup> out;
+    const int most_tp = q_.max_tp > 0 ? q_.max_tp : std::max(1, domain_);
+    for (const int tp : either(q_.tp, divisors(q_.gpus, most_tp))) {
+      if (q_.model.heads % tp != 0 || q_.gpus % tp != 0) continue;
+      for (const int cp : either(q_.cp, context_sizes(q_.gpus / tp)))
+        for (const int ep : either(q_.ep, q_.model.mixture() ? divisors(q_.model.experts, q_.gpus) : std::vector<int>{1}))
+          for (const int expert_tp : either(q_.expert_tp, ep > 1 && tp > 1 ? std::vector<int>{1, tp} : std::vector<int>{1}))
+            for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
+              Layout l;
+              l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
+              l.sequence = q_.sequence, l.global_batch = q_.global_batch, l.precision = q_.precision, l.shard = q_.shard;
+              l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
+              long long count = 0;
+              for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
+              for (int r = 0; r < 3 && count > 0; ++r) {
+                l.recompute = static_cast<Recompute>(r);
+                if (!q_.recompute || *q_.recompute == l.recompute) add_group(out, l, count);
+              }
+            }
+    }
+    return out;
+  }
+
+  void add_group(std::vector<LayerGroup>& out, const Layout& l, long long count) {
+    LayerGroup group{l, {}, 0, count};
+    try {
+      group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
+    } catch (const RequestError&) {
+      return;  // the machine cannot join these ranks, another layout may
+    }
+    const double all = q_.model.dense_layers() * group.layers.dense.sum() + q_.model.expert_layers() * group.layers.mixed.sum();
+    group.bound = q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
+    out.push_back(group);
+  }
+
+  [[nodiscard]] std::vector<PipelineSchedule> schedules(int pp) const {
+    if (pp == 1) return {PipelineSchedule::none};
+    if (q_.schedule) return {*q_.schedule};
+    return q_.stack.schedules;
+  }
+
+  /// Chunks that leave no stage without work: layers, with embedding and output matrix as one more each, divide over them.
+  [[nodiscard]] std::vector<int> chunks(PipelineSchedule schedule, int pp) const {
+    if (q_.vp) return {*q_.vp};
+    if (schedule != PipelineSchedule::interleaved) return {1};
+    std::vector<int> out;
+    for (int v = 2; pp * v <= q_.model.layers + 2; ++v)
+      for (int extra = 0; extra <= 2; ++extra)
+        if ((q_.model.layers + extra) % (pp * v) == 0) {
+          out.push_back(v);
+          break;
+        }
+    return out;
+  }
+
+  /// All pipelines of the question by their stages, but those that leave a chunk idle whatever the layout.
+  void make_pipelines() {
+    for (const int pp : either(q_.pp, divisors(q_.gpus, q_.model.layers + 2))) {
+      if (pp < 1 || (pp > 1 && q_.model.layers < pp)) continue;
+      for (const PipelineSchedule schedule : schedules(pp))
+        for (const int vp : chunks(schedule, pp)) {
+          Layout l;
+          l.pp = pp, l.vp = vp, l.schedule = schedule;
+          if (vp < 1 || (pp > 1 && has_idle_chunk(q_.model, l))) continue;
+          pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l)});
+        }
+    }
+  }
+
+  /// Stages inside data only where it puts ranks nearer each other: a domain larger than tensor x context ranks.
+  [[nodiscard]] std::span<const Placing> placings(const Layout& l) const {
+    static constexpr std::array both{Placing::data_inside, Placing::stages_inside};
+    if (q_.placing) return std::span{both}.subspan(*q_.placing == Placing::data_inside ? 0 : 1, 1);
+    // one layout that is named is placed as people place it
+    const bool matters = !names_one_layout(q_) && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
+    return std::span{both}.first(matters ? 2 : 1);
+  }
+
+  [[nodiscard]] Shardings shardings(const Layout& l) const {
+    Shardings out;
+    if (q_.zero) {
+      out.add(*q_.zero);
+      return out;
+    }
+    for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero)
+      if (zero != 2 || l.pp == 1) out.add(zero);  // with stages 2 is the same as 1
+    return out;
+  }
+  /// How many layouts differ in nothing but placing and sharding.
+  [[nodiscard]] long long layouts_of(const Layout& l) const { return static_cast<long long>(placings(l).size() * shardings(l).count); }
+
+  /// The possible layouts of a group but for placing and sharding, each with its pipeline.
+  template <class Visit>
+  void for_each_pipeline(Layout l, Visit&& visit) const {
+    for (const Pipeline& pipeline : pipelines_) {
+      const long long taken = static_cast<long long>(l.tp) * l.cp * pipeline.pp;
+      if (q_.gpus % taken != 0) continue;
+      l.pp = pipeline.pp, l.vp = pipeline.vp, l.schedule = pipeline.schedule;
+      l.dp = static_cast<int>(q_.gpus / taken);
+      if (q_.dp && *q_.dp != l.dp) continue;
+      l.zero = q_.zero.value_or(0);
+      if (is_possible(q_.model, l)) visit(static_cast<const Layout&>(l), pipeline);
+    }
+  }
+
+  /// Only while nothing fits the layout that lacks least is wanted, and all have to be looked at.
+  [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty(); }
+  [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // whatever is rounded
+
+  void price(const LayerGroup& group) {
+    int looked_at = 0;  // stages the bound was last taken for
+    bool hopeless = false;
+    for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
+      const Shardings zeros = shardings(l);
+      if (!wants_nearest()) {
+        Layout most = l;
+        most.zero = zeros.all().back();
+        if (looked_at != l.pp) hopeless = clearly_above(least_memory(q_.model, count_, most, q_.stack.memory));
+        looked_at = l.pp;
+        if (hopeless || clearly_above(memory_at(most, pipeline.stages.front()).total())) {
+          plan_.unfit += layouts_of(l);
+          return;
+        }
+      }
+      price(l, pipeline, zeros, group.layers);
+    });
+  }
+
+  [[nodiscard]] MemoryUse memory_at(const Layout& l, const HeavyStage& at) const {
+    return memory_of(q_.model, count_, l, q_.stack.memory, at, microbatches_in_flight(l, at.stage));
+  }
+
+  /// Placings and shardings of one pipeline; memory does not depend on the placing.
+  void price(Layout l, const Pipeline& pipeline, const Shardings& zeros, const LayerTimes& layers) {
+    std::array<MemoryUse, 4> memory;
+    for (const int zero : zeros.all()) {
+      l.zero = zero;
+      memory[static_cast<std::size_t>(zero)] = worst_stage(q_.model, count_, l, q_.stack.memory, pipeline.stages);
+    }
+    for (const Placing placing : placings(l))
+      for (const int zero : zeros.all()) {
+        l.placing = placing, l.zero = zero;
+        price(l, memory[static_cast<std::size_t>(zero)], layers);
+      }
+  }
+
+  void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers) {
+    if (memory.total() > capacity_) {
+      ++plan_.unfit;
+      if (wants_nearest() && (!plan_.nearest || memory.total() < plan_.nearest->memory.total()))
+        plan_.nearest = PricedLayout{l, {}, memory};
+      return;
+    }
+    ++plan_.evaluated;
+    // with stages inside data, experts reach over fewer ranks of a domain than the shared layers were priced for
+    const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
+    StepTime time;
+    try {
+      time = own ? step_time(q_.model, l, q_.stack, gpu_, costs_) : step_time(q_.model, l, q_.stack, gpu_, costs_, layers);
+    } catch (const RequestError&) {
+      return;  // these ranks cannot be joined, other layouts' can
+    }
+    const PricedLayout priced{l, time, memory};
+    if (full() && !faster(priced, plan_.layouts.front())) return;
+    if (full()) {
+      std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+      plan_.layouts.pop_back();
+    }
+    plan_.layouts.push_back(priced);
+    std::push_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+  }
+
+  const TrainingQuestion& q_;
+  Processor gpu_;
+  GroupCosts costs_;
+  int domain_;
+  ParameterCount count_;
+  double capacity_ = 0;  ///< bytes of a GPU that may be filled
+  std::vector<Pipeline> pipelines_;
+  TrainingPlan plan_;
+};
+
+}  // namespace detail
+
+}  // namespace fabricost

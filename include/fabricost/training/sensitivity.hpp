@@ -1,0 +1,75 @@
+#pragma once
+/// \file sensitivity.hpp
+/// What else a training plan tells: what 10 % more of each part of the machine would give, and which layouts trade time for memory.
+
+#include <fabricost/training/plan.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// What one change of the machine gives.
+struct StepSensitivity {
+  std::string change;  ///< "nvlink bandwidth + 10 %"
+  double seconds = 0;  ///< of the fastest layout then
+  double gain = 0;     ///< seconds before over after, less 1
+};
+
+/// The search again on a machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large; the
+/// most helpful first. Changes that make a machine no layout fits are left out. \param seconds of the fastest layout on `system`
+[[nodiscard]] inline std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
+  std::vector<StepSensitivity> out;
+  TrainingQuestion one = question;
+  one.top = 1;
+  const auto try_change = [&](const std::string& change, auto&& apply) {
+    System other = system;
+    apply(other);
+    try {
+      const TrainingPlan plan = plan_training(one, other);
+      if (plan.layouts.empty()) return;
+      const double now = plan.layouts.front().time.seconds;
+      out.push_back({change, now, seconds / now - 1});
+    } catch (const RequestError&) {
+      return;  // the change makes a machine that cannot be asked this
+    }
+  };
+  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
+    const Tier& tier = system.tiers[i];
+    // a network tier shows in its oversubscription alone: its uplinks against its downlinks
+    if (tier.role == TierRole::memory || (tier.role == TierRole::network && tier.oversubscription <= 1)) continue;
+    try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) {
+      Tier& changed = s.tiers[i];
+      changed.bandwidth.value *= 1.1;
+      if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
+    });
+  }
+  try_change("hbm bandwidth + 10 %", [](System& s) { s.gpu.hbm_bandwidth.value *= 1.1; });
+  try_change("hbm size + 10 %", [](System& s) { s.gpu.memory.value *= 1.1; });
+  try_change("arithmetic + 10 %", [](System& s) {
+    for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= 1.1;
+  });
+  try_change("domain x 2", [](System& s) {
+    s.domain *= 2;
+    for (Tier& tier : s.tiers) {
+      if (tier.role == TierRole::scale_up) tier.endpoints *= 2;
+      if (tier.role == TierRole::nic && s.domain / 2 == s.gpus_per_node) tier.endpoints *= 2;
+    }
+    if (s.domain / 2 == s.gpus_per_node) s.gpus_per_node *= 2, s.nodes = std::max(1, s.nodes / 2);
+  });
+  std::stable_sort(out.begin(), out.end(), [](const StepSensitivity& a, const StepSensitivity& b) { return a.gain > b.gain; });
+  return out;
+}
+
+/// Layouts that no other beats in both time and memory, fastest first; every layout that fits is priced for it. \throws as plan_training
+[[nodiscard]] inline std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
+  question.prune = false;
+  question.top = 10000000;
+  std::vector<PricedLayout> out;
+  for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first
+    if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
+  return out;
+}
+
+}  // namespace fabricost

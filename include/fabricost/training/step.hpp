@@ -1,0 +1,226 @@
+#pragma once
+/// \file step.hpp
+/// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of gradients and weights, the optimizer.
+///
+///   stage      layers of the fullest stage (stages.hpp), forward, input gradient, weight gradient (layer.hpp); the last one has the output
+///              matrix and its loss besides, and for multi-token prediction a layer and that matrix again per module, which counts where it
+///              makes that stage the slowest
+///   pipeline   m microbatches and the bubble of the schedule with one hand-over of 2 T h bytes (/ t with sequence parallel): pipeline.hpp
+///   data       reduce-scatter of gradients and all-gather of weights (one all-reduce without sharding): shared parameters over dp x cp
+///              ranks, t GPUs apart; routed experts over the t c D / (e t_e) ranks that hold the same ones, e t_e GPUs apart; one after the
+///              other, since both cross the same links. What the stack hides fits behind one microbatch. Without stages ZeRO-2 reduces
+///              gradients after every microbatch. ZeRO-3: per microbatch 0.54 z + norm_4(work, 0.46 z) - work with
+///              z = 2 all-gathers + reduce-scatter: never more than z, and with the work never less than z. With states sharded over S of
+///              the replicas only (HSDP) these run inside the S nearest ranks, and what a rank then owns, 1 / S, is all-reduced across the
+///              replicas / S groups once a step (FSDP2: fully_shard on a 2-D mesh, set_requires_all_reduce(False) until the last
+///              microbatch; docs.pytorch.org, distributed.fsdp.fully_shard)
+///   accumulation  a microbatch's gradients added to those before it: memory traffic per microbatch and local parameter
+///   optimizer  30 bytes of memory traffic per parameter a rank owns, once a step
+///   stack      the stack's factor on all of it, less 1
+///
+/// Form: measurements of 30 groups of published runs (docs/training-accuracy.md). T = b s / c tokens of a microbatch on a rank.
+
+#include <fabricost/memory/in_flight.hpp>
+#include <fabricost/model/stage_parameters.hpp>
+#include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/training/layer.hpp>
+
+namespace fabricost {
+
+/// Seconds of a step by what they are spent on; they sum to `seconds`.
+struct StepTime {
+  double seconds = 0;
+  double compute = 0;  ///< kernels of layers and head, recomputation included
+  double floor = 0;    ///< what launches and small kernels add to them
+  double tensor = 0;   ///< exposed tensor-parallel communication
+  double context = 0;
+  double expert = 0;
+  double pipeline = 0;      ///< exposed hand-over between stages
+  double bubble = 0;        ///< stages waiting for the pipeline to fill and drain, and for the slowest of them
+  double data = 0;          ///< exposed exchange of gradients and weights
+  double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
+  double optimizer = 0;     ///< the update of parameters and states
+  double stack = 0;         ///< what the stack's own factor adds; below zero for a factor below 1
+
+  /// Communication that nothing hides, as a part of the step: the stack's factor is on it as on everything.
+  [[nodiscard]] double exposed() const {
+    const double unscaled = seconds - stack;
+    return unscaled > 0 ? (tensor + context + expert + pipeline + data) * (seconds / unscaled) : 0;
+  }
+};
+
+/// What of a step does not depend on how layers, microbatches and data are spread: shared by all layouts with the same tensor, context and
+/// expert ranks, microbatch, sequence, recomputation and precision.
+struct LayerTimes {
+  LayerTime dense, mixed;
+  double head = 0;
+  ParameterCount parameters;
+};
+
+/// \throws RequestError when the machine cannot join the ranks of a group
+[[nodiscard]] inline LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                            GroupCosts& costs) {
+  Processor left = gpu;
+  left.peak16 *= stack.compute_share;
+  left.peak8 *= stack.compute_share;
+  left.peak4 *= stack.compute_share;
+  LayerTimes out;
+  if (model.dense_layers() > 0) out.dense = layer_time(model, layout, stack, left, costs, false);
+  if (model.expert_layers() > 0) out.mixed = layer_time(model, layout, stack, left, costs, true);
+  out.head = head_time(model, layout, stack, left);
+  out.parameters = parameters_of(model);
+  return out;
+}
+
+namespace detail {
+
+struct StepModel {
+  const Model& m;
+  const Layout& l;
+  const Stack& stack;
+  const Processor& gpu;
+  GroupCosts& costs;
+  const LayerTimes& layers;
+
+  [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
+  [[nodiscard]] LayerTime content(const StageContent& at) const {
+    LayerTime out;
+    if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
+    if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
+    return out;
+  }
+
+  [[nodiscard]] RankParameters parameters(const StageContent& at) const {
+    return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
+  }
+
+  /// Ranks that hold the same parameters: all of them, those that share the states, and those that keep the same share (one: no HSDP).
+  struct Replicas {
+    Placement all, shard, across;
+  };
+  /// \param stride GPUs from one replica to the next \param shared of them that share states; all where nothing is sharded
+  [[nodiscard]] Replicas replicas(int count, int stride, int shared) const {
+    if (l.zero == 0 || shared >= count) return {place(count, stride, domain()), place(count, stride, domain()), {}};
+    return {place(count, stride, domain()), place(shared, stride, domain()), place(count / shared, stride * shared, domain())};
+  }
+  [[nodiscard]] Replicas data_replicas() const { return replicas(l.dp * l.cp, l.tp, shard_ranks(l)); }
+  /// Of routed experts: with e expert ranks of t_e tensor ranks each, every e t_e-th rank of a stage holds the same.
+  [[nodiscard]] Replicas expert_replicas() const {
+    const int held = l.ep * l.expert_tp;
+    const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / held;
+    return replicas(static_cast<int>(copies), held, static_cast<int>(expert_shard_ranks(l)));
+  }
+
+  [[nodiscard]] double gathered(const Replicas& at, double count) const {
+    return costs.seconds(Collective::all_gather, at.shard, 2 * count);
+  }
+  [[nodiscard]] double reduced(const Replicas& at, double count) const {
+    return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
+  }
+  /// All-reduce of the share a rank owns of `count` parameters' gradients with those that own the same.
+  [[nodiscard]] double across(const Replicas& at, double count) const {
+    return costs.seconds(Collective::all_reduce, at.across, stack.gradient_bytes * count / at.shard.ranks());
+  }
+  /// Reduce-scatter and all-gather, or one all-reduce, of `count` parameters.
+  [[nodiscard]] double gradients(const Replicas& at, double count) const {
+    if (l.zero == 0) return costs.seconds(Collective::all_reduce, at.all, stack.gradient_bytes * count);
+    return reduced(at, count) + gathered(at, count) + across(at, count);
+  }
+
+  /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
+  [[nodiscard]] StepTime run() const {
+    const double micro = l.microbatches();
+    // the fullest stage: the first, one in the middle, or the last
+    const LayerSplit split = split_layers(m, l);
+    StageContent fullest = stage_content(split, m, l, 0);
+    LayerTime stage = content(fullest);
+    RankParameters local = parameters(fullest);
+    StageContent last = fullest;
+    if (l.pp > 1) {
+      const StageContent middle = stage_content(split, m, l, l.pp / 2);
+      last = stage_content(split, m, l, l.pp - 1);
+      for (const StageContent& other : {middle, last}) {
+        const LayerTime t = content(other);
+        if (t.sum() > stage.sum()) stage = t, fullest = other;
+        if (const RankParameters p = parameters(other); p.shared() + p.experts > local.shared() + local.experts) local = p;
+      }
+    }
+    const double accumulate = stack.accumulation_bytes * (local.shared() + local.experts) / gpu.memory_rate;
+    const double body = stage.sum() + accumulate;
+    // the last stage besides: the output matrix, and for every prediction module a layer and the output matrix once more
+    const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
+    const double tail = content(last).sum() + accumulate + ends;
+
+    StepTime out;
+    out.compute = micro * stage.kernels;
+    out.floor = micro * stage.floor;
+    out.tensor = micro * stage.tensor;
+    out.context = micro * stage.context;
+    out.expert = micro * stage.expert;
+    double work = micro * body;
+    if (l.pp == 1) {
+      out.compute += micro * ends;
+      work += micro * ends;
+    } else {
+      StageTimes times{.forward = stage.forward, .backward = stage.backward, .weight = stage.weight + accumulate};
+      times.last_extra = std::max(0.0, tail - body);
+      const int chunks = schedule_of(l) == PipelineSchedule::interleaved ? l.vp : 1;
+      const double waiting = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
+      times.exchange =
+          costs.send(stages_cross_domains(l, costs.system().domain), 2 * l.tokens() * m.hidden / (l.sequence_parallel ? l.tp : 1));
+      const double with = bubble_of(schedule_of(l), l.pp, chunks, l.microbatches(), times).seconds;
+      out.bubble = std::max(0.0, waiting);
+      out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
+    }
+    exchange_data(out, local, body + (l.pp == 1 ? ends : 0), micro);
+    const bool owned_in_part = l.zero > 0;
+    const double owned = owned_in_part ? local.shared() / shard_ranks(l) : local.shared();
+    const double owned_experts = owned_in_part ? local.experts / expert_shard_ranks(l) : local.experts;
+    const double update = gpu.constants.optimizer_bytes * (owned + owned_experts) / gpu.memory_rate;
+    out.accumulation = micro * accumulate;
+    out.optimizer = update;
+    out.seconds = work + out.bubble + out.pipeline + out.data + update;
+    out.stack = (stack.scale - 1) * out.seconds;
+    out.seconds += out.stack;
+    return out;
+  }
+
+  void exchange_data(StepTime& out, const RankParameters& local, double work, double micro) const {
+    const Replicas data = data_replicas(), experts = expert_replicas();
+    const auto both = [&](auto&& price) {  // one after the other: they cross the same links
+      return price(data, local.shared()) + (local.experts > 0 ? price(experts, local.experts) : 0);
+    };
+    if (l.zero == 3) {
+      const double z = both([&](const Replicas& at, double n) { return 2 * gathered(at, n) + reduced(at, n); });
+      const double once = both([&](const Replicas& at, double n) { return across(at, n); });  // behind the last microbatch
+      const auto exposed = [&](double exchange) {
+        const double open = stack.shard_exposed * exchange;
+        return open + joined(work, exchange - open, 4) - work;
+      };
+      out.data = (micro - 1) * exposed(z) + exposed(z + once);
+      return;
+    }
+    const double hidden = 1 - stack.data_exposed;
+    const auto left = [&](double exchange) { return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work); };
+    out.data = left(both([&](const Replicas& at, double n) { return gradients(at, n); }));
+    if (l.zero == 2 && l.pp == 1)  // gradients are not kept between microbatches
+      out.data += (micro - 1) * left(both([&](const Replicas& at, double n) { return reduced(at, n); }));
+  }
+};
+
+}  // namespace detail
+
+/// Time of one step from layers that are known already. The layout must be possible (check it first).
+[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                        GroupCosts& costs, const LayerTimes& layers) {
+  return detail::StepModel{model, layout, stack, gpu, costs, layers}.run();
+}
+
+/// Time of one step. The layout must be possible on the machine and for the model. \throws RequestError when the machine cannot join the
+/// ranks of a group
+[[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
+                                        GroupCosts& costs) {
+  return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs));
+}
+
+}  // namespace fabricost

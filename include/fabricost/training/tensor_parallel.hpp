@@ -1,0 +1,230 @@
+#pragma once
+/// \file tensor_parallel.hpp
+/// The messages tensor parallelism sends, by layer and by microbatch, and what they cost.
+///
+/// A block is a column-parallel product followed by a row-parallel one (attention and its output; the feed-forward's two). Only the second
+/// leaves partial sums, so a layer has two all-reduces forward, after the attention output and after the feed-forward's second matrix, and
+/// two backward, for the gradients of the blocks' inputs (Shoeybi et al. 2019, arXiv 1909.08053, section 3). Each moves
+///
+///   S = tokens x h x bytes,      tokens = microbatch x sequence / context ranks
+///
+/// With sequence parallelism each becomes an all-gather before and a reduce-scatter after the block, the same bytes on a ring; backward
+/// gathers the sharded input of each block once more (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2). Full recompute repeats the
+/// forward's. Experts whole on their ranks need no block of their own; experts cut over t_e ranks gather the k copies of every token, and
+/// shared experts are one more block. The ends of the model: a vocabulary-parallel embedding (one S forward), the head (one S backward,
+/// three fp32 numbers a token for the loss), or when generating an all-gather of the logits, rows x V.
+///
+/// Prices are those of the library's collectives, not overlapped; who hides what behind what is the step's business.
+
+#include <fabricost/model/layout.hpp>
+#include <fabricost/model/model.hpp>
+#include <fabricost/predict/curve.hpp>
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace fabricost {
+
+/// `count` collectives of `bytes` each, in the size convention of nccl-tests.
+struct TensorMessage {
+  std::string_view name;
+  Collective collective = Collective::all_reduce;
+  double count = 0;
+  double bytes = 0;
+};
+
+/// A fixed-capacity list, so that pricing a layout never allocates.
+class TensorMessages {
+ public:
+  static constexpr int capacity = 12;
+  /// Messages of a count or size of zero are left out.
+  void add(std::string_view name, Collective collective, double count, double bytes) {
+    if (count > 0 && bytes > 0) items_[static_cast<std::size_t>(count_++)] = {name, collective, count, bytes};
+  }
+  [[nodiscard]] const TensorMessage* begin() const { return items_.data(); }
+  [[nodiscard]] const TensorMessage* end() const { return items_.data() + count_; }
+  [[nodiscard]] int size() const { return count_; }
+  /// How many of one kind.
+  [[nodiscard]] double count(Collective collective) const {
+    double out = 0;
+    for (const TensorMessage& m : *this)
+      if (m.collective == collective) out += m.count;
+    return out;
+  }
+  /// Bytes one rank sends on a ring: sum of count x S x bus_factor.
+  [[nodiscard]] double wire_bytes(int ranks) const {
+    double out = 0;
+    for (const TensorMessage& m : *this) out += m.count * m.bytes * bus_factor(m.collective, ranks);
+    return out;
+  }
+
+ private:
+  int count_ = 0;
+  std::array<TensorMessage, capacity> items_{};
+};
+
+/// What of a job its tensor-parallel messages depend on.
+struct TensorQuestion {
+  int ranks = 1;                ///< t
+  int expert_ranks = 1;         ///< tensor ranks of one expert
+  double tokens = 0;            ///< of one microbatch on one rank before tensor parallelism; the batch when decoding
+  double bytes_per_number = 2;  ///< of activations on the wire
+  bool sequence_parallel = false;
+  Recompute recompute = Recompute::none;
+};
+[[nodiscard]] inline TensorQuestion tensor_question(const Layout& l) {
+  return {l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, l.recompute};
+}
+
+namespace detail {
+
+/// One block's sum: an all-reduce, or the pair it is made of.
+inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view all_reduce, std::string_view gather,
+                      std::string_view scatter, double count, double bytes) {
+  if (q.sequence_parallel) {
+    out.add(gather, Collective::all_gather, count, bytes);
+    out.add(scatter, Collective::reduce_scatter, count, bytes);
+  } else {
+    out.add(all_reduce, Collective::all_reduce, count, bytes);
+  }
+}
+
+/// Blocks of a layer's second half over the tensor ranks, in units of S: the feed-forward, or with experts their shared part.
+[[nodiscard]] inline double second_blocks(const Model& m, bool expert_layer) { return expert_layer ? (m.shared_experts > 0 ? 1 : 0) : 1; }
+
+}  // namespace detail
+
+/// S: what one all-reduce of a layer moves. 70B (h 8192), one token of 16 bit: 16,384 bytes.
+[[nodiscard]] inline double tensor_message_bytes(const Model& m, const TensorQuestion& q) {
+  return q.tokens * m.hidden * q.bytes_per_number;
+}
+
+/// Forward of one layer. \param expert_layer whether the layer's feed-forward is experts; empty over one rank
+[[nodiscard]] inline TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, bool expert_layer = false) {
+  TensorMessages out;
+  if (q.ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q);
+  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", 1, bytes);
+  detail::add_block(out, q, expert_layer ? "shared_down" : "mlp_down", expert_layer ? "shared_up" : "mlp_up",
+                    expert_layer ? "shared_down" : "mlp_down", detail::second_blocks(m, expert_layer), bytes);
+  return out;
+}
+
+/// Backward of one layer, with the forward again where all of it is recomputed.
+[[nodiscard]] inline TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, bool expert_layer = false) {
+  TensorMessages out;
+  if (q.ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q), second = detail::second_blocks(m, expert_layer);
+  const double again = q.recompute == Recompute::full ? 1 : 0;
+  detail::add_block(out, q, "attention_input_gradient", "attention_output_gradient", "attention_input_gradient", 1, bytes);
+  detail::add_block(out, q, "mlp_input_gradient", "mlp_output_gradient", "mlp_input_gradient", second, bytes);
+  if (q.sequence_parallel) out.add("saved_inputs", Collective::all_gather, 1 + second, bytes);
+  detail::add_block(out, q, "recomputed_outputs", "recomputed_inputs", "recomputed_outputs", again * (1 + second), bytes);
+  return out;
+}
+
+/// Experts cut over t_e = q.expert_ranks ranks, in training, one layer forward: what dispatch brought each of them, T k / t rows, is
+/// gathered before the experts' products and summed after them. To be priced by the curve of a group of t_e ranks. Empty for experts that
+/// are whole.
+[[nodiscard]] inline TensorMessages expert_tensor_forward(const Model& m, const TensorQuestion& q) {
+  TensorMessages out;
+  if (q.expert_ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
+  out.add("expert_up", Collective::all_gather, 1, bytes);
+  out.add("expert_down", Collective::reduce_scatter, 1, bytes);
+  return out;
+}
+/// The same backward: the pair turned around, the saved rows gathered once more, and the forward again where it is recomputed.
+[[nodiscard]] inline TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q) {
+  TensorMessages out;
+  if (q.expert_ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
+  const double again = q.recompute == Recompute::full ? 1 : 0;
+  out.add("expert_down_gradient", Collective::all_gather, 2 + again, bytes);
+  out.add("expert_up_gradient", Collective::reduce_scatter, 1 + again, bytes);
+  return out;
+}
+
+/// The ends of the model for one microbatch of training, forward and backward: embedding, head and loss over a vocabulary cut t ways.
+[[nodiscard]] inline TensorMessages tensor_ends(const Model& m, const TensorQuestion& q) {
+  TensorMessages out;
+  if (q.ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q);
+  const bool sharded = q.sequence_parallel;
+  out.add("embedding", sharded ? Collective::reduce_scatter : Collective::all_reduce, 1, bytes);
+  if (sharded) {
+    out.add("embedding_gradient", Collective::all_gather, 1, bytes);
+    out.add("head_input", Collective::all_gather, 2, bytes);  // again in backward
+  }
+  out.add("head_input_gradient", sharded ? Collective::reduce_scatter : Collective::all_reduce, 1, bytes);
+  out.add("loss", Collective::all_reduce, 3,
+          4 * q.tokens);  // largest logit, sum of exponentials, the target's: Megatron-LM's cross entropy
+  return out;
+}
+
+/// One pass of inference through all layers: prefill with the prompt's tokens, or decoding with the batch as tokens. Experts cut over the
+/// tensor ranks (expert_ranks above 1) combine on every rank and all-reduce S; whole experts are dispatched to (experts.hpp).
+/// \param rows sequences for which logits are wanted: the batch
+[[nodiscard]] inline TensorMessages tensor_inference(const Model& m, const TensorQuestion& q, double rows) {
+  TensorMessages out;
+  if (q.ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q);
+  out.add("embedding", Collective::all_reduce, 1, bytes);
+  out.add("attention_output", Collective::all_reduce, m.layers, bytes);
+  out.add("mlp_down", Collective::all_reduce, m.dense_layers() + m.expert_layers() * detail::second_blocks(m, true), bytes);
+  if (q.expert_ranks > 1)
+    out.add("expert_down", Collective::all_reduce, m.expert_layers(), bytes);  // each rank has a slice of every expert
+  out.add("logits", Collective::all_gather, 1, rows * m.vocab * q.bytes_per_number);
+  return out;
+}
+
+/// The three collectives of one tensor-parallel group, compiled once; a message is then priced in nanoseconds.
+class TensorCurve {
+ public:
+  /// \param ranks of the group, neighbours on the machine
+  /// \throws RequestError when they do not fit the machine
+  TensorCurve(const System& system, int ranks, DataType dtype = DataType::bfloat16, const Choice& choice = {}) : ranks_(ranks) {
+    if (ranks < 1) throw RequestError("tensor ranks: " + std::to_string(ranks) + " must be at least 1");
+    if (ranks == 1) return;
+    all_reduce_ = compile(system, AllReduce{.ranks = ranks, .dtype = dtype}, choice);
+    if (choice.algorithm) return;  // a kernel that only all-reduces
+    all_gather_ = compile(system, AllGather{.ranks = ranks, .dtype = dtype}, choice);
+    reduce_scatter_ = compile(system, ReduceScatter{.ranks = ranks, .dtype = dtype}, choice);
+  }
+
+  [[nodiscard]] int ranks() const { return ranks_; }
+  /// Seconds of one collective; 0 over one rank.
+  [[nodiscard]] double operator()(Collective collective, double bytes) const {
+    if (ranks_ == 1 || bytes <= 0) return 0;
+    const auto& curve = collective == Collective::all_gather       ? all_gather_
+                        : collective == Collective::reduce_scatter ? reduce_scatter_
+                                                                   : all_reduce_;
+    return curve ? (*curve)(bytes) : 0.5 * (*all_reduce_)(bytes);  // half an all-reduce where only that is forced
+  }
+  /// All of them, one after the other.
+  [[nodiscard]] double operator()(const TensorMessages& messages) const {
+    double out = 0;
+    for (const TensorMessage& m : messages) out += m.count * (*this)(m.collective, m.bytes);
+    return out;
+  }
+
+ private:
+  int ranks_ = 1;
+  std::optional<Curve> all_reduce_, all_gather_, reduce_scatter_;
+};
+
+/// What communication makes of work that n ranks share: share of the time, and how many times as fast as one rank.
+struct ParallelCost {
+  double communication = 0;  ///< seconds, not hidden
+  double work = 0;           ///< seconds on one of `ranks` ranks
+  int ranks = 1;
+  /// communication / (communication + work)
+  [[nodiscard]] double share() const { return communication + work > 0 ? communication / (communication + work) : 0; }
+  /// T1 / Tn with T1 = ranks x work
+  [[nodiscard]] double speed_up() const { return communication + work > 0 ? ranks * work / (communication + work) : ranks; }
+  /// speed_up / ranks = T1 / (n Tn): of ranks that needed no communication
+  [[nodiscard]] double efficiency() const { return speed_up() / ranks; }
+};
+
+}  // namespace fabricost

@@ -1,0 +1,57 @@
+#pragma once
+/// \file set_aside.hpp
+/// Measured points nobody should fit: numbers that contradict themselves or physics, one measurement under two machines' names, warm-up,
+/// rates of streams taken as times. They are listed with their reason, never dropped in silence; `validate` counts them all the same.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/readings/points.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// Why a point is not to be trusted.
+enum class Doubt : unsigned char { contradicts_itself, above_the_wires, two_names, warm_up, stream, below_a_launch, impossible_run };
+inline constexpr std::array<std::string_view, 7> doubt_names{"the printed bandwidth is not bytes / time",
+                                                             "bus bandwidth above what the wires allow",
+                                                             "the same times under two machines' names",
+                                                             "warm-up: the first rows of a sweep are slower than larger messages",
+                                                             "rate of many messages in flight: no time of one so small",
+                                                             "less time than a kernel takes to start",
+                                                             "of a run whose other times are impossible"};
+[[nodiscard]] constexpr std::string_view name(Doubt d) { return doubt_names[static_cast<std::size_t>(d)]; }
+
+struct SetAside {
+  Point point;
+  Doubt doubt = Doubt::contradicts_itself;
+  std::string reason;  ///< with the figures
+};
+
+struct Screened {
+  std::vector<Point> kept;          ///< in their order
+  std::vector<SetAside> set_aside;  ///< in their order, each with its first reason
+};
+
+/// Highest bus bandwidth in bytes per second that the wires allow a point, whichever algorithm ran unless it names one. At a one-way rate
+/// of B per GPU inside a domain: B; in-switch all-reduce of n ranks 2(n-1)/(n+1) B. Between domains of g ranks at D one way out of each:
+/// ring D; trees of two domains and in-network reduction 2 D; all-to-all D/g (n-1)/(n-g), other exchanges D (n-1)/(n-g). A transfer: the
+/// tier it crosses.
+/// \returns 0 when the shape is not the machine's, or its links are not described
+[[nodiscard]] double highest_bus_bandwidth(const System& system, const Point& point);
+
+/// No collective of a GPU library takes less: the shortest of 30,000 measured ones takes 2.25 us (an engine's own kernel, replayed in a
+/// graph), the shortest of NCCL 4.8 us.
+inline constexpr double shortest_collective = 1e-6;
+
+/// True for a time that cannot be: above_the_wires or below_a_launch. \param most highest_bus_bandwidth of the point; 0: not known
+[[nodiscard]] bool is_impossible(const Point& point, double most);
+
+/// Parts points to fit from points to look at. Where a third of a run's points (and three of them) cannot be, none of the run is fitted:
+/// its times or sizes are not what they say. In the order of their files: a sweep is a sequence of growing sizes of one run. Ten
+/// consecutive times that stand under two machines' names (different ones, after aliases) are doubted under both.
+[[nodiscard]] Screened screen(std::vector<Point> points);
+
+}  // namespace fabricost

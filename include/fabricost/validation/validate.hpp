@@ -1,0 +1,70 @@
+#pragma once
+/// \file validate.hpp
+/// How far predictions are from measurements: error = 100 |predicted / measured - 1|, over all points and by group. What cannot be
+/// priced is counted with its reason, never dropped in silence.
+
+#include <fabricost/choice/choice.hpp>
+#include <fabricost/predict/prediction.hpp>
+#include <fabricost/readings/points.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+struct ValidationOptions {
+  Choice::Rule rule = Choice::Rule::nccl;
+  std::string calibration{};              ///< as in load_system
+  std::vector<std::string> overrides{};   ///< of every machine, as in load_system
+  bool raw = false;                       ///< keep repeats instead of merging them by their median
+  std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: constants that are in no file yet
+};
+
+/// One measured point and what was predicted for it.
+struct ComparedPoint {
+  Point point;
+  Prediction prediction;
+
+  /// predicted / measured - 1
+  [[nodiscard]] double error() const { return prediction.seconds / point.seconds - 1; }
+};
+
+/// Errors of some points; all zero when there are none.
+struct ErrorSummary {
+  int points = 0;
+  double median_ape = 0;         ///< percent
+  double mape = 0;               ///< percent
+  double p90_abs_log2 = 0;       ///< nine in ten are within this many factors of two
+  double within_10pct = 0;       ///< share, 0 to 1
+  double within_25pct = 0;       ///< share, 0 to 1
+  double interval_coverage = 0;  ///< share inside the predicted 5-95 % interval, 0 to 1
+};
+/// What was measured, what was predicted, and the predicted interval (both ends 0: none, which holds nothing).
+struct Outcome {
+  double measured = 0, predicted = 0, low = 0, high = 0;
+};
+/// Of outcomes above zero. Every comparison is summed up here.
+[[nodiscard]] ErrorSummary summarise(const std::vector<Outcome>& outcomes);
+[[nodiscard]] ErrorSummary summarise(const std::vector<const ComparedPoint*>& points);
+[[nodiscard]] ErrorSummary summarise(const std::vector<ComparedPoint>& points);
+
+struct ErrorGroup {
+  std::string name;
+  ErrorSummary errors;
+};
+
+struct ValidationReport {
+  ErrorSummary total;
+  std::vector<Skipped> skipped;
+  std::vector<Skipped> untrustworthy;  ///< counted in the errors, but nobody should fit them: why, and how many (validation/set_aside.hpp)
+  std::vector<ErrorGroup> by_operation, by_system, by_size, by_library;  ///< in a fixed order; sizes: <=64 KiB, <=1 MiB, <=32 MiB, above
+  std::vector<ComparedPoint> points;
+};
+
+/// Predicts every point as NCCL (or the fastest pair) would run it; an algorithm or protocol a point names is forced. GPUDirect, SHARP
+/// and NICs that a point knows override the machine's. A point on an unknown machine or of an impossible shape is skipped.
+/// \throws SpecError when a spec or the calibration is faulty, RequestError when the calibration does not exist
+[[nodiscard]] ValidationReport validate(const Points& points, const ValidationOptions& options = {});
+
+}  // namespace fabricost

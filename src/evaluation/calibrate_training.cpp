@@ -1,0 +1,309 @@
+/// \file calibrate_training.cpp
+/// Fitting what kernels reach, and what software stacks add, to published training steps and kernels.
+
+#include "text/quantile.hpp"
+
+#include <fabricost/calibrate/least_squares.hpp>
+#include <fabricost/evaluation/calibrate_training.hpp>
+#include <fabricost/kernels/interval.hpp>
+#include <fabricost/specs/stacks.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace fabricost {
+
+namespace {
+
+constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few percent; beyond, a row has its own reasons
+constexpr double spread_of_stacks = 0.15;
+constexpr double most_weight_of_group = 40;
+
+bool begins_with_one_of(const std::string& text, const std::vector<std::string>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string& b) { return text.starts_with(b); });
+}
+
+/// A row ready to be priced again and again: a step, or a kernel alone.
+struct Job {
+  const TrainingRow* step;  ///< null: a kernel
+  const OpsRow* kernel;     ///< null: a step
+  TrainingMachine* machine;
+  Processor gpu;
+  Stack stack;
+  int generation = 0, stack_index = 0;
+
+  [[nodiscard]] const WorkloadRow& row() const { return step != nullptr ? step->row : kernel->row; }
+  [[nodiscard]] const std::string& system() const { return step != nullptr ? step->system : kernel->system; }
+};
+
+/// The rows of a fit on their machines.
+class Jobs {
+ public:
+  void add(const TrainingRow& row) {
+    TrainingMachine& machine = machines_.on(row.system, row.overrides);
+    Job job{&row, nullptr, &machine, processor_of(row, machine), load_once(row.stack)};
+    job.stack.scale = 1;
+    add(std::move(job), row.stack);
+  }
+  /// A kernel; its publisher is a stack named as the group.
+  void add(const OpsRow& row) {
+    TrainingMachine& machine = machines_.on(row.system, row.overrides);
+    add(Job{nullptr, &row, &machine, machine.gpu, Stack{}}, row.row.group);
+  }
+  std::vector<Job> all;
+  std::vector<Generation> generations;
+  std::vector<std::string> stacks;
+
+ private:
+  void add(Job job, const std::string& stack) {
+    job.generation = index_of(generations, job.machine->system.gpu.generation);
+    job.stack_index = index_of(stacks, stack);
+    all.push_back(std::move(job));
+  }
+  template <class T>
+  static int index_of(std::vector<T>& list, const T& wanted) {
+    const auto at = std::find(list.begin(), list.end(), wanted);
+    if (at == list.end()) list.push_back(wanted);
+    return static_cast<int>(std::find(list.begin(), list.end(), wanted) - list.begin());
+  }
+  const Stack& load_once(const std::string& name) {
+    const auto [at, fresh] = loaded_.try_emplace(name);
+    if (fresh) at->second = load_stack(name);
+    return at->second;
+  }
+  TrainingMachines machines_;
+  std::map<std::string, Stack> loaded_;
+};
+
+/// One unknown of the fit: a constant of one generation, or of all (-1), or a stack's factor.
+struct TrainingUnknown {
+  const Parameter* parameter = nullptr;  ///< null: a stack
+  int of = -1;
+  double spread = 0.15;
+};
+
+class StepFit {
+ public:
+  explicit StepFit(const Jobs& jobs) : jobs_(jobs) {
+    for (const Parameter& p : compute_parameters) {
+      if (p.fitted == Fitted::held) continue;
+      if (p.fitted == Fitted::shared)
+        unknowns.push_back({&p, -1, p.spread});
+      else
+        for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread});
+    }
+    for (int s = 0; s < static_cast<int>(jobs.stacks.size()); ++s) unknowns.push_back({nullptr, s, spread_of_stacks});
+  }
+
+  /// Constants of every generation and factors of every stack at u.
+  void set(const Eigen::VectorXd& u) {
+    constants.assign(jobs_.generations.size(), Constants{});
+    scales.assign(jobs_.stacks.size(), 1);
+    for (std::size_t k = 0; k < unknowns.size(); ++k) {
+      const TrainingUnknown& x = unknowns[k];
+      const double factor = std::exp(x.spread * u[static_cast<Eigen::Index>(k)]);
+      if (x.parameter == nullptr) {
+        scales[static_cast<std::size_t>(x.of)] = factor;
+        continue;
+      }
+      for (std::size_t g = 0; g < constants.size(); ++g)
+        if (x.of < 0 || x.of == static_cast<int>(g)) {
+          double& value = x.parameter->of(constants[g]);
+          value = std::clamp(value * factor, x.parameter->least, x.parameter->most);
+        }
+    }
+  }
+  [[nodiscard]] double seconds(const Job& job) const {
+    Processor gpu = job.gpu;
+    gpu.constants = constants[static_cast<std::size_t>(job.generation)].compute;
+    const double scale = scales[static_cast<std::size_t>(job.stack_index)];
+    if (job.kernel != nullptr) return kernel_seconds(*job.kernel, gpu, scale);
+    return scale * step_time(job.step->model, job.step->layout, job.stack, gpu, *job.machine->costs).seconds;
+  }
+  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) {
+    set(u);
+    Eigen::VectorXd r(static_cast<Eigen::Index>(jobs_.all.size()));
+    for (std::size_t i = 0; i < jobs_.all.size(); ++i)
+      r[static_cast<Eigen::Index>(i)] = std::log(seconds(jobs_.all[i]) / jobs_.all[i].row().measured) / training_scale_of_loss;
+    return r;
+  }
+  [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) {
+    constexpr double step = 1e-3;
+    const Eigen::VectorXd here = residuals(u);
+    Eigen::MatrixXd j(here.size(), u.size());
+    for (Eigen::Index k = 0; k < u.size(); ++k) {
+      Eigen::VectorXd moved = u;
+      moved[k] += step;
+      j.col(k) = (residuals(moved) - here) / step;
+    }
+    return j;
+  }
+
+  std::vector<TrainingUnknown> unknowns;
+  std::vector<Constants> constants;
+  std::vector<double> scales;
+
+ private:
+  const Jobs& jobs_;
+};
+
+/// Median and mean of absolute errors in percent.
+std::pair<double, double> errors(std::vector<double> ape) {
+  double sum = 0;
+  for (const double e : ape) sum += e;
+  std::sort(ape.begin(), ape.end());
+  return {io::quantile(ape, 0.5), ape.empty() ? 0 : sum / static_cast<double>(ape.size())};
+}
+
+}  // namespace
+
+TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
+                               const TrainingFitOptions& options) {
+  const TrainingGroups groups = load_training_groups();
+  Jobs jobs;
+  std::map<std::string, int> skipped, in_group;
+  for (const TrainingRow& row : rows) {
+    const auto aside = std::find_if(groups.set_aside.begin(), groups.set_aside.end(),
+                                    [&](const auto& entry) { return row.row.group.starts_with(entry.first); });
+    const bool known = std::find(groups.judged.begin(), groups.judged.end(), row.row.group) != groups.judged.end() ||
+                       std::find(groups.fitted.begin(), groups.fitted.end(), row.row.group) != groups.fitted.end();
+    std::string why = row.row.skipped;
+    if (why.empty() && begins_with_one_of(row.row.group, options.leave_out)) why = "left out as asked";
+    if (why.empty() && !row.row.fully_specified) why = "not fully specified";
+    if (why.empty() && !known && !options.every_group)
+      why = aside != groups.set_aside.end() ? aside->second : "group not known to be sound";
+    if (!why.empty()) {
+      ++skipped[why];
+      continue;
+    }
+    jobs.add(row);
+    ++in_group[row.row.group];
+  }
+  for (const OpsRow& row : kernels) {
+    const bool known = std::find(groups.kernels.begin(), groups.kernels.end(), row.row.group) != groups.kernels.end();
+    std::string why = row.row.skipped;
+    if (why.empty() && row.kind == OpKind::collective) why = "a collective: fit it with the points of its machine";
+    if (why.empty() && begins_with_one_of(row.row.group, options.leave_out)) why = "left out as asked";
+    if (why.empty() && !known && !options.every_group) why = "group not known to be sound";
+    if (!why.empty()) {
+      ++skipped[why];
+      continue;
+    }
+    jobs.add(row);
+    ++in_group[row.row.group];
+  }
+  if (jobs.all.empty())
+    throw RequestError("no row of the files can be fitted: fully specified steps, or kernels, of a known group are needed");
+  Eigen::VectorXd weight(static_cast<Eigen::Index>(jobs.all.size()));
+  for (std::size_t i = 0; i < jobs.all.size(); ++i)
+    weight[static_cast<Eigen::Index>(i)] = std::sqrt(std::min(1.0, most_weight_of_group / in_group[jobs.all[i].row().group]));
+  StepFit model(jobs);
+  const auto count = static_cast<Eigen::Index>(model.unknowns.size());
+  const LeastSquares found = minimise(model, Eigen::VectorXd::Zero(count), weight);
+  model.set(found.unknowns);
+
+  TrainingFit out;
+  out.rows = static_cast<int>(jobs.all.size());
+  out.constants = static_cast<int>(count);
+  out.steps = found.steps;
+  for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
+  std::vector<std::vector<double>> by_generation(jobs.generations.size()), by_stack(jobs.stacks.size());
+  std::vector<std::set<std::string>> systems(jobs.generations.size());
+  std::vector<std::set<int>> seen(jobs.stacks.size());
+  std::vector<double> all;
+  for (const Job& job : jobs.all) {
+    const double ratio = model.seconds(job) / job.row().measured;
+    all.push_back(100 * std::fabs(ratio - 1));
+    by_generation[static_cast<std::size_t>(job.generation)].push_back(all.back());
+    by_stack[static_cast<std::size_t>(job.stack_index)].push_back(std::fabs(std::log(ratio)));
+    systems[static_cast<std::size_t>(job.generation)].insert(job.system());
+    seen[static_cast<std::size_t>(job.stack_index)].insert(job.generation);
+  }
+  std::tie(out.median_ape, out.mape) = errors(all);
+  for (std::size_t g = 0; g < jobs.generations.size(); ++g) {
+    CalibratedSet set;
+    set.set = ConstantSet::compute;
+    set.generation = jobs.generations[g];
+    set.name = fmt::format("compute-{}", name(set.generation));
+    set.systems.assign(systems[g].begin(), systems[g].end());
+    set.constants = model.constants[g];
+    set.points = static_cast<int>(by_generation[g].size());
+    std::tie(set.median_ape, set.mape) = errors(by_generation[g]);
+    for (std::size_t k = 0; k < model.unknowns.size(); ++k) {
+      const TrainingUnknown& x = model.unknowns[k];
+      if (x.parameter == nullptr || (x.of >= 0 && x.of != static_cast<int>(g))) continue;
+      const auto at = static_cast<Eigen::Index>(k);
+      const double narrowed = std::sqrt(found.covariance(at, at));
+      set.fitted.push_back({.key = x.parameter->key,
+                            .measure = x.parameter->measure,
+                            .value = x.parameter->value(set.constants),
+                            .prior = x.parameter->value(Constants{}),
+                            .deviation = x.spread * narrowed,
+                            .prior_deviation = x.spread,
+                            .determined = narrowed < narrowed_to,
+                            .shared = x.of < 0});
+    }
+    out.generations.push_back(std::move(set));
+  }
+  for (std::size_t s = 0; s < jobs.stacks.size(); ++s) {
+    std::sort(by_stack[s].begin(), by_stack[s].end());
+    FittedStack stack{.name = jobs.stacks[s], .scale = model.scales[s], .rows = static_cast<int>(by_stack[s].size()), .generations = {}};
+    const auto at = count - static_cast<Eigen::Index>(jobs.stacks.size() - s);
+    stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
+    // nine in ten rows are within nine_in_ten times this; a few rows say little of a spread, so an unseen stack's counts for five of them
+    const double own = io::quantile(by_stack[s], 0.9) / nine_in_ten;
+    const double n = stack.rows;
+    stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
+    for (const int g : seen[s]) stack.generations.push_back(jobs.generations[static_cast<std::size_t>(g)]);
+    out.stacks.push_back(std::move(stack));
+  }
+  return out;
+}
+
+namespace {
+
+/// What a fit says in place of the shipped files.
+KernelKnowledge knowledge_of(const TrainingFit& fit) {
+  const auto stack = [&fit](Stack& s) {
+    s.scale = 1;
+    s.spread = spread_of_stacks;
+    s.seen.clear();
+    for (const FittedStack& fitted : fit.stacks)
+      if (fitted.name == s.name) s.scale = fitted.scale, s.spread = fitted.spread, s.seen = fitted.generations;
+  };
+  const auto constants = [&fit](Generation generation, ComputeConstants& c) {
+    c = ComputeConstants{};
+    for (const CalibratedSet& set : fit.generations)
+      if (set.generation == generation) c = set.constants.compute;
+  };
+  return {stack, constants};
+}
+
+}  // namespace
+
+void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fit) { predict_training_rows(rows, knowledge_of(fit)); }
+
+std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin) {
+  std::string out = fmt::format(
+      "name: stacks\ntitle: What published runs say of each software stack as a whole\nsource: \"{}\"\nconfidence: measured\ndate: {}\n",
+      origin, date);
+  out +=
+      "notes: scale multiplies every step; spread is the standard deviation, in log, of what is left; generations are those it was fitted "
+      "on\nstacks:\n";
+  std::vector<const FittedStack*> sorted;
+  for (const FittedStack& s : fit.stacks) sorted.push_back(&s);
+  std::sort(sorted.begin(), sorted.end(), [](const FittedStack* a, const FittedStack* b) { return a->name < b->name; });
+  for (const FittedStack* s : sorted) {
+    std::vector<std::string_view> seen;
+    for (const Generation g : s->generations) seen.push_back(name(g));
+    out += fmt::format("  {}: {{scale: {:.4g}, spread: {:.3g}, rows: {}, generations: [{}]}}\n", s->name, s->scale, s->spread, s->rows,
+                       fmt::join(seen, ", "));
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,240 @@
+/// \file pipeline_rows.cpp
+/// Reading and predicting the rows of a pipeline CSV. A cell that is no number where one is due is a fault with its place; a row that is
+/// well formed but says too little, or something not modelled, says why it is skipped.
+
+#include "evaluation/pipeline_profiles.hpp"
+#include "text/csv.hpp"
+
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/pipeline/run.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+using namespace io;
+
+constexpr double most_count = 1e6, longest_ms = 1e7, most_pieces = 1e6;
+
+/// A row as it stands in the file.
+struct PipelineRow {
+  WorkloadRow out;
+  PipelineSetting setting;
+  int chunks = 0, tensor = 0, microbatches = 0;
+  std::string schedule, notes;
+  StageTimes times;  ///< F, B, W are 0 where the row does not say
+};
+
+class PipelineRowReader {
+ public:
+  explicit PipelineRowReader(const std::filesystem::path& file) : table_(file) {
+    std::vector<std::string_view> missing;
+    for (const std::string_view name : {"id", "group", "schedule", "metric", "value"})
+      if (table_.column(name) < 0) missing.push_back(name);
+    if (missing.empty()) return;
+    table_.fault(-1,
+                 fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "),
+                             missing.size() > 1 ? "are" : "is"),
+                 "a pipeline CSV has at least id, group, schedule, metric and value");
+    table_.finish();
+  }
+
+  std::vector<PipelineRow> rows() {
+    std::vector<PipelineRow> out;
+    while (table_.next()) out.push_back(row());
+    table_.finish();
+    return out;
+  }
+
+ private:
+  /// A number from 0 to `most`; 0 for an empty cell and for the fault it reports.
+  double number(std::string_view name, double most) {
+    const int column = table_.column(name);
+    const std::string& text = table_.cell(column);
+    if (text.empty()) return 0;
+    const auto value = parse_number(text);
+    if (value && *value >= 0 && *value <= most) return *value;
+    table_.fault(column, fmt::format("{} is \"{}\", not a number from 0 to {:g}", name, text, most),
+                 "write a number with a point, or leave the cell empty");
+    return 0;
+  }
+  int count(std::string_view name) {
+    const double value = number(name, most_count);
+    if (value == std::floor(value)) return static_cast<int>(value);
+    table_.fault(table_.column(name), fmt::format("{} is {}, not a whole number", name, value), "write a count, or leave the cell empty");
+    return 0;
+  }
+  [[nodiscard]] const std::string& text(std::string_view name) const { return table_.cell(table_.column(name)); }
+
+  PipelineRow row() {
+    PipelineRow r;
+    r.out = {
+        .id = text("id"), .group = text("group"), .model = text("model"), .metric = text("metric"), .skipped = "", .line = table_.line()};
+    r.out.fully_specified = text("fully_specified") == "yes";
+    r.setting = {.model = text("model"),
+                 .layers = count("layers"),
+                 .hidden = count("hidden"),
+                 .heads = count("heads"),
+                 .sequence = count("seq"),
+                 .stages = count("p"),
+                 .microbatch = count("microbatch")};
+    r.chunks = count("v");
+    r.tensor = count("tp");
+    r.microbatches = count("m");
+    r.schedule = text("schedule");
+    r.notes = text("notes");
+    r.times = {.forward = number("t_f_ms", longest_ms) * 1e-3,
+               .backward = number("t_b_ms", longest_ms) * 1e-3,
+               .weight = number("t_w_ms", longest_ms) * 1e-3,
+               .exchange = number("t_comm_ms", longest_ms) * 1e-3};
+    if (r.setting.complete()) r.times.held_for_weight = r.setting.held_for_weight();
+    if (text("unit") == "formula")
+      r.out.skipped = "the value is a formula";
+    else if (r.out.measured = number("value", 1e15); r.out.measured == 0)
+      r.out.skipped = "the value is 0 or empty";
+    return r;
+  }
+
+  CsvTable table_;
+};
+
+/// What stops a row from being predicted.
+struct Skip {
+  std::string why;
+};
+
+/// Chunks of a stage: one layer each when an interleaved row does not say (Qi 2023).
+[[nodiscard]] int chunks_in(const PipelineRow& r, PipelineSchedule schedule) {
+  if (schedule != PipelineSchedule::interleaved) return 1;
+  if (r.chunks > 0) return r.chunks;
+  const double layers = r.setting.layers > 0 ? r.setting.stage_layers() : 0;
+  if (layers < 1 || layers != std::floor(layers)) throw Skip{"v is not given"};
+  return static_cast<int>(layers);
+}
+
+class PipelinePredictor {
+ public:
+  PipelinePredictor(PipelineStack stack, const std::vector<PipelineRow>& rows) : stack_(std::move(stack)) {
+    // stage times are inputs: those of this file count for its other rows
+    for (const PipelineRow& r : rows)
+      if (r.times.work() > 0 && r.setting.complete()) stack_.profiles.push_back({r.setting, r.times});
+  }
+
+  [[nodiscard]] double predict(const PipelineRow& r) const {
+    const std::string& metric = r.out.metric;
+    if (metric == "bubble_rate") {
+      const auto [cost, chunks] = priced(r);
+      return bubble_over_total(cost.bubble, cost.work);
+    }
+    if (metric == "samples_per_gpu_per_s") {
+      const auto [cost, chunks] = priced(r);
+      const double waited = 2.0 * chunks * r.microbatches * times_of(r).exchange;
+      const double step = (1 + stack_.stretch) * cost.work + cost.bubble + (r.setting.stages > 1 ? waited : 0);
+      return r.microbatches * r.setting.microbatch / (r.setting.stages * step);
+    }
+    if (metric == "activations_first_stage" || metric == "params_grads_optimizer_per_gpu" || metric == "activation_percent_of_TP_baseline")
+      return memory(r);
+    if (metric == "normalised_throughput") return gpipe_throughput(r);
+    throw Skip{fmt::format("{} is not predicted from a schedule alone", metric)};
+  }
+
+ private:
+  [[nodiscard]] static PipelineSchedule schedule_of(const PipelineRow& r) {
+    const auto schedule = parse_pipeline_schedule(r.schedule);
+    if (!schedule) throw Skip{fmt::format("schedule {} is not modelled", r.schedule)};
+    return *schedule;
+  }
+
+  [[nodiscard]] StageTimes times_of(const PipelineRow& r) const {
+    if (r.times.work() > 0) return r.times;
+    if (!r.setting.complete()) throw Skip{"neither stage times nor a shape are given"};
+    return scaled_times(stack_.profiles, stack_.filling_tokens, r.setting);
+  }
+
+  struct Priced {
+    PipelineCost cost;
+    int chunks;
+  };
+  [[nodiscard]] Priced priced(const PipelineRow& r) const {
+    const PipelineSchedule schedule = schedule_of(r);
+    if (r.setting.stages == 0 || r.microbatches == 0) throw Skip{"p or m is not given"};
+    if (r.setting.microbatch == 0 && r.out.metric != "bubble_rate") throw Skip{"microbatch is not given"};
+    const int chunks = chunks_in(r, schedule), p = r.setting.stages, m = r.microbatches;
+    const StageTimes times = times_of(r);
+    Priced out{pipeline_cost(schedule, p, chunks, m, times), chunks_of(schedule, chunks)};
+    const double pieces = 6.0 * p * m;
+    // the order is searched for the times; no closed form has its last digits
+    if (schedule == PipelineSchedule::zb_2p && pieces <= most_pieces)
+      out.cost.bubble = run_pipeline(schedule, p, chunks, m, times).bubble();
+    return out;
+  }
+
+  /// Bytes of a layer's activations per s b h (Korthikanti 2022).
+  [[nodiscard]] static double activations(const PipelineRow& r, bool sequence_parallel, bool selective, bool full) {
+    const double t = r.tensor, scores = selective ? 0 : 5.0 * r.setting.heads * r.setting.sequence / (r.setting.hidden * t);
+    if (full) return 2;
+    return (sequence_parallel ? 34 / t : 10 + 24 / t) + scores;
+  }
+
+  [[nodiscard]] static double memory(const PipelineRow& r) {
+    const PipelineSetting& s = r.setting;
+    if (s.layers == 0 || s.hidden == 0 || s.heads == 0 || s.sequence == 0 || r.tensor == 0 || s.stages == 0 || s.microbatch == 0)
+      throw Skip{"the shape or the layout is not complete"};
+    // 18 bytes for each of the 12 l h^2 weights: 2 weight, 4 gradient, 12 optimizer
+    if (r.out.metric == "params_grads_optimizer_per_gpu")
+      return 18.0 * 12 * s.layers * s.hidden * s.hidden / (static_cast<double>(r.tensor) * s.stages) / gibibyte;
+    const bool percent = r.out.metric == "activation_percent_of_TP_baseline";
+    // the notes say which of the paper's techniques were on, and then what the table is about
+    const std::string which = r.notes.substr(0, r.notes.find(';'));
+    const bool none = which.find("no SP") != std::string::npos || which == "none";
+    const bool full = which.find("full") != std::string::npos, selective = which.find("selective") != std::string::npos;
+    const bool sequence = !none && which.find("SP") != std::string::npos;
+    if (!none && !full && !selective && !sequence) throw Skip{"the notes do not say which activations are kept"};
+    const double layer = activations(r, sequence, selective, full);
+    if (percent) return 100 * layer / activations(r, false, false, false);
+    const PipelineSchedule schedule = schedule_of(r);
+    const int chunks = chunks_in(r, schedule);
+    const double held = peak_activations(schedule, 0, s.stages, chunks, r.microbatches > 0 ? r.microbatches : 2 * s.stages);
+    return held * s.layers / s.stages * layer * s.tokens() * s.hidden / gibibyte;
+  }
+
+  /// Devices that work over devices, and for p devices: p m / (m + p - 1), which is 1 for one microbatch (Huang 2019).
+  [[nodiscard]] static double gpipe_throughput(const PipelineRow& r) {
+    if (r.out.model.find("Transformer") == std::string::npos) throw Skip{"its stages are uneven, by how much is not given"};
+    if (r.setting.stages == 0 || r.microbatches == 0) throw Skip{"p or m is not given"};
+    const PipelineCost cost =
+        pipeline_cost(PipelineSchedule::gpipe, r.setting.stages, 1, r.microbatches, {.forward = 1, .backward = 1, .weight = 1});
+    return r.setting.stages * cost.work / cost.step();
+  }
+
+  PipelineStack stack_;
+};
+
+}  // namespace
+
+std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file) {
+  const std::vector<PipelineRow> rows = PipelineRowReader(file).rows();
+  const PipelinePredictor predictor(load_pipeline_stack(), rows);
+  std::vector<WorkloadRow> out;
+  out.reserve(rows.size());
+  for (const PipelineRow& r : rows) {
+    out.push_back(r.out);
+    if (!r.out.skipped.empty()) continue;
+    try {
+      out.back().predicted = predictor.predict(r);
+    } catch (const Skip& skip) {
+      out.back().skipped = skip.why;
+    } catch (const RequestError& refused) {
+      out.back().skipped = refused.what();
+    }
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,318 @@
+/// \file training_rows.cpp
+/// Published training steps: training.csv as jobs on machines.
+
+#include "evaluation/cells.hpp"
+#include "evaluation/published_machine.hpp"
+#include "specs/stacks.hpp"
+#include "text/ascii.hpp"
+#include "text/csv.hpp"
+
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/memory/memory.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
+#include <fabricost/training/step.hpp>
+#include <fabricost/training/step_work.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <tuple>
+
+namespace fabricost {
+
+namespace {
+
+using io::Cells;
+using io::folded;
+using io::has;
+
+/// A published name that no file describes: two matrices in the feed-forward block where the stated count of parameters says so.
+void guess_matrices(Model& m, double stated) {
+  m.gated = true;
+  const double three = parameters_of(m).total;
+  m.gated = false;
+  const double two = parameters_of(m).total;
+  const std::string name = folded(m.name);
+  const bool named = (name.starts_with("gpt") && !name.starts_with("gpt-oss")) || has(name, "mpt") || has(name, "nemotron") ||
+                     has(name, "bloom") || has(name, "megatron") || has(name, "mt-nlg");
+  m.gated =
+      stated > 0 && std::fabs(three / two - 1) > 0.02 ? std::fabs(std::log(three / stated)) < std::fabs(std::log(two / stated)) : !named;
+}
+
+/// Models of data/models by the names rows give them, each read once.
+class Shapes {
+ public:
+  /// Nothing for a name nobody knows.
+  const std::optional<Model>& named(const std::string& wanted) {
+    const auto [at, fresh] = read_.try_emplace(wanted);
+    if (fresh && !wanted.empty())
+      if (const std::string known = model_named(wanted); !known.empty()) at->second = load_model(known);
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, std::optional<Model>> read_;
+};
+
+/// The shape: the row's own cells before the model's file.
+Model shape_of(Cells& cells, Shapes& shapes, std::string& skipped) {
+  const std::string wanted = cells.text("model");
+  const std::optional<Model>& known = shapes.named(wanted);
+  Model m = known.value_or(Model{});
+  m.name = wanted;
+  const auto own = [&](std::string_view column, int& into) {
+    if (const int value = cells.count(column); value > 0) into = value;
+  };
+  const int heads = m.heads;
+  own("layers", m.layers);
+  own("hidden", m.hidden);
+  own("heads", m.heads);
+  if (!known || m.heads != heads) m.kv_heads = m.heads;
+  if (!m.latent()) own("kv_heads", m.kv_heads);
+  own("vocab", m.vocab);
+  own("experts", m.experts);
+  own("top_k", m.top_k);
+  own("ffn", m.experts > 0 ? m.expert_ffn : m.ffn);
+  if (m.experts > 0 && !known) m.ffn = 0;
+  if (m.head_dim == 0 && m.heads > 0) m.head_dim = m.hidden / m.heads;
+  if (m.first_dense > 0 && m.layers < 10) m.first_dense = 1;  // proxies of a few layers keep one dense one
+  if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) {
+    skipped = "shape not stated";
+    return m;
+  }
+  if (m.hybrid()) skipped = "layers of another kind than attention are not priced in training";
+  if (!known) guess_matrices(m, 1e9 * cells.number("params_b"));
+  if (skipped.empty()) {
+    try {
+      check(m);
+    } catch (const RequestError& error) {
+      skipped = error.what();
+    }
+  }
+  return m;
+}
+
+int bits_of(Precision p) { return p == Precision::fp8 ? 8 : p == Precision::fp4 ? 4 : 16; }
+
+/// What products are computed in: "BF16", "amp_fp8", "FP8-MX", "NVFP4", "FP8 rowwise"; empty is bf16. Nothing for another word.
+std::optional<Precision> precision_of(const std::string& cell) {
+  const std::string word = folded(cell);
+  if (has(word, "fp4")) return Precision::fp4;
+  if (has(word, "fp8")) return Precision::fp8;
+  if (has(word, "bf16")) return Precision::bf16;
+  if (has(word, "fp16")) return Precision::fp16;
+  return word.empty() ? std::optional{Precision::bf16} : std::nullopt;
+}
+
+/// "none", "selective", "full", also with words behind: "selective per-op". A layout whose recomputation is not named is priced as
+/// one that runs without, as in plan (as_named). Policies of other names ("custom", "minimal", tensors offloaded) are not priced.
+Recompute recompute_of(Cells& cells, std::string& skipped) {
+  const std::string cell = folded(cells.text("recompute"));
+  for (std::size_t i = 0; i < recompute_names.size(); ++i)
+    if (cell == recompute_names[i] || cell.starts_with(std::string{recompute_names[i]} + " ")) return static_cast<Recompute>(i);
+  if (has(cell, "custom") || has(cell, "minimal") || has(cell, "offload")) {
+    skipped = fmt::format("recomputation \"{}\" is not priced", cells.text("recompute").substr(0, 40));
+    return Recompute::none;
+  }
+  return static_cast<Recompute>(cells.one_of("recompute", {"none", "selective", "full"}));
+}
+
+Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
+  Layout l;
+  l.tp = std::max(1, cells.count("tp", 1));
+  l.pp = std::max(1, cells.count("pp", 1));
+  l.vp = std::max(1, cells.count("vpp", 1));
+  l.cp = std::max(1, cells.count("cp", 1));
+  l.ep = std::max(1, cells.count("ep", 1));
+  l.microbatch = std::max(1, cells.count("microbatch", 1));
+  l.global_batch = cells.count("global_batch");
+  l.sequence = cells.count("seq");
+  l.zero = cells.count("zero_stage");
+  l.sequence_parallel = cells.one_of("sequence_parallel", {"no", "yes"}) == 1;
+  l.recompute = recompute_of(cells, skipped);
+  if (const auto precision = precision_of(cells.text("precision")))
+    l.precision = *precision;
+  else
+    skipped = fmt::format("products in \"{}\" are not priced", cells.text("precision").substr(0, 40));
+  const std::string& notes = cells.text("notes");
+  std::smatch found;
+  static const std::regex blocks("full recompute of (\\d{1,4}) of"), inside("expert TP (\\d{1,3})");
+  if (std::regex_search(notes, found, blocks)) l.recompute_layers = std::stoi(found[1]);
+  if (std::regex_search(notes, found, inside)) l.expert_tp = std::stoi(found[1]);
+  if (has(notes, "SHARD_GRAD_OP")) l.zero = 2;
+  // pipelined jobs keep gradients from microbatch to microbatch whatever they call their stage: MegaScale's steps (arXiv 2402.15627,
+  // ZeRO-2) take half of what reducing after each would
+  if (l.zero == 2 && l.pp > 1) l.zero = 1;
+  if (has(notes, "CP uses a2a")) l.context = ContextParallel::ulysses;
+  if (has(notes, "CP uses all-gather")) l.context = ContextParallel::all_gather;
+  if (has(cells.text("schedule"), "DualPipe")) l.schedule = PipelineSchedule::dualpipe;
+  const long long product = static_cast<long long>(l.tp) * l.pp * l.cp;
+  if (gpus < 1 || l.global_batch < 1 || l.sequence < 1)
+    skipped = "GPUs, batch or sequence not stated";
+  else if (product > gpus || gpus % product != 0)
+    skipped = fmt::format("tp x pp x cp = {} does not divide {} GPUs", product, gpus);
+  if (l.zero > 3) cells.fault("zero_stage", "is no stage of ZeRO", "write 0, 1, 2 or 3");
+  if (!skipped.empty()) return l;
+  l.dp = static_cast<int>(gpus / product);
+  if (static_cast<long long>(l.dp) * l.microbatch > l.global_batch)
+    skipped = fmt::format("a batch of {} is less than {} replicas x microbatch {}", l.global_batch, l.dp, l.microbatch);
+  if (m.experts > 0 && l.ep > m.experts) skipped = "more expert ranks than experts";
+  return l;
+}
+
+/// GPU and NICs the row states.
+void machine_of(TrainingRow& out, Cells& cells) {
+  io::PublishedMachine machine = io::published_machine(cells.text("gpu"), cells.text("interconnect"), cells.count("gpus_per_node"));
+  out.system = std::move(machine.system);
+  out.overrides = std::move(machine.overrides);
+  out.memory_rate = machine.memory_rate;
+  out.power_share = machine.power_share;
+  if (out.system.empty()) out.row.skipped = fmt::format("no machine known with a GPU \"{}\"", cells.text("gpu").substr(0, 40));
+}
+
+/// Seconds of a step a figure stands for, by its group's convention; 0 with a reason when it is none.
+double seconds_of(const TrainingRow& job, double value, double peak, std::string& skipped) {
+  const Model& m = job.model;
+  const Layout& l = job.layout;
+  const double tokens = static_cast<double>(l.global_batch) * l.sequence;
+  const std::string& metric = job.row.metric;
+  if (!(value > 0)) {
+    skipped = "no figure";
+    return 0;
+  }
+  if (metric == "step_time_s") return value;
+  if (metric == "step_time_ms") return value * 1e-3;
+  if (metric == "tokens_per_s_per_gpu") return tokens / (value * job.gpus);
+  if (metric == "tokens_per_s") return tokens / value;
+  if (metric != "tflops_per_gpu" && metric != "mfu_pct") {
+    skipped = fmt::format("{} is no time of a step", metric);
+    return 0;
+  }
+  const double s = l.sequence, h = m.hidden, layers = m.layers;
+  double flops = 0;
+  if (job.row.group.starts_with("sc21")) {  // equation 3 of Narayanan 2021, with recomputation
+    flops = 96.0 * l.global_batch * s * layers * h * h * (1 + s / (6 * h) + m.vocab / (16 * layers * h));
+  } else {  // 6 N and all scores
+    flops = tokens * (6 * parameters_of(m).multiplied + 12 * layers * m.query_width() * s);
+  }
+  return metric == "mfu_pct" ? flops / (value / 100 * peak * job.gpus) : flops / (value * 1e12 * job.gpus);
+}
+
+}  // namespace
+
+std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
+  io::CsvTable table(file);
+  const std::vector<io::NamedStack> stacks = io::shipped_stacks();
+  Shapes shapes;
+  std::vector<TrainingRow> out;
+  while (table.next()) {
+    Cells cells(table);
+    TrainingRow job;
+    job.row.id = cells.text("id");
+    job.row.group = cells.text("group");
+    job.row.model = cells.text("model");
+    job.row.metric = cells.text("measured_metric");
+    job.row.fully_specified = cells.text("fully_specified") == "yes";
+    job.row.line = table.line();
+    job.gpus = cells.count("gpus");
+    job.memory_gib = cells.number("memory_gib");
+    std::string skipped;
+    job.model = shape_of(cells, shapes, skipped);
+    job.recompute_stated = !cells.text("recompute").empty();
+    std::string unlaid;
+    job.layout = layout_of(cells, job.model, job.gpus, unlaid);
+    machine_of(job, cells);
+    job.stack = io::stack_of(stacks, job.row.group, job.row.model + " " + cells.text("notes")).stack.name;
+    if (job.row.skipped.empty()) job.row.skipped = !skipped.empty() ? skipped : unlaid;
+    if (has(cells.text("notes"), "LoRA")) job.row.skipped = "trains adapters only";
+    const double value = cells.number("value");
+    if (job.row.skipped.empty())
+      job.row.measured = seconds_of(job, value, io::published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
+    out.push_back(std::move(job));
+  }
+  table.finish();
+  return out;
+}
+
+std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides) {
+  auto out = std::make_unique<TrainingMachine>();
+  out->system = load_system(system, overrides);
+  out->gpu = Processor::of(out->system);
+  out->costs = std::make_unique<GroupCosts>(out->system);
+  return out;
+}
+
+Processor processor_of(const TrainingRow& row, const TrainingMachine& machine) {
+  Processor gpu = machine.gpu;
+  if (row.memory_rate > 0) gpu.memory_rate = row.memory_rate;
+  gpu.peak16 *= row.power_share;
+  gpu.peak8 *= row.power_share;
+  gpu.peak4 *= row.power_share;
+  return gpu;
+}
+
+void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other) {
+  TrainingMachines machines;
+  std::map<std::string, Stack> stacks;
+  for (TrainingRow& job : rows) {
+    if (!job.row.skipped.empty()) continue;
+    try {
+      TrainingMachine& machine = machines.on(job.system, job.overrides);
+      const Gpu& part = machine.system.gpu;
+      if (job.layout.precision == Precision::fp4 && !(part.fp4.value.value() > 0)) {
+        job.row.skipped = fmt::format("{} has no fp4", part.name);
+        continue;
+      }
+      const auto [at, fresh] = stacks.try_emplace(job.stack);
+      Stack& stack = at->second;
+      if (fresh) {
+        stack = load_stack(job.stack);
+        if (other.stack) other.stack(stack);
+      }
+      Processor gpu = processor_of(job, machine);
+      if (other.constants) other.constants(part.generation, gpu.constants);
+      const StepTime step = step_time(job.model, job.layout, stack, gpu, *machine.costs);
+      if (!(step.seconds > 0 && std::isfinite(step.seconds))) {
+        job.row.skipped = "no positive time came out";
+        continue;
+      }
+      job.row.predicted = step.seconds;
+      if (job.recompute_stated) job.row.fits = fits(worst_stage(job.model, job.layout, stack.memory), machine.gpu.memory);
+      const StepWork work = step_work(job.model, job.layout.sequence, job.layout.global_batch, stack.capacity);
+      std::tie(job.row.low, job.row.high) =
+          step_interval(step.seconds, stack, machine.system, job.layout.precision, work, job.gpus, machine.gpu.peak(job.layout.precision));
+    } catch (const RequestError& error) {
+      job.row.skipped = error.what();
+    }
+  }
+}
+
+std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows) {
+  std::vector<WorkloadRow> out;
+  std::map<std::string, MemoryStack> stacks;
+  for (const TrainingRow& job : rows) {
+    if (!(job.memory_gib > 0) || !job.row.skipped.empty()) continue;
+    const auto [stack, fresh] = stacks.try_emplace(job.stack);
+    if (fresh) {
+      stack->second = load_stack(job.stack).memory;
+      stack->second.context = stack->second.communicator = stack->second.fragmentation = 0;
+    }
+    WorkloadRow row = job.row;
+    row.metric = "memory_gib";
+    row.measured = job.memory_gib;
+    row.predicted = worst_stage(job.model, job.layout, stack->second).total() / gibibyte;
+    row.low = row.high = 0;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace fabricost

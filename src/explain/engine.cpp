@@ -1,0 +1,86 @@
+/// \file explain_engine.cpp
+/// What inference engines add to an all-reduce: kernels of their own below a size, a call from Python, the norm that follows.
+
+#include "explain/parts.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/price/custom_reduce.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+namespace detail {
+namespace {
+
+/// "vllm 0.14.0"; "vllm" for the newest known.
+[[nodiscard]] std::string engine_text(const Inference& engine) {
+  std::string out{name(engine.library)};
+  if (const int v = engine.version; v > 0) out += fmt::format(" {}.{}.{}", v / 1000000, v / 1000 % 1000, v % 1000);
+  return out;
+}
+
+/// "below 8 MiB", "to 16 MiB": a limit is kept as the first size beyond it.
+[[nodiscard]] std::string until_text(double until) {
+  const double whole = std::floor(until);
+  return fmt::format("{} {}", until > whole ? "to" : "below", size_text(Bytes::from_value(whole)));
+}
+
+}  // namespace
+
+std::string tell_engine(const Story& story) {
+  const Inference& engine = story.choice().inference;
+  if (engine.library == InferenceLibrary::none || story.operation().collective != Collective::all_reduce) return "";
+  const std::string who = engine_text(engine);
+  if (story.choice().algorithm || story.choice().protocol || story.choice().rule != Choice::Rule::nccl)
+    return wrapped("  ", fmt::format("A forced algorithm, protocol or choice is the library's: kernels of {} stand aside.", who));
+  const ReducePieces& pieces = story.prediction.made_from.engine;
+  const Fabric& f = story.fabric();
+  if (pieces.count == 0)
+    return wrapped("  ", fmt::format("{} has no kernel of its own for {} in {} here; the library runs at every size.", who,
+                                     counted(f.ranks(), "rank"), counted(f.domains(), "scale-up domain")));
+  std::string out = wrapped("  ", fmt::format("{} runs kernels of its own by size, and the library's beyond.", who));
+  TextTable table{{{"kernel"}, {"sizes"}, {story.system != nullptr ? "price at this size, us" : "", TextTable::Align::right}, {""}}};
+  for (const ReducePieces::Piece& piece : pieces)
+    table.row({ran_text(candidate_of(piece.kernel)), until_text(piece.until),
+               story.system != nullptr ? micro(price_custom(piece.kernel, f, story.system->constants.custom)(story.bytes())) : "",
+               piece.kernel == story.prediction.ran.kernel ? "<- runs" : ""});
+  table.row({"the library's", "beyond", "", story.engine_ran() ? "" : "<- runs"});
+  return out + table.text(2);
+}
+
+std::string tell_host_call(const HostCall& call) {
+  if (!(call.launch > 0)) return "";
+  const double gpu = call.kernel + call.extra + call.copy;
+  std::string out = "  d: called from Python, the host and the GPU beside each other\n";
+  TextTable table{{{""}, {""}, {""}, {""}, {"", TextTable::Align::right}}};
+  table.row({"host", "launch", "", "=", micro(call.launch)});
+  table.row({"GPU", "kernel + what it takes longer + copy of the buffer",
+             fmt::format("{} + {} + {}", micro(call.kernel), micro(call.extra), micro(call.copy)), "=", micro(gpu)});
+  return out + table.text(4) + fmt::format("  time = ({}^4 + {}^4)^(1/4) = {} us\n", micro(call.launch), micro(gpu), micro(call.seconds()));
+}
+
+}  // namespace detail
+
+std::string explain(const FusedNorm& norm) {
+  using detail::micro;
+  const auto memory = [&](int times, double seconds) {
+    return fmt::format("{} S / {:.4g} GB/s = {}", times, norm.memory_rate / 1e9, micro(seconds));
+  };
+  TextTable table{{{""}, {""}, {""}, {"", TextTable::Align::right}}};
+  table.row({"apart", fmt::format("all-reduce {} + gap {} + {}", micro(norm.all_reduce), micro(norm.gap), memory(4, norm.apart_memory)),
+             "=", micro(norm.apart)});
+  if (norm.fuses)
+    table.row({"fused", fmt::format("all-reduce {} + {}", micro(norm.all_reduce), memory(3, norm.fused_memory)), "=", micro(norm.fused)});
+  std::string out = "Residual and norm after it, us\n" + table.text(2);
+  if (!norm.fuses) out += wrapped("  ", "Nothing fuses: the library's kernel runs the all-reduce.");
+  return out +
+         wrapped("  ",
+                 "Apart they read the sum and the residual and write the residual and the result; fused, the sum is still in registers. "
+                 "The rate is what kernels reach of the memory's. Nothing here was fitted to fused kernels.");
+}
+
+}  // namespace fabricost

@@ -1,0 +1,204 @@
+/// \file explain.cpp
+/// A prediction told to a person: the table of its terms, and the whole story in sections (explain_*.cpp has one file for each
+/// group of them).
+
+#include "explain/parts.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+
+namespace detail {
+
+std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
+
+std::string label(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
+
+std::string ran_text(Candidate ran) {
+  if (ran.kernel == ReduceKernel::library) return label(ran);
+  std::string out{name(ran.kernel)};
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
+}
+
+std::string range_text(double low, double high) {
+  return fmt::format("Nine in ten measurements should fall between {} and {}. ", time_text(Time::from_value(low)),
+                     time_text(Time::from_value(high)));
+}
+
+std::string certainty_text(double low, double high, double least, Basis basis, const Extrapolated& extrapolated) {
+  std::string out = range_text(low, high);
+  switch (basis) {
+    case Basis::calibrated: out += "Calibrated: the constants were fitted to measurements of this machine."; break;
+    case Basis::sibling:
+      out +=
+          "Sibling: this was not measured on this machine; the constants were fitted to a machine built like it, or to other operations "
+          "on it.";
+      break;
+    case Basis::datasheet:
+      out +=
+          "Datasheet: nobody measured this algorithm and path on a machine of this kind; rates are the datasheet's and the rest is carried "
+          "over from "
+          "others. A few measured points would narrow the interval.";
+      break;
+  }
+  if (least > 0 && low <= least && low < high)
+    out += fmt::format(" It begins at {}: the links at their full rate need that for the bytes.", time_text(Time::from_value(least)));
+  if (extrapolated.any()) {
+    std::string what;
+    const auto add = [&](bool is, std::string_view one) {
+      if (is) what += (what.empty() ? "" : ", ") + std::string{one};
+    };
+    add(extrapolated.sizes, "sizes");
+    add(extrapolated.ranks, "ranks in a domain");
+    add(extrapolated.nodes, "nodes");
+    out += fmt::format(" Extrapolated beyond the measured {}, which widens the interval.", what);
+  }
+  return out;
+}
+
+std::string terms_table(const Terms& terms, double seconds) {
+  using Align = TextTable::Align;
+  TextTable table{{{"term"}, {"tier"}, {"time us", Align::right}, {"share", Align::right}}};
+  const auto share = [&](double part) { return fmt::format("{:.1f} %", seconds > 0 ? 100 * part / seconds : 0); };
+  for (const Term& term : terms)
+    table.row({std::string{term.name.view()}, std::string{term.tier.view()}, micro(term.time.value()), share(term.time.value())});
+  table.row({"total", "", micro(seconds), share(seconds)});
+  return table.text(2);
+}
+
+Story story_of(const Prediction& prediction, const System* system) {
+  const MadeFrom& from = prediction.made_from;
+  return {.system = system,
+          .prediction = prediction,
+          .schedule = schedule_of(prediction.ran.algorithm, prediction.operation.collective, from.fabric),
+          .host = is_host_copy(prediction.operation)};
+}
+
+namespace {
+
+[[nodiscard]] std::string question_text(const Story& story) {
+  const Fabric& f = story.fabric();
+  const Operation& op = story.operation();
+  std::string where;
+  if (story.host) {
+    where = "from a GPU to its host";
+  } else if (op.collective == Collective::send_recv && op.path == Path::gpu_gpu) {
+    where = f.domains() > 1 ? fmt::format("from every GPU to the next, {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"))
+                            : std::string{"between two GPUs of one domain"};
+  } else {
+    where = fmt::format("over {} on {}", counted(f.ranks(), "rank"), counted(f.nodes, "node"));
+    if (f.domains() > 1 && f.local() > 1)
+      where += fmt::format(": {} scale-up domains of {}", f.domains(), f.local());
+    else if (f.domains() > 1)
+      where += ", one per scale-up domain";
+    else if (f.nodes > 1)
+      where += ", all in one scale-up domain";
+  }
+  std::string out = fmt::format("{} of {} ({}) {}", name(op.collective), size_text(op.bytes), name(op.dtype), where);
+  if (story.system == nullptr) return wrapped("  ", out + ".");
+  const System& system = *story.system;
+  out = wrapped("  ", fmt::format("{}, on {}{}.", out, system.name, system.title.empty() ? "" : " (" + system.title + ")"));
+  if (f.domains() > 1 && f.nodes > std::max(1, system.nodes))
+    out += wrapped("  ", fmt::format("Assumed: the description has {}; {} of them meet on a non-blocking network of their own NICs.",
+                                     counted(std::max(1, system.nodes), "node"), f.nodes));
+  return out;
+}
+
+}  // namespace
+}  // namespace detail
+
+std::string counted(double count, std::string_view one) { return fmt::format("{:.6g} {}{}", count, one, count == 1 ? "" : "s"); }
+
+std::vector<std::string> names_of(const Extrapolated& beyond) {
+  std::vector<std::string> out;
+  if (beyond.sizes) out.emplace_back("sizes");
+  if (beyond.ranks) out.emplace_back("ranks");
+  if (beyond.nodes) out.emplace_back("nodes");
+  return out;
+}
+
+std::vector<std::string> assumed(const System& system, int nodes) {
+  const int described = std::max(1, system.nodes);
+  if (nodes <= described) return {};
+  return {fmt::format("{} nodes where the description has {}: a non-blocking network of their own NICs", nodes, described)};
+}
+
+std::vector<std::string> assumed(const System& system, const Prediction& p) {
+  std::vector<std::string> out = assumed(system, p.nodes);
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr || nic->gpu_direct || is_host_copy(p.operation)) return out;
+  const Fabric& fabric = p.made_from.fabric;
+  const bool known = p.ran.protocol == Protocol::simple &&
+                     (p.ran.algorithm == Algorithm::ring || !has_fitted_form(p.ran.algorithm, p.operation.collective, fabric));
+  if (fabric.domains() < 2 || known) return out;
+  const bool at_nics = std::any_of(p.terms.begin(), p.terms.end(), [&](const Term& t) { return t.name == "wire" && t.tier == nic->name; });
+  out.push_back(
+      fmt::format("GPUDirect RDMA is off, which leaves {:.0f} % of the NICs' rate{}; what it adds to the steps of {} was not measured, and "
+                  "they are priced as with it",
+                  100 * system.constants.transport.no_gdr_rate, at_nics ? "" : " (enough here: they do not bind)", detail::label(p.ran)));
+  return out;
+}
+
+std::string explain(const Prediction& p) {
+  std::string out;
+  out += fmt::format("  time    {}\n", time_text(p.time()));
+  out += fmt::format("  algbw   {}\n", rate_text(p.algorithm_bandwidth()));
+  out += fmt::format("  busbw   {}\n", rate_text(p.bus_bandwidth()));
+  out +=
+      fmt::format("  runs    {}{}\n\n", detail::label(p.ran), p.by_price ? " (the cheapest by price: no tuner rule for this library)" : "");
+  out += detail::terms_table(p.terms, p.seconds);
+  const Term& most = p.bottleneck();
+  const double share = p.seconds > 0 ? 100 * most.time.value() / p.seconds : 0;
+  out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", most.tier.view(), most.name.view(), share);
+  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.least, p.basis, p.extrapolated));
+}
+
+namespace detail {
+namespace {
+
+[[nodiscard]] std::string whole_story(const Prediction& p, const System* system, std::span<const std::string> notes) {
+  const Story story = story_of(p, system);
+  std::string out = "Question\n" + question_text(story);
+  for (const std::string& note : notes) out += wrapped("  ", note);
+  out += "\nAnswer\n";
+  out += fmt::format("  {}   algbw {}   busbw {}   {}\n", time_text(p.time()), rate_text(p.algorithm_bandwidth()),
+                     rate_text(p.bus_bandwidth()), label(p.ran));
+  out += "\nWhat moves\n" + tell_schedule(story);
+  const std::string why = system != nullptr ? tell_choice(story) : tell_engine(story);
+  if (!why.empty()) out += fmt::format("\nWhy {}\n", story.host ? "one copy" : ran_text(p.ran)) + why;
+  out += "\nThe arithmetic\n" + tell_arithmetic(story);
+  out += "\nThe terms, which sum to the time\n" + terms_table(p.terms, p.seconds);
+  out += "\nWhat binds\n" + tell_binding(story);
+  if (system != nullptr) {
+    out += tell_sharing(story);
+    out += "\nNaive bandwidth arithmetic\n" + tell_naive(story);
+    out += "\nWhat would change the answer\n" + tell_changes(story);
+    out += "\nWhere the numbers come from\n" + tell_constants(story);
+  }
+  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.least, p.basis, p.extrapolated));
+  if (system == nullptr) return out;
+  for (const std::string& one : assumed(*system, p))
+    if (one.starts_with("GPUDirect")) out += wrapped("  ", "Assumed: " + one + ".");  // the nodes are told with the question
+  return out;
+}
+
+}  // namespace
+}  // namespace detail
+
+std::string explain_alone(const Prediction& prediction) { return detail::whole_story(prediction, nullptr, {}); }
+
+std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes) {
+  return detail::whole_story(prediction, &system, notes);
+}
+
+std::string explain(const System& system, const Operation& operation, const Choice& choice) {
+  return explain(system, predict(system, operation, choice));
+}
+
+}  // namespace fabricost

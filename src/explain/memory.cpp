@@ -1,0 +1,63 @@
+/// \file memory_text.cpp
+/// The items of a GPU's memory, written out.
+
+#include <fabricost/error.hpp>
+#include <fabricost/explain/memory.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace fabricost {
+
+namespace {
+
+struct Item {
+  const char* name;
+  double bytes;
+  std::string about;
+};
+
+std::string sharded(const Layout& l, int from) {
+  return l.zero >= from && shard_ranks(l) > 1 ? fmt::format("over {} ranks", shard_ranks(l)) : std::string();
+}
+
+std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
+  const auto again = recompute_names[static_cast<std::size_t>(l.recompute)];
+  return {{"weights", use.weights, sharded(l, 3)},
+          {"gradients", use.gradients, sharded(l, 2)},
+          {"optimizer", use.optimizer, sharded(l, 1)},
+          {"activations", use.activations,
+           fmt::format("{:.3g} microbatch{} in flight, recompute {}", use.in_flight, use.in_flight == 1 ? "" : "es", again)},
+          {"recompute", use.recompute, "of one layer"},
+          {"embedding and head", use.vocabulary, "logits, inputs, masks"},
+          {"buffers", use.buffers, "buckets, gathered layers, pipe"},
+          {"runtime", use.runtime, "context, communicators"},
+          {"fragmentation", use.fragmentation, ""}};
+}
+
+}  // namespace
+
+std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity, double margin, int most_tp) {
+  if (!(std::isfinite(capacity) && capacity > 0)) throw RequestError("memory of a GPU must be above 0 bytes");
+  if (!(margin >= 0 && margin < 1)) throw RequestError(fmt::format("the margin must be from 0 to 1, not {}", margin));
+  const MemoryUse use = worst_stage(model, layout, stack);
+  std::vector<Item> items = items_of(use, layout);
+  std::erase_if(items, [](const Item& item) { return item.bytes <= 0; });
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.bytes > b.bytes; });
+  std::string out = layout.pp > 1 ? fmt::format("memory of a GPU of stage {} of {}, the fullest\n", use.stage + 1, layout.pp)
+                                  : std::string("memory of a GPU\n");
+  const double total = use.total(), room = capacity * (1 - margin);
+  for (const Item& item : items)
+    out += fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}{}\n", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
+                       item.about.empty() ? "" : "  ", item.about);
+  out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}{}: ", "total", total / gibibyte, room / gibibyte,
+                     margin > 0 ? fmt::format(" ({:.2f} less {:.3g} %)", capacity / gibibyte, 100 * margin) : "");
+  if (fits(use, capacity, margin)) return out + fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte);
+  out += fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
+  return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, most_tp).sentence + "\n";
+}
+
+}  // namespace fabricost

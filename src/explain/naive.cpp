@@ -1,0 +1,322 @@
+/// \file explain_naive.cpp
+/// What binds, what plain division by a datasheet's rate would have said and why it is off, and what a little more hardware
+/// would change.
+
+#include "explain/parts.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace fabricost {
+
+namespace detail {
+namespace {
+
+using Align = TextTable::Align;
+
+/// Seconds of a prediction by the sort of cause.
+struct Causes {
+  double latency = 0, wire = 0, copies = 0;
+};
+[[nodiscard]] Causes causes_of(const Prediction& p) {
+  Causes out;
+  for (const Term& term : p.terms) {
+    if (term.name.view() == name(TermKind::wire))
+      out.wire += term.time.value();
+    else if (term.name.view() == name(TermKind::copy))
+      out.copies += term.time.value();
+    else
+      out.latency += term.time.value();
+  }
+  return out;
+}
+
+/// The same of an inference engine's own kernel.
+[[nodiscard]] std::string engine_wire_reason(const Story& story, double naive, double wire) {
+  const ReduceKernel kernel = story.prediction.ran.kernel;
+  std::string out;
+  if (story.prediction.ran.algorithm == Algorithm::one_shot)
+    out = "every rank takes all of S from every other, where a ring sends 2 (n-1)/n of it";
+  if (kernel == ReduceKernel::multicast) out = "switches that add move other bytes than a ring";
+  const bool pulls =
+      kernel == ReduceKernel::pull_one_shot || kernel == ReduceKernel::pull_two_shot || kernel == ReduceKernel::symmetric_two_shot;
+  if (wire >= naive)
+    out += std::string{out.empty() ? "" : "; "} +
+           (pulls ? "loads in flight bound what a kernel reads" : "links reach only a part of their datasheet rate");
+  return out.empty() ? "latency hides a part of the transfer" : out;
+}
+
+/// Why bytes take longer (or shorter) on the wire than at the datasheet's rate.
+[[nodiscard]] std::string wire_reason(const Story& story, double naive, double wire) {
+  const Candidate ran = story.prediction.ran;
+  const Fabric& f = story.fabric();
+  const bool across = f.domains() > 1;
+  const bool exchange = ran.algorithm == Algorithm::direct;
+  if (wire == 0) return "so few bytes that the latency growth stands for them";
+  if (story.engine_ran()) return engine_wire_reason(story, naive, wire);
+  std::string out;
+  const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
+  const bool in_switch = ran.algorithm == Algorithm::nvls || ran.algorithm == Algorithm::nvls_tree;
+  if (in_switch)
+    add(fmt::format("switches that {} move other bytes than a ring, {:.4g} S per GPU",
+                    reduces(story.operation().collective) ? "reduce" : "multicast", story.schedule.bytes(0)));
+  else if (ran.algorithm != Algorithm::ring && !exchange)
+    add(fmt::format("{} moves other bytes than a ring", name(ran.algorithm)));
+  if (!(across && exchange)) {
+    if (ran.protocol == Protocol::ll) add("LL sends 4 bytes of flag with every 4 of data and cannot fill the links");
+    if (ran.protocol == Protocol::ll128) add("LL128 sends 120 bytes of data in every 128");
+  }
+  if (f.over_pcie && !across && f.local() > 2) add("GPUs share the way through the host");
+  if (across && std::min(f.streams, f.exchanges) < 1) add("the network above the NICs is oversubscribed");
+  if (wire >= naive)
+    add("links reach only a part of their datasheet rate");
+  else if (story.line().latency > 0 && story.line().overlap != 1)
+    add("latency hides a part of the transfer");
+  return out.empty() ? "at the datasheet's rate" : out;
+}
+
+/// Tiers the traffic crosses, the one at which all domains meet included (as describe_network counts them).
+[[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
+  std::vector<const Tier*> out;
+  if (is_host_copy(op)) {
+    if (const Tier* tier = host_tier(system)) out.push_back(tier);
+    return out;
+  }
+  if (f.local() > 1)
+    if (const Tier* tier = system.tier(TierRole::scale_up)) out.push_back(tier);
+  if (f.domains() <= 1) return out;
+  if (const Tier* tier = system.tier(TierRole::nic)) out.push_back(tier);
+  double below = 1;  // nodes below one child of the tier
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    if (std::max(1.0, below / system.nodes_per_domain()) >= f.domains()) break;  // one child holds them all
+    out.push_back(&tier);
+    below *= std::max(1, tier.endpoints);
+  }
+  return out;
+}
+
+/// "2.9 times", "1270 times"
+[[nodiscard]] std::string times(double ratio) {
+  return ratio < 100 ? fmt::format("{:.3g} times", ratio) : fmt::format("{:.0f} times", ratio);
+}
+
+/// "-3.1 %", and "none" for what rounds to nothing.
+[[nodiscard]] std::string changed_by(double percent) { return std::fabs(percent) < 0.05 ? "none" : fmt::format("{:+.1f} %", percent); }
+
+/// Half the ranks: half the nodes where there are several, else half of the GPUs. False when there is no half.
+[[nodiscard]] bool halve(Operation& op, const Fabric& f) {
+  const int ranks = static_cast<int>(f.ranks());
+  if (op.collective == Collective::send_recv || ranks <= 2 || ranks % 2 != 0) return false;
+  op.ranks = ranks / 2;
+  op.nodes = f.nodes % 2 == 0 ? f.nodes / 2 : f.nodes == 1 ? 1 : 0;
+  return true;
+}
+
+}  // namespace
+
+Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
+  if (is_host_copy(op)) {
+    const Tier* tier = host_tier(system);
+    if (tier == nullptr) return {};
+    return {1, tier->bandwidth.value.value(), fmt::format("{}, one way", tier->name.view())};
+  }
+  Naive out{bus_factor(op.collective, static_cast<int>(f.ranks())), 0, ""};
+  if (f.ranks() <= 1) return {};
+  if (f.local() > 1) {
+    out.rate = f.full_rate;
+    const Tier* tier = system.tier(TierRole::scale_up);
+    out.of = fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
+  }
+  if (f.domains() > 1) {
+    // a ring sends everything through a domain's NICs together; where GPUs send for themselves each has its share of them
+    const bool exchange = is_exchange(op.collective);
+    const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
+    const Tier* tier = system.tier(TierRole::nic);
+    if (out.rate == 0 || rate < out.rate) {
+      out.rate = rate;
+      out.of = fmt::format("{}, one way, {}",
+                           !f.held_tier.empty() ? f.held_tier.view()
+                           : tier != nullptr    ? tier->name.view()
+                                                : "nic",
+                           exchange ? std::string{"a GPU's share"} : counted(f.nics, "NIC") + " of a domain");
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// What keeps the NICs from what they could send: their slots, the GPUs' own links, the ports to the processor. Empty where nothing does.
+[[nodiscard]] std::string held_text(const Story& story) {
+  if (story.system == nullptr) return "";
+  const Fabric& f = story.fabric();
+  const Tier* nic = story.system->tier(TierRole::nic);
+  if (f.held_tier.empty() || nic == nullptr) return "";
+  const double own = nic->bandwidth.value.value() / nic->shared_by;
+  return fmt::format("The {} of a domain could send {} one way, {} each; {} lets {} through, so they are priced with that.",
+                     counted(f.nics, "NIC"), rate_text(Bandwidth::from_value(f.nics * own)), rate_text(Bandwidth::from_value(own)),
+                     f.held_tier.view(), rate_text(Bandwidth::from_value(f.outer_rate)));
+}
+
+}  // namespace
+
+std::string tell_binding(const Story& story) {
+  const Prediction& p = story.prediction;
+  const Term& most = p.bottleneck();
+  const Causes causes = causes_of(p);
+  const double t = p.seconds > 0 ? p.seconds : 1;
+  std::string out = wrapped(
+      "  ", fmt::format("{}: its term \"{}\" is the largest, {:.0f} % of the time. In all {:.0f} % is latency, {:.0f} % transfer{}.",
+                        most.tier.view(), most.name.view(), 100 * most.time.value() / t, 100 * causes.latency / t, 100 * causes.wire / t,
+                        causes.copies != 0 ? fmt::format(", {:.0f} % local copies", 100 * causes.copies / t) : ""));
+  const double half = causes.wire + causes.copies;
+  if (causes.latency > 3 * half)
+    out += wrapped("  ", "A latency question: more bandwidth would hardly help, fewer steps would.");
+  else if (half > 3 * causes.latency)
+    out += wrapped("  ", "A bandwidth question: lower latency would hardly help.");
+  if (const std::string held = held_text(story); !held.empty()) out += wrapped("  ", held);
+  return out;
+}
+
+std::string tell_naive(const Story& story) {
+  const Prediction& p = story.prediction;
+  const Naive naive = naive_basis(*story.system, story.operation(), story.fabric());
+  if (!(naive.factor > 0) || story.bytes() <= 0) return "  Nothing moves, so it says nothing; the time is launch and latency alone.\n";
+  const double said = naive.seconds(story.bytes());
+  const double ratio = p.seconds / said;
+  std::string out = wrapped("  ", fmt::format("{:.6g} x {} / {:.6g} GB/s ({}) = {} us. Predicted: {} us, {}.", naive.factor,
+                                              size_text(story.operation().bytes), naive.rate / 1e9, naive.of, micro(said), micro(p.seconds),
+                                              ratio >= 1 ? times(ratio) + " as long" : fmt::format("{:.0f} % less", 100 * (1 - ratio))));
+  const Causes causes = causes_of(p);
+  TextTable table{{{""}, {"", Align::right}, {""}}};
+  table.row({"naive", micro(said)});
+  table.row({"latency", fmt::format("{:+.3f}", causes.latency * 1e6), "launch, steps, floors: no bandwidth shows them"});
+  table.row({"wire", fmt::format("{:+.3f}", (causes.wire - said) * 1e6),
+             causes.wire > 0 ? times(causes.wire / said) + " the naive time, see below" : "see below"});
+  if (causes.copies != 0) table.row({"local copies", fmt::format("{:+.3f}", causes.copies * 1e6), "inside the GPU's own memory"});
+  table.row({"predicted", micro(p.seconds)});
+  out += table.text(4);
+  out += wrapped("  ", "The wire: " + wire_reason(story, said, causes.wire) + ".");
+  out += wrapped("  ", fmt::format("Dividing by the headline of both directions, {:.6g} GB/s, would have said {} us.", 2 * naive.rate / 1e9,
+                                   micro(said / 2)));
+  return out;
+}
+
+std::string tell_changes(const Story& story) {
+  const double now = story.prediction.seconds;
+  TextTable table{{{"change"}, {"time us", Align::right}, {"difference", Align::right}}};
+  for (const Sensitivity& s : sensitivities(*story.system, story.operation(), story.choice()))
+    table.row({s.change, micro(s.seconds), changed_by(now > 0 ? 100 * (s.seconds / now - 1) : 0)});
+  return table.text(2);
+}
+
+namespace {
+
+/// ", but not for broadcast" where a set was fitted to other operations than the one asked.
+[[nodiscard]] std::string not_measured(const Story& story, Basis basis, const Shown& shown) {
+  const auto place = static_cast<std::size_t>(story.operation().collective);
+  if (basis == Basis::datasheet || story.host) return "";
+  if (!Shown::has(shown.anywhere, place)) return fmt::format(", but {} was measured nowhere", name(story.operation().collective));
+  if (basis == Basis::calibrated && !Shown::has(shown.here, place))
+    return fmt::format(", but {} was not measured here", name(story.operation().collective));
+  return "";
+}
+
+}  // namespace
+
+std::string tell_constants(const Story& story) {
+  const Constants& c = story.system->constants;
+  const Fabric& f = story.fabric();
+  std::string out;
+  if (story.engine_ran())
+    out += wrapped("  kernel           ", fmt::format("calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
+  else if (f.local() > 1 || f.domains() <= 1)
+    out += wrapped("  inside a domain  ", fmt::format("calibration {} ({}{}): {}", c.name, name(c.basis),
+                                                      f.domains() > 1 ? "" : not_measured(story, c.basis, c.operations), c.source));
+  if (f.domains() > 1)
+    out += wrapped("  between nodes    ", fmt::format("calibration {} ({}{}): {}", c.transport_name, name(c.transport_basis),
+                                                      c.transport_known ? not_measured(story, c.transport_basis, c.transport_operations)
+                                                                        : ", this transport was never measured",
+                                                      c.transport_source));
+  for (const Tier* tier : tiers_felt(*story.system, story.operation(), f))
+    out += wrapped(fmt::format("  {:<15}  ", tier->name.view()), tier_source(*tier));
+  return out;
+}
+
+std::string tier_source(const Tier& tier) {
+  const Provenance& rate = tier.bandwidth.provenance;
+  const Provenance& latency = tier.latency.provenance;
+  std::string out = fmt::format("{} one way ({}: {})", rate_text(tier.bandwidth.value), name(rate.confidence), rate.source);
+  if (tier.latency.value.value() > 0)
+    out += fmt::format("; {} a hop ({}{})", time_text(tier.latency.value), name(latency.confidence),
+                       latency.source == rate.source ? "" : ": " + latency.source);
+  return out;
+}
+
+}  // namespace detail
+
+Time naive_time(const System& system, const Operation& operation) {
+  const Fabric f = fabric_of(system, operation);
+  return Time::from_value(detail::naive_basis(system, operation, f).seconds(operation.bytes.value()));
+}
+
+std::vector<Sensitivity> sensitivities(const System& system, const Operation& operation, const Choice& choice) {
+  std::vector<Sensitivity> out;
+  const Fabric f = fabric_of(system, operation);
+  const Candidate now = predict(system, operation, choice).ran;
+  const auto add = [&](std::string change, const System& changed, const Operation& op) {
+    const Prediction then = predict(changed, op, choice);
+    if (!(then.ran == now)) change += fmt::format(", now {}", detail::ran_text(then.ran));
+    out.push_back({std::move(change), then.seconds});
+  };
+  const std::vector<const Tier*> all_felt = detail::tiers_felt(system, operation, f);
+  for (const Tier* felt : all_felt) {
+    const auto at = static_cast<std::size_t>(felt - system.tiers.data());
+    const std::string name{felt->name.view()};
+    if (felt->role != TierRole::network) {
+      System faster = system;
+      Tier& tier = faster.tiers[at];
+      tier.bandwidth.value *= 1.1;
+      tier.link_bandwidth *= 1.1;
+      tier.link_usable *= 1.1;
+      add(fmt::format("10 % more {} bandwidth", name), faster, operation);
+    } else if (felt->oversubscription > 1 && felt != all_felt.back()) {  // all meet below the last: its uplinks are not passed
+      System faster = system;
+      Tier& tier = faster.tiers[at];
+      tier.bandwidth.value *= 1.1;
+      tier.oversubscription = std::max(1.0, tier.oversubscription / 1.1);
+      add(fmt::format("10 % more {} bandwidth", name), faster, operation);
+    }
+    if (felt->latency.value.value() > 0) {
+      System nearer = system;
+      nearer.tiers[at].latency.value *= 0.9;
+      add(fmt::format("10 % less {} latency", name), nearer, operation);
+    }
+  }
+  System quicker = system;
+  Constants& c = quicker.constants;
+  CustomConstants& own = c.custom;
+  for (double* launch : {&c.scale_up.launch, &c.scale_up.all_to_all.base, &c.pcie.launch, &c.pcie.exchange_base, &own.host_launch,
+                         &own.pull_one_shot.start, &own.push_one_shot.start, &own.lamport_one_shot.start, &own.pull_two_shot.start,
+                         &own.push_two_shot.start, &own.lamport_two_shot.start, &own.multicast.start, &own.symmetric_two_shot.start})
+    *launch *= 0.9;
+  add("10 % less launch time", quicker, operation);
+  Operation half = operation;
+  if (detail::halve(half, f)) {
+    try {
+      add(half.nodes > 0 && f.nodes > 1 ? fmt::format("half the ranks ({} on {})", half.ranks, counted(half.nodes, "node"))
+                                        : fmt::format("half the ranks ({})", half.ranks),
+          system, half);
+    } catch (const RequestError&) {
+      // ranks that do not spread evenly have no half to compare with
+    }
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,104 @@
+/// \file nearest_plan.cpp
+/// Where no layout fits or keeps the limits: what comes nearest, and what would help.
+
+#include "text/duration_text.hpp"
+
+#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/memory/advice.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+namespace {
+
+constexpr int most_gpus = 4096;  ///< that a remedy proposes
+
+[[nodiscard]] bool is_served(const ServingQuestion& question, const System& system) {
+  ServingQuestion q = question;
+  q.ttft = q.tpot = 0;
+  return !plan_serving(q, system).layouts.empty();
+}
+
+/// Narrower weights, else more GPUs of the same kind.
+[[nodiscard]] std::string remedy(const ServingQuestion& q, const System& system, const ServingWords& words) {
+  std::string out;
+  for (const WeightFormat f : {WeightFormat::fp8, WeightFormat::fp4}) {
+    if (weight_bytes(f) >= weight_bytes(q.format.weights)) continue;
+    ServingQuestion narrower = q;
+    narrower.format = {f, std::min(1.0, q.format.kv_width)};
+    if (!is_served(narrower, system)) continue;
+    out = words.precision(name(f)) + " fits";
+    break;
+  }
+  for (int gpus = 2 * q.gpus; gpus <= most_gpus && gpus <= 1024 * q.gpus; gpus *= 2) {
+    ServingQuestion larger = q;
+    larger.gpus = gpus;
+    try {
+      if (!is_served(larger, system)) continue;
+    } catch (const RequestError&) {
+      continue;
+    }
+    out += fmt::format("{}{} GPUs fit", out.empty() ? "" : "; ", gpus);
+    break;
+  }
+  return out;
+}
+
+[[nodiscard]] std::string limits_missed(const ServingQuestion& q, const System& system, const PricedServing& p, const ServingWords& words) {
+  std::string limits;
+  if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::duration_text(q.ttft));
+  if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::duration_text(q.tpot));
+  const bool mixture = q.model.mixture();
+  return fmt::format(
+      "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for {}, shorter prompts or "
+      "more GPUs",
+      q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, mixture),
+      p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, mixture)) : "", p.batch,
+      io::duration_text(p.time.ttft), io::duration_text(p.time.tpot), words.limits(1.01 * p.time.ttft, 1.01 * p.time.tpot));
+}
+
+}  // namespace
+
+std::string engine_text(const EngineLayout& l, bool mixture) {
+  std::string out = fmt::format("tp {} pp {}", l.tp, l.pp);
+  if (mixture) out += fmt::format(" ep {} dp {}", l.ep, l.attention_dp);
+  return out;
+}
+
+std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
+  const double capacity = Processor::of(system).memory;
+  const Layout& l = nearest.layout;
+  const double headroom = headroom_of(q);
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, l, q.stack.memory, capacity, headroom, system.domain);
+  return fmt::format(
+      "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
+      "recompute {}) needs {:.1f} GiB. {}{}",
+      q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp,
+      l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte,
+      advice.found ? "It " : "", advice.sentence);
+}
+
+std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {
+  const double capacity = Processor::of(system).memory;
+  const MemoryAdvice advice = smallest_change_that_fits(q.model, named.layout, q.stack.memory, capacity, headroom_of(q), system.domain);
+  return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}, recompute {}; {}{}", named.memory.total() / gibibyte,
+                     capacity * (1 - headroom_of(q)) / gibibyte, recompute_names[static_cast<std::size_t>(named.layout.recompute)],
+                     advice.found ? "it " : "", advice.sentence);
+}
+
+std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan, const ServingWords& words) {
+  if (plan.nearest) return limits_missed(q, system, *plan.nearest, words);
+  if (!plan.nearest_fit)
+    return fmt::format("no two layouts of workers fit beside each other on these GPUs; take more GPUs or {}", words.together);
+  const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
+  const std::string helps = remedy(q, system, words);
+  return fmt::format(
+      "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
+      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibibyte,
+      engine_text(*plan.nearest_fit, q.model.mixture()), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
+      helps.empty() ? "" : "; ", helps);
+}
+
+}  // namespace fabricost

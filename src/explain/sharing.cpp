@@ -1,0 +1,113 @@
+/// \file explain_sharing.cpp
+/// Which link of the way is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link of a tapered tier. The
+/// links and loads are those of network/traffic.hpp, for the algorithm that runs.
+
+#include "explain/parts.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/network/layout.hpp>
+#include <fabricost/network/link_names.hpp>
+#include <fabricost/network/traffic.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace fabricost::detail {
+namespace {
+
+constexpr int most_gpus = 32768;  ///< beyond, laying out every message takes longer than an answer may
+
+/// GPUs that take part: as many of each node, the first ones. Empty when they do not divide, or are too many.
+[[nodiscard]] std::vector<int> gpus_of(const Story& story) {
+  const Fabric& f = story.fabric();
+  const int ranks = static_cast<int>(f.ranks()), nodes = std::max(1, f.nodes);
+  std::vector<int> out;
+  if (ranks < 2 || ranks > most_gpus || nodes > most_gpus || ranks % nodes != 0 || ranks / nodes > story.system->gpus_per_node) return out;
+  for (int node = 0; node < nodes; ++node)
+    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * story.system->gpus_per_node + i);
+  return out;
+}
+
+/// Those of `gpus` whose way out of their node, or into the tier, is this link; empty for a link of one GPU's own.
+[[nodiscard]] std::vector<int> users_of(const Topology& t, int link, const std::vector<int>& gpus) {
+  const LinkBlock& b = t.block_of(link);
+  const int at = link - b.first;
+  std::vector<int> out;
+  for (const int gpu : gpus) {
+    bool uses = false;
+    if (b.kind == LinkKind::nic_out) {
+      const int ways = (t.nics + t.nic_group - 1) / t.nic_group;
+      for_nics(t, gpu, [&](int n, double) { uses = uses || t.node_of(gpu) * ways + n / t.nic_group == at; });
+    } else if (b.kind == LinkKind::port_up || b.kind == LinkKind::port_down) {
+      uses = port_of(t, gpu) == at;
+    } else if (b.kind == LinkKind::tier_up) {
+      const NetworkLevel& level = t.levels[static_cast<std::size_t>(b.level)];
+      uses = t.node_of(gpu) / level.span == at / level.lanes;
+    } else if (b.kind == LinkKind::trunk_up) {
+      uses = t.stage_of(gpu) == at;
+    }
+    if (uses) out.push_back(gpu);
+  }
+  return out;
+}
+
+/// A trunk between the stages of a scale-up switch that carries less than the GPUs below it can send.
+[[nodiscard]] bool narrow(const Topology& t, const LinkBlock& b) {
+  return b.kind == LinkKind::trunk_up && b.capacity < t.first_stage * t.capacity(t.link(t.gpu_out, 0)) * (1 - 1e-9);
+}
+
+/// "GPUs 0 and 1", "GPUs 0 to 3", "3,072 GPUs"
+[[nodiscard]] std::string gpus_text(const std::vector<int>& gpus) {
+  const int first = gpus.front(), last = gpus.back(), count = static_cast<int>(gpus.size());
+  if (count == 2) return fmt::format("GPUs {} and {}", first, last);
+  return last - first + 1 == count && count <= 64 ? fmt::format("GPUs {} to {}", first, last) : fmt::format("{} GPUs", count);
+}
+
+}  // namespace
+
+std::string tell_sharing(const Story& story) {
+  const std::vector<int> gpus = story.host ? std::vector<int>{} : gpus_of(story);
+  if (gpus.empty()) return "";
+  Topology t;
+  Traffic traffic;
+  try {
+    t = topology_of(*story.system, std::max(1, story.fabric().nodes));
+    traffic = TrafficCounter{t}.count(story.operation().collective, story.prediction.ran.algorithm, gpus);
+  } catch (const RequestError&) {
+    return "";  // an algorithm without routes, ranks it has none for: nothing to tell
+  }
+  // of each kind of shared link the one that takes longest over its part
+  struct Busiest {
+    int link = -1;
+    double seconds = 0, bytes = 0;
+  };
+  std::array<Busiest, 4> busiest;  // NIC, port, tapered tier, tapered trunk
+  for (const LinkLoad& l : traffic.loads) {
+    const LinkBlock& b = t.block_of(l.link);
+    const bool tapered = b.kind == LinkKind::tier_up && t.levels[static_cast<std::size_t>(b.level)].taper > 1;
+    const std::size_t sort = b.kind == LinkKind::nic_out                                    ? 0
+                             : b.kind == LinkKind::port_up || b.kind == LinkKind::port_down ? 1
+                             : tapered                                                      ? 2
+                             : narrow(t, b)                                                 ? 3
+                                                                                            : busiest.size();
+    if (sort == busiest.size()) continue;
+    const double seconds = l.bytes * story.bytes() / t.capacity(l.link);
+    if (busiest[sort].link < 0 || seconds > busiest[sort].seconds * (1 + 1e-9)) busiest[sort] = {l.link, seconds, l.bytes};
+  }
+  std::string out;
+  for (const Busiest& one : busiest) {
+    if (one.link < 0) continue;
+    const std::vector<int> users = users_of(t, one.link, gpus);
+    if (users.size() < 2) continue;
+    out += wrapped(
+        "  ", fmt::format("Shared: {}, {}, by {}. {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
+                          rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), label(story.prediction.ran), one.bytes,
+                          size_text(Bytes::from_value(std::round(one.bytes * story.bytes()))), time_text(Time::from_value(one.seconds))));
+  }
+  return out;
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,25 @@
+#pragma once
+/// \file settings.hpp
+/// What was measured as overrides of the stock system (`PATH=VALUE`, docs/spec-format.md), each with its source. Private to the sources.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/machine/this_machine.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost::io {
+
+struct MachineSettings {
+  std::vector<std::string> set;
+  std::vector<std::string> kept;  ///< what stays as the stock system has it, and why
+};
+
+/// \param source "measured on node17, 2026-01-31"
+[[nodiscard]] MachineSettings settings_of(const MeasuredMachine& machine, const std::vector<MeasuredFigure>& figures, const System& stock,
+                                          std::string_view source);
+
+/// Active links of the GPU with the fewest; the stock's where nobody counted them.
+[[nodiscard]] int active_links(const MeasuredMachine& machine, const Tier& scale_up);
+
+}  // namespace fabricost::io

@@ -1,0 +1,458 @@
+/// \file nccl_info.cpp
+/// One pass over the log. Messages that only need recognising stand in a table of words (nccl_signs.cpp); those that carry values have a
+/// function each.
+
+#include "readings/logs/nccl_info.hpp"
+
+#include "readings/logs/log_text.hpp"
+#include "text/csv.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr std::size_t longest_quote = 200;
+constexpr std::size_t most_kept = 512;  // of any list: a log of a million lines repeats itself
+
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// A whole number at the start of a text; -1: none.
+int number_at(std::string_view text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end != text.data() ? value : -1;
+}
+double real_at(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end != text.data() ? value : 0;
+}
+
+/// What follows a mark, without blanks; empty when the mark is not there.
+std::string_view after(std::string_view line, std::string_view mark) {
+  const auto at = line.find(mark);
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = line.substr(at + mark.size());
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  return rest;
+}
+std::string_view word(std::string_view text) { return text.substr(0, text.find_first_of(" \t,;")); }
+
+/// Host of "HOST:PID:TID [0] NCCL INFO ...", behind any tag of a launcher.
+std::string host_of(std::string_view line) {
+  const auto mark = line.find(" NCCL ");
+  if (mark == std::string_view::npos) return {};
+  std::string_view head = line.substr(0, mark);
+  if (const auto tag = head.rfind(">:"); tag != std::string_view::npos) head.remove_prefix(tag + 2);
+  while (!head.empty() && (head.front() == ' ' || head.front() == '#')) head.remove_prefix(1);
+  return std::string{head.substr(0, head.find(':'))};
+}
+
+template <class T>
+void keep(std::vector<T>& list, T one) {
+  if (list.size() < most_kept) list.push_back(std::move(one));
+}
+
+class NcclInfoReader {
+ public:
+  explicit NcclInfoReader(const std::filesystem::path& file) : lines_(file) {}
+
+  NcclInfo read() {
+    std::string line;
+    while (lines_.next(line)) {
+      take(line);
+    }
+    return std::move(info_);
+  }
+
+ private:
+  [[nodiscard]] LogLine quote(std::string_view line) const {
+    const auto first = line.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {lines_.number(), ""};
+    line = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+    std::string text{line.substr(0, longest_quote)};
+    if (line.size() > longest_quote) text += "...";
+    return {lines_.number(), plain_text(std::move(text))};
+  }
+
+  void take(const std::string& line) {
+    const auto first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line.starts_with("#source")) return;                // where a log was found says nothing about it
+    if (is_digit(line[first]) && line.find_first_of("N#=") == std::string::npos) return;  // a row of a table
+    // behind a '#' people quote what they hoped for
+    const bool message = line[first] != '#' && (line.find("NCCL INFO") != std::string::npos || line.find("NCCL WARN") != std::string::npos);
+    if (message) {
+      ++info_.messages;
+      info_.says_anything = true;
+    }
+    if (message && (line.find("Channel ") != std::string::npos || line.find("Trees [") != std::string::npos)) {
+      path(line);  // nine in ten lines of a large log
+      return;
+    }
+    signs(line);
+    settings(line);
+    if (message) {
+      path(line);
+      adapters(line);
+      communicator(line);
+      topology(line);
+      tuned(line);
+      direct(line);
+    } else {
+      if (line.find(" via ") != std::string::npos) path(line);
+      if (line[first] != '#' && line.find("NET/") != std::string::npos) adapters(line);
+      matrix(line);
+      rank(line);
+      topology(line);
+    }
+    launcher(line);
+    completion(line);
+    version(line);
+    ports(line);
+    pcie(line);
+    if (const auto rest = after(line, "Avg bus bandwidth"); !rest.empty()) {
+      const auto colon = rest.find(':');
+      if (colon != std::string_view::npos)
+        if (const double value = real_at(after(rest, ":")); value > 0) keep(info_.averages, {value, quote(line)});
+      info_.says_anything = true;
+    }
+  }
+
+  void see(Sign sign, std::string_view line) {
+    Seen& seen = info_.signs[static_cast<std::size_t>(sign)];
+    if (seen.times++ == 0) seen.first = quote(line);
+    info_.says_words = true;
+  }
+
+  void signs(const std::string& line) {
+    for (const Sign sign : signs_in(line)) see(sign, line);
+  }
+
+  /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
+  void settings(const std::string& line) {
+    for (const std::string_view prefix : {"NCCL_", "CUDA_LAUNCH_BLOCKING", "RCCL_", "FI_", "UCX_"}) {
+      for (std::size_t at = line.find(prefix); at != std::string::npos; at = line.find(prefix, at + 1)) {
+        if (at > 0 && is_name(line[at - 1])) continue;
+        std::size_t end = at;
+        while (end < line.size() && is_name(line[end])) ++end;
+        const std::string_view rest = std::string_view{line}.substr(end);
+        Setting found{line.substr(at, end - at), "", false, quote(line)};
+        if (rest.starts_with(" set by environment to ")) {
+          found.value = std::string{word(rest.substr(23))};
+          found.by_nccl = true;
+        } else if (rest.starts_with(" set to ")) {
+          found.value = std::string{word(rest.substr(8))};
+          found.by_nccl = true;
+        } else if (rest.starts_with("=") && rest.size() > 1 && rest[1] != ' ') {
+          found.value = std::string{word(rest.substr(1))};
+        } else {
+          continue;
+        }
+        while (!found.value.empty() && std::string_view{".:)\"'"}.find(found.value.back()) != std::string_view::npos)
+          found.value.pop_back();
+        (found.by_nccl ? info_.says_anything : info_.says_words) = true;
+        const bool known = std::any_of(info_.settings.begin(), info_.settings.end(),
+                                       [&](const Setting& s) { return s.name == found.name && s.value == found.value; });
+        if (!known) keep(info_.settings, std::move(found));
+      }
+    }
+  }
+
+  void path(const std::string& line) {
+    const auto via = after(line, " via ");
+    if (via.empty()) {  // "Channel 00/08 :    0   1   2 ..."
+      const auto channel = after(line, "Channel ");
+      const auto slash = channel.find('/');
+      if (slash == std::string_view::npos || channel.find(" :") == std::string_view::npos || info_.channels > 0) return;
+      if (const int n = number_at(channel.substr(slash + 1)); n > 0) {
+        info_.channels = n;
+        info_.channels_line = quote(line);
+      }
+      return;
+    }
+    if (via.starts_with("P2P")) {
+      if (info_.peer++ == 0) info_.peer_line = quote(line);
+    } else if (via.starts_with("SHM")) {
+      if (info_.shared_memory++ == 0) info_.shared_memory_line = quote(line);
+    } else if (via.starts_with("NET/")) {
+      const std::string_view rest = via.substr(4);
+      const auto slash = rest.find('/');
+      if (slash == std::string_view::npos) return;
+      NetUse& use = info_.net[std::string{rest.substr(0, slash)}];
+      if (use.times++ == 0) use.first = quote(line);
+      // "via NET/IB/2(4)/GDRDMA": the adapter of the rank in brackets (PXN), else of this rank
+      const int device = number_at(rest.substr(slash + 1));
+      if (rest.find("GDRDMA") != std::string_view::npos)
+        ++use.direct;
+      else if (use.first_indirect.number == 0)
+        use.first_indirect = quote(line);
+      if (device >= 0) {
+        use.devices.insert(device);
+        if (use.by_host.size() < most_kept) use.by_host[host_of(line)].insert(device);
+      }
+      local_pair(line);
+      auto channel = after(line, "Channel ");
+      if (channel.empty()) channel = after(line, "Ring ");
+      if (const int number = number_at(channel); number >= 0) use.channels.insert(number);
+    }
+  }
+
+  /// Ranks of both ends of a connection, told by who prints [send] and who [receive]: both on one host is no way between nodes.
+  void local_pair(const std::string& line) {
+    const auto arrow = line.find(" -> ");
+    const bool sends = line.find("[send]") != std::string::npos, receives = line.find("[receive]") != std::string::npos;
+    if (arrow == std::string::npos || (!sends && !receives) || host_of_.size() > 65536) return;
+    std::size_t first = line.rfind(' ', arrow - 1);
+    first = first == std::string::npos ? 0 : first + 1;
+    const int from = number_at(std::string_view{line}.substr(first)), to = number_at(std::string_view{line}.substr(arrow + 4));
+    const std::string host = host_of(line);
+    if (from < 0 || to < 0 || from == to || host.empty()) return;
+    host_of_[sends ? from : to] = host;
+    const auto other = host_of_.find(sends ? to : from);
+    if (info_.local_net.number == 0 && other != host_of_.end() && other->second == host) info_.local_net = quote(line);
+  }
+
+  /// "mpirun -np 16 -H a:8,b:8 ...": ranks and hosts.
+  void launcher(const std::string& line) {
+    if (line.find("mpirun") == std::string::npos && line.find("mpiexec") == std::string::npos && line.find("_perf") == std::string::npos)
+      return;
+    for (const std::string_view mark : {" -np ", " -n "})
+      if (const int n = number_at(after(line, mark)); n > 0 && n < 1 << 20) info_.ranks = std::max(info_.ranks, n);
+    for (const std::string_view mark : {" -H ", " --host "})
+      if (const auto rest = after(line, mark); !rest.empty()) {
+        const std::string_view list = rest.substr(0, rest.find(' '));
+        info_.nodes = std::max(info_.nodes, 1 + static_cast<int>(std::count(list.begin(), list.end(), ',')));
+      }
+  }
+
+  /// "speed=200000" (Mbit/s) of NET/IB, "Rate: 200" of ibstat, "rate: 200 Gb/sec (4X HDR)".
+  void ports(const std::string& line) {
+    double rate = 0;
+    if (const auto speed = after(line, " speed="); !speed.empty() && line.find("NET/IB") != std::string::npos)
+      rate = real_at(speed) / 1000;
+    else if (line.find("Rate:") != std::string::npos)
+      rate = real_at(after(line, "Rate:"));
+    else if (line.find("rate:") != std::string::npos && line.find("Gb/sec") != std::string::npos)
+      rate = real_at(after(line, "rate:"));
+    if (!(rate >= 1 && rate <= 3200)) return;
+    info_.says_words = true;
+    info_.fastest_port = std::max(info_.fastest_port, rate);
+    if (info_.slowest_port == 0 || rate < info_.slowest_port) {
+      info_.slowest_port = rate;
+      info_.slowest_port_line = quote(line);
+    }
+  }
+
+  /// LnkSta below the LnkCap before it, where lspci does not say so itself.
+  void pcie(const std::string& line) {
+    // nvidia-smi: "PCIe Generation Max 4 Current 1"
+    if (line.find("PCIe") != std::string::npos && line.find("Current") != std::string::npos) {
+      const double most = real_at(after(line, "Max ")), now = real_at(after(line, "Current "));
+      if (most > 0 && now > 0 && now < most) see(Sign::link_downgraded, line);
+    }
+    const bool capability = line.find("LnkCap:") != std::string::npos, state = line.find("LnkSta:") != std::string::npos;
+    if (!capability && !state) return;
+    const double speed = real_at(after(line, "Speed ")), width = real_at(after(line, "Width x"));
+    info_.says_words = true;
+    if (capability) {
+      capable_ = {speed, width};
+    } else if (line.find("downgraded") == std::string::npos && capable_[0] > 0 &&
+               ((speed > 0 && speed < capable_[0]) || (width > 0 && width < capable_[1]))) {
+      see(Sign::link_downgraded, line);
+    }
+    if (state) capable_ = {};
+  }
+
+  /// "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:..." after its mark.
+  static std::vector<std::string> listed(std::string_view rest) {
+    std::vector<std::string> out;
+    for (const std::string_view one : words(rest.substr(0, rest.find(';')))) {
+      const auto close = one.find(']');
+      if (one.front() != '[' || close == std::string_view::npos || close + 1 >= one.size() || !is_digit(one[1])) continue;
+      out.emplace_back(one.substr(close + 1));
+    }
+    return out;
+  }
+
+  void adapters(const std::string& line) {
+    if (const auto rest = after(line, "NET/IB : Using "); !rest.empty() && info_.adapters.empty()) {
+      info_.adapters = listed(rest);
+      info_.adapters_line = quote(line);
+    }
+    if (const auto rest = after(line, "NET/Socket : Using "); !rest.empty() && info_.interfaces.empty()) {
+      info_.interfaces = listed(rest);
+      info_.interfaces_line = quote(line);
+    }
+    for (const std::string_view mark : {"Using network ", "Using internal Network "})
+      if (const auto rest = after(line, mark); !rest.empty() && info_.network.empty()) {
+        info_.network = std::string{rest};
+        while (!info_.network.empty() && info_.network.back() == ' ') info_.network.pop_back();
+        info_.network_line = quote(line);
+      }
+  }
+
+  void communicator(const std::string& line) {
+    const auto value = [&](std::string_view mark) { return number_at(after(line, mark)); };
+    info_.ranks = std::max({info_.ranks, value(" nranks "), value(" nRanks ")});
+    info_.nodes = std::max(info_.nodes, value(" nNodes "));
+    info_.local_ranks = std::max(info_.local_ranks, value(" localRanks "));
+    if (const auto at = line.find(" coll channels"); at != std::string::npos) {
+      std::size_t first = at;
+      while (first > 0 && is_digit(line[first - 1])) --first;
+      if (const int n = number_at(std::string_view{line}.substr(first)); n > 0 && info_.channels == 0) {
+        info_.channels = n;
+        info_.channels_line = quote(line);
+      }
+    }
+    if (const auto at = line.find(" nvls channels"); at != std::string::npos) {
+      std::size_t first = at;
+      while (first > 0 && is_digit(line[first - 1])) --first;
+      if (const int n = number_at(std::string_view{line}.substr(first)); n > info_.nvls_channels) {
+        info_.nvls_channels = n;
+        info_.nvls_channels_line = quote(line);
+      }
+    }
+    if (const auto type = after(line, ", type "); !type.empty() && line.find("Pattern") != std::string::npos) {
+      const std::string_view pair = word(type);
+      const auto slash = pair.find('/');
+      if (slash != std::string_view::npos && (info_.widest_path.empty())) {
+        info_.widest_path = std::string{pair.substr(slash + 1)};
+        info_.widest_path_line = quote(line);
+      }
+    }
+  }
+
+  void topology(const std::string& line) {
+    if (const auto rest = after(line, "=== System : maxBw "); !rest.empty()) {
+      info_.system_max = std::max(info_.system_max, real_at(rest));
+      info_.system_total = std::max(info_.system_total, real_at(after(rest, "totalBw ")));
+      info_.says_anything = true;
+      return;
+    }
+    const auto plus = line.find("+ ");
+    if (plus == std::string::npos) return;
+    const std::string_view rest = std::string_view{line}.substr(plus + 2);
+    const auto open = rest.find('['), close = rest.find("] - ");
+    if (open == std::string_view::npos || close == std::string_view::npos || open > 5 || close < open) return;
+    const double rate = real_at(rest.substr(open + 1));
+    keep(info_.topology, TopologyLink{std::string{rest.substr(0, open)}, std::string{word(rest.substr(close + 4))}, rate, quote(line)});
+    info_.says_anything = true;
+  }
+
+  void tuned(const std::string& line) {
+    const auto arrow = line.find(" Bytes -> Algo ");
+    if (arrow == std::string::npos) return;
+    std::size_t first = arrow;
+    while (first > 0 && is_digit(line[first - 1])) --first;
+    const std::string_view rest = std::string_view{line}.substr(arrow + 15);
+    keep(info_.tuned, Tuned{real_at(std::string_view{line}.substr(first)), std::string{word(rest)},
+                            std::string{word(after(rest, "proto "))}, quote(line)});
+  }
+
+  /// "GPU Direct RDMA Disabled for GPU 81000 / HCA 0 (distance 6 > 4)".
+  void direct(const std::string& line) {
+    if (line.find("GPU Direct RDMA") == std::string::npos) return;
+    const auto rest = after(line, "(distance ");
+    if (rest.empty()) return;
+    DirectPair pair{line.find("Enabled for GPU") != std::string::npos, number_at(rest), 0, quote(line)};
+    const auto sign = rest.find_first_of("<>");
+    if (sign != std::string_view::npos) {
+      auto limit = rest.substr(sign + 1);
+      while (!limit.empty() && !is_digit(limit.front())) limit.remove_prefix(1);
+      pair.limit = number_at(limit);
+    }
+    keep(info_.direct_pairs, std::move(pair));
+  }
+
+  void matrix(const std::string& line) {
+    auto cells = words(line);
+    if (cells.size() < 3) return;
+    const std::string_view name = cells.front();
+    if (!name.starts_with("GPU") || name.size() < 4 || !std::all_of(name.begin() + 3, name.end(), is_digit)) return;
+    const auto is_cell = [](std::string_view c) {
+      return c == "X" || c == "PIX" || c == "PXB" || c == "PHB" || c == "NODE" || c == "SYS" || c == "SOC" || c == "XGMI" || c == "PCIE" ||
+             (c.starts_with("NV") && c.size() > 2 && std::all_of(c.begin() + 2, c.end(), is_digit));
+    };
+    MatrixRow row{std::string{name}, {}, quote(line)};
+    for (std::size_t i = 1; i < cells.size() && is_cell(cells[i]); ++i) row.cells.emplace_back(cells[i]);
+    if (row.cells.size() < 2) return;
+    info_.says_anything = true;
+    keep(info_.matrix, std::move(row));
+  }
+
+  void rank(const std::string& line) {
+    const auto rest = after(line, "Rank ");
+    if (rest.empty()) return;
+    const int number = number_at(rest);
+    const auto on = after(rest, " on "), device = after(rest, " device ");
+    if (number < 0 || on.empty() || device.empty()) return;
+    const auto bus = device.find(']');
+    std::string gpu{bus == std::string_view::npos ? std::string_view{} : device.substr(bus + 1)};
+    gpu.erase(0, gpu.find_first_not_of(' '));
+    info_.says_anything = true;
+    if (info_.rank_lines.size() < 65536) info_.rank_lines.push_back({number, std::string{word(on)}, std::move(gpu), quote(line)});
+  }
+
+  /// "Got completion ... error 12, ...", from 2.22 "status=IBV_WC_RETRY_EXC_ERR(12)".
+  void completion(const std::string& line) {
+    if (line.find("ot completion") == std::string::npos) return;
+    auto code = after(line, "error ");
+    if (code.empty()) code = after(line, "status=");
+    int number = number_at(code);
+    if (number < 0)
+      if (const auto open = code.find('('); open != std::string_view::npos) number = number_at(code.substr(open + 1));
+    if (number == 12 || number == 13) see(Sign::retries_exceeded, line);
+    if (number == 4 || number == 10 || number == 8) see(Sign::protection_error, line);
+    info_.says_anything = true;
+  }
+
+  void version(const std::string& line) {
+    for (const std::string_view mark : {"NCCL version ", "RCCL version "})
+      if (const auto rest = after(line, mark); !rest.empty() && is_digit(rest.front())) {
+        const std::string text{word(rest)};
+        info_.says_anything = true;
+        if (std::none_of(info_.versions.begin(), info_.versions.end(), [&](const auto& v) { return v.first == text; }))
+          keep(info_.versions, {text, quote(line)});
+      }
+  }
+
+  LineReader lines_;
+  NcclInfo info_;
+  std::map<int, std::string> host_of_;  ///< of ranks with network connections
+  std::array<double, 2> capable_{};     ///< GT/s and lanes of the last LnkCap
+};
+
+}  // namespace
+
+const Setting* NcclInfo::setting(std::string_view name) const {
+  for (auto it = settings.rbegin(); it != settings.rend(); ++it)
+    if (it->name == name) return &*it;
+  return nullptr;
+}
+
+int NcclInfo::node_count() const {
+  std::set<std::string> hosts, talkers;
+  std::set<int> numbers;
+  for (const RankLine& one : rank_lines) {
+    hosts.insert(one.host);
+    numbers.insert(one.rank);
+  }
+  for (const auto& [transport, use] : net)
+    for (const auto& [host, devices] : use.by_host)
+      if (!host.empty()) talkers.insert(host);
+  // lists lose lines in logs: one that lacks ranks tells a least number only
+  const bool whole =
+      !numbers.empty() && static_cast<int>(numbers.size()) == *numbers.rbegin() + 1 && static_cast<int>(numbers.size()) >= ranks;
+  const int listed = static_cast<int>(hosts.size()), seen = static_cast<int>(talkers.size());
+  if (whole) return std::max(listed, nodes);
+  return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0});
+}
+
+NcclInfo read_nccl_info(const std::filesystem::path& file) { return NcclInfoReader(file).read(); }
+
+}  // namespace fabricost::io

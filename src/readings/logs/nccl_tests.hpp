@@ -1,0 +1,101 @@
+#pragma once
+/// \file nccl_tests.hpp
+/// What the output of nccl-tests (and rccl-tests) says, run by run, before anything is concluded from it. Private to the sources.
+
+#include "readings/point_readers.hpp"
+
+#include <fabricost/label.hpp>
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fabricost::io {
+
+/// One half of a row: the out-of-place or the in-place columns.
+struct LogSide {
+  double time = 0;  ///< as printed; 0: none
+  double algbw = 0, busbw = 0;
+  double time_slack = 0, algbw_slack = 0, busbw_slack = 0;  ///< half of the last printed digit
+  bool checked = true;                                      ///< the result column holds a number, not N/A
+  double wrong = 0;
+  bool in_place = false;
+  bool known_place = true;
+};
+
+struct LogRow {
+  int line = 0;
+  double bytes = 0, count = 0;
+  Label type;  ///< as printed
+  std::optional<DataType> dtype;
+  bool combines = false, copies = false;  ///< an operation such as sum is named; none is
+  std::optional<int> root;
+  std::array<LogSide, 2> side{};
+  int sides = 0;
+
+  void add(const LogSide& one) {
+    if (sides < 2) side[static_cast<std::size_t>(sides++)] = one;
+  }
+  [[nodiscard]] std::span<const LogSide> halves() const { return {side.data(), static_cast<std::size_t>(sides)}; }
+};
+
+/// One table with what was printed around it.
+struct LogRun {
+  std::string test;  ///< all_reduce, alltoall, ...: from the line of the test or of its command; empty when neither was there
+  std::vector<int> ranks_listed;
+  std::vector<std::string> hosts;  ///< of the ranks listed
+  std::vector<int> groups;         ///< of the ranks listed
+  std::string library, version;
+  std::optional<Algorithm> algorithm;
+  std::optional<Protocol> protocol;
+  std::vector<LogRow> rows;
+  std::vector<Skipped> skipped;
+  double time_unit = 0;  ///< seconds; 0: not said
+  int line = 1;          ///< where it starts
+};
+
+/// Bounds of busbw / algbw.
+struct Ratio {
+  double low = 0, high = 1e300;
+  [[nodiscard]] bool known() const { return low > 0 && low <= high; }
+  [[nodiscard]] bool allows(double factor) const { return !known() || (factor >= low - 1e-9 && factor <= high + 1e-9); }
+};
+/// As close as the printed digits of all rows tell; low above high where rows contradict each other.
+[[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
+
+/// Rows of a run that are held at most: enough to settle what it is.
+inline constexpr std::size_t most_rows_held = 65536;
+
+/// Takes a run, or as many rows of it as are held; the rows and what was skipped are given up afterwards. `last`: the run ends here.
+using RunSink = std::function<void(const LogRun& run, bool last)>;
+
+/// Reads the text of a log, run by run. \returns how many runs there were \throws SpecError
+[[nodiscard]] int read_nccl_runs(const std::filesystem::path& file, const RunSink& take);
+
+/// Settles what a run is by its first rows (which operation, how many ranks and nodes, on which machine) and makes points of all.
+class RunsToPoints {
+ public:
+  RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described, const PointSink& sink);
+  RunsToPoints(const RunsToPoints&) = delete;
+  RunsToPoints& operator=(const RunsToPoints&) = delete;
+  ~RunsToPoints();
+  /// \throws SpecError, RequestError
+  void take(const LogRun& run, bool last);
+  [[nodiscard]] std::vector<Skipped> skipped() && { return std::move(skipped_); }
+
+ private:
+  class Settled;
+  const std::filesystem::path& file_;
+  const PointSource& otherwise_;
+  const RunDescriptions& described_;
+  const PointSink& sink_;
+  std::vector<Skipped> skipped_;
+  std::unique_ptr<Settled> settled_;
+};
+
+}  // namespace fabricost::io

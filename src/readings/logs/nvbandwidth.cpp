@@ -1,0 +1,134 @@
+/// \file nvbandwidth.cpp
+/// nvbandwidth's text: `Running NAME.`, a title, column numbers, rows.
+
+#include "readings/logs/nvbandwidth.hpp"
+
+#include "text/ascii.hpp"
+#include "text/csv.hpp"
+
+#include <fmt/format.h>
+
+namespace fabricost::io {
+
+namespace {}  // namespace
+
+NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title) {
+  NvbandwidthTest out;
+  if (has(title, "(ns)") || has(name, "latency"))
+    out.skipped = "nvbandwidth: latency of dependent loads, not of a transfer";
+  else if (has(name, "local") || has(title, "local"))
+    out.skipped = "nvbandwidth: a copy inside one GPU";
+  else if (has(name, "all_to") || has(name, "to_all") || has(name, "one_to") || has(name, "to_one") || has(name, "bisect") ||
+           has(name, "broadcast") || has(title, "All G") || has(title, "total bandwidth"))
+    out.skipped = "nvbandwidth: several GPUs at once";
+  else if (has(name, "_total") || has(title, "Total"))
+    out.skipped = "nvbandwidth: the sum of two directions that are printed one by one";
+  if (!out.skipped.empty()) return out;
+  out.path = has(name, "host") || (name.empty() && has(title, "CPU")) ? Path::gpu_host : Path::gpu_gpu;
+  out.both_ways = has(name, "bidir") || has(title, "<->");
+  const bool kernel = has(title, "SM ") || name.ends_with("_sm");
+  const bool one_of_two = has(title, "Read1") || has(title, "Read2") || has(title, "Write1") || has(title, "Write2");
+  out.sum_of_both = out.both_ways && kernel && out.path == Path::gpu_gpu && !one_of_two;
+  return out;
+}
+
+double nvbandwidth_bytes(std::string_view version) {
+  while (!version.empty() && !is_digit(version.front())) version.remove_prefix(1);
+  const bool old = version == "0.1" || version == "0.2" || version.starts_with("0.1.") || version.starts_with("0.2.");
+  return (old ? 64.0 : 512.0) * 1024 * 1024;
+}
+
+void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view name, std::string_view title, double bytes) {
+  const NvbandwidthTest test = nvbandwidth_test(name, title);
+  if (matrix.lost() > 0) points.skip(row_cut_short, matrix.lost());
+  const SharedText notes = fmt::format("{}{}; size not printed: {:.0f} MiB", name.empty() ? title : name,
+                                       test.sum_of_both ? "; sum of both directions, halved" : "", bytes / 1024 / 1024);
+  for (const Matrix::Cell& cell : matrix.cells()) {
+    if (!cell.value) {
+      if (test.path != Path::gpu_gpu || cell.row != cell.column) points.skip(no_value);
+      continue;
+    }
+    if (!test.skipped.empty()) {
+      points.skip(test.skipped);
+    } else if (test.path == Path::gpu_gpu && cell.row == cell.column && *cell.value == 0) {
+      continue;  // versions that print zeros where there is no pair
+    } else if (test.path == Path::gpu_gpu && cell.row == cell.column) {
+      points.skip("a copy inside one GPU (diagonal)");
+    } else if (test.sum_of_both && !symmetrical(matrix, cell.row, cell.column)) {
+      points.skip("the sum of two directions that differ by more than 10 %: neither can be told");
+    } else {
+      const double rate = *cell.value * 1e9 * (test.sum_of_both ? 0.5 : 1);
+      points.transfer(cell.line, bytes, rate > 0 ? bytes / rate : 0, test.path, test.both_ways, notes);
+    }
+  }
+}
+
+namespace {
+
+class NvbandwidthReader {
+ public:
+  NvbandwidthReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+
+  void read() {
+    for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
+    conclude();
+  }
+
+ private:
+  void take(const std::string& line, const Tokens& tokens) {
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      if (tokens[i] == "Running" && has(tokens[i + 1], "_")) {
+        conclude();
+        name_ = tokens[i + 1];
+        while (name_.ends_with('.')) name_.pop_back();
+        title_.clear();
+        return;
+      }
+      if (tokens[i] == "SUM") return conclude();
+      if (tokens[i] == "Version:" && i > 0 && tokens[i - 1] == "nvbandwidth") {
+        bytes_ = nvbandwidth_bytes(tokens[i + 1]);
+        std::string_view version = tokens[i + 1];
+        if (version.starts_with('v')) version.remove_prefix(1);
+        points_.version(version);
+      }
+      if (tokens[i].starts_with("--bufferSize") || tokens[i] == "-b") told(tokens[i + 1]);
+    }
+    if ((has(line, "(GB/s)") || has(line, "(ns)")) && (has(line, "GPU") || has(line, "memcpy"))) {
+      conclude();
+      title_ = line.substr(line.find_first_not_of(" \t"));
+      return;
+    }
+    if (title_.empty()) return;
+    matrix_.line(lines_.number());
+    if (!matrix_.open()) {
+      // column numbers, behind whatever a launcher prints before a line
+      for (std::size_t first = 0; first < tokens.size(); ++first)
+        if (matrix_.start(tokens, first)) break;
+      return;
+    }
+    (void)matrix_.row(tokens, !lines_.ended());  // other lines may stand between
+  }
+
+  /// The size in MiB that a command line in the log gave (`-b 1024`).
+  void told(std::string_view text) {
+    if (const auto mebibytes = parse_number(text); mebibytes && *mebibytes >= 1 && *mebibytes < 1e6) bytes_ = *mebibytes * 1024 * 1024;
+  }
+
+  void conclude() {
+    add_nvbandwidth(points_, matrix_, name_, title_, bytes_);
+    matrix_.clear();
+    title_.clear();
+  }
+
+  LineReader lines_;
+  PointMaker& points_;
+  Matrix matrix_;
+  std::string name_, title_;
+  double bytes_ = nvbandwidth_bytes("");
+};
+
+}  // namespace
+
+void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points) { NvbandwidthReader(file, points).read(); }
+
+}  // namespace fabricost::io

@@ -1,0 +1,107 @@
+#pragma once
+/// \file pair_points.hpp
+/// What the readers of point-to-point benchmarks share: from a rate or a time between two ends to a point, and the tables they stand in.
+/// A transfer of B bytes at r bytes per second takes B / r seconds. Private to the sources.
+
+#include "readings/logs/log_text.hpp"
+#include "readings/point_readers.hpp"
+#include "text/line_reader.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost::io {
+
+inline constexpr const char* row_cut_short = "row cut short";
+inline constexpr const char* no_value = "time is 0 or N/A";
+
+/// Makes points of one log and hands them on.
+class PointMaker {
+ public:
+  PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs, std::string_view library,
+             const PointSink& sink);
+
+  /// A transfer in that many seconds; skipped when it is no time. `streamed`, `contradicts`: as in Point. \throws SpecError when nobody
+  /// said which machine
+  void transfer(int line, double bytes, double seconds, Path path, bool both_ways, const SharedText& notes, bool streamed = false,
+                bool contradicts = false);
+  /// A collective on all ranks of the run; `bytes` as nccl-tests counts them. \throws SpecError, RequestError
+  void collective(int line, Collective operation, DataType type, double bytes, double seconds, int ranks, const SharedText& notes);
+  /// Ranks of a collective whose log does not say: as given, as described, else all of the machine. \throws SpecError
+  [[nodiscard]] int ranks_taking_part(int line);
+  /// Nodes given by hand or described; 0: unknown.
+  [[nodiscard]] int nodes_told() const { return otherwise_.nodes > 0 ? otherwise_.nodes : described_.nodes; }
+
+  void skip(const std::string& reason, int rows = 1) { count_skipped(skipped_, reason, rows); }
+  void version(std::string_view text) { version_ = text; }
+  /// True once a row was recognised, priced or not.
+  [[nodiscard]] bool anything() const { return points_ > 0 || !skipped_.empty(); }
+  [[nodiscard]] std::vector<Skipped> skipped() && { return std::move(skipped_); }
+  [[nodiscard]] const std::string& file() const { return name_; }
+
+ private:
+  void emit(Point&& point);
+  void require_system(int line) const;
+
+  const PointSource& otherwise_;
+  const RunDescriptions& runs_;
+  const PointSink& sink_;
+  RunDescription described_;
+  std::string name_;
+  SharedText source_, system_, library_, version_;
+  std::vector<Skipped> skipped_;
+  long points_ = 0;
+  int gpus_per_node_ = 0;  ///< of the machine, once asked
+};
+
+/// Hands `take` every line that holds words, cleared of what launchers put in, with those words. `lines` counts on.
+template <class Take>
+void for_each_line(LineReader& lines, Take&& take) {
+  std::string line;
+  Tokens tokens;
+  while (lines.next(line)) {
+    undecorate(line);
+    squeeze(line);
+    split(line, tokens);
+    if (!tokens.empty()) take(line, tokens);
+  }
+}
+
+/// A matrix as printed: a line of column numbers, then lines of a row number and its cells.
+class Matrix {
+ public:
+  static constexpr std::size_t most_columns = 4096;
+
+  /// Starts with the column numbers from `first` on; false when these are none.
+  [[nodiscard]] bool start(const Tokens& tokens, std::size_t first);
+  /// Takes a row; false when the line is none. Rows follow one another, other lines may stand between. A row with too few cells is lost,
+  /// but at the very end of a cut file only its last cell is.
+  [[nodiscard]] bool row(const Tokens& tokens, bool cut);
+  [[nodiscard]] bool open() const { return open_; }
+  void close() { open_ = false; }
+  void clear();
+
+  struct Cell {
+    int row = 0, column = 0, line = 0;
+    std::optional<double> value;  ///< none: N/A
+  };
+  [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
+  [[nodiscard]] std::optional<double> at(int row, int column) const;
+  [[nodiscard]] int lost() const { return lost_; }
+  void line(int number) { line_ = number; }
+
+ private:
+  std::vector<int> columns_;
+  std::vector<Cell> cells_;
+  std::map<std::pair<int, int>, double> values_;
+  bool open_ = false;
+  std::size_t label_ = 0;  ///< tokens before the row number: what a launcher prints before every line
+  int line_ = 0, lost_ = 0;
+};
+
+/// True when the rates i to j and j to i, where both were printed, are within 10 % of each other.
+[[nodiscard]] bool symmetrical(const Matrix& matrix, int row, int column);
+
+}  // namespace fabricost::io

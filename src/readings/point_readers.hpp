@@ -1,0 +1,60 @@
+#pragma once
+/// \file point_readers.hpp
+/// The readers behind read_points, one for each format, and the table that tells how a run was made. Private to the sources.
+
+#include <fabricost/readings/points.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace fabricost::io {
+
+/// What a `sources.csv` says of one run.
+struct RunDescription {
+  std::string system;
+  int nodes = 0, gpus_per_node = 0;  ///< 0: unknown
+  int nics_per_node = 0;
+  LineRate nic_rate{};
+  std::optional<bool> gpu_direct, sharp;
+  std::optional<Algorithm> algorithm;
+  std::optional<Protocol> protocol;
+  SharedText health;
+};
+using RunDescriptions = std::unordered_map<std::string, RunDescription>;
+
+/// The `sources.csv` in the folder of a point file; empty when there is none. \throws SpecError
+[[nodiscard]] RunDescriptions read_sources(const std::filesystem::path& point_file);
+
+/// Fills in what the run's description knows and the point does not.
+void describe(Point& point, const RunDescriptions& runs);
+
+/// The operation's name in any spelling, modelled or not.
+struct NamedOperation {
+  std::optional<Collective> modelled;
+  bool known = false;  ///< an operation of some library, if not of this model
+};
+[[nodiscard]] NamedOperation operation_named(std::string_view text);
+
+/// GPUs of one node of a system. \throws RequestError when there is none of that name
+[[nodiscard]] int gpus_per_node_of(const std::string& system);
+
+// One reader per format. Each hands its points to `sink` in the order of the file and returns what it skipped.
+// \throws SpecError, RequestError
+[[nodiscard]] std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise,
+                                                  const RunDescriptions& runs, const PointSink& sink);
+[[nodiscard]] std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise,
+                                                   const RunDescriptions& runs, const PointSink& sink);
+[[nodiscard]] std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise,
+                                                        const RunDescriptions& runs, const PointSink& sink);
+
+class PointMaker;
+void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points);
+void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points);
+void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points);
+void read_osu(const std::filesystem::path& file, PointMaker& points);
+void read_imb(const std::filesystem::path& file, PointMaker& points);
+void read_perftest(const std::filesystem::path& file, PointMaker& points);
+
+}  // namespace fabricost::io

@@ -1,0 +1,162 @@
+/// \file points.cpp
+/// Which reader a file needs, told by its content.
+
+#include <fabricost/readings/points.hpp>
+
+#include "readings/logs/pair_points.hpp"
+#include "readings/logs/unrecognised.hpp"
+#include "readings/point_readers.hpp"
+#include "text/csv.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace fabricost {
+
+namespace {
+
+enum class Format : unsigned char { points, moe, workload, json, text };
+
+/// The format of a file by its first line that is neither empty nor a comment.
+Format format_of(const std::filesystem::path& file) {
+  io::LineReader reader(file);
+  std::string line;
+  bool anything = false;
+  while (reader.next(line)) {
+    const auto first = line.find_first_not_of(" \t");
+    if (first == std::string::npos) continue;
+    anything = true;
+    if (line[first] == '#') continue;
+    const auto second = line.find_first_not_of(" \t", first + 1);
+    if (line[first] == '{' || (line[first] == '[' && (second == std::string::npos || line[second] == '{'))) return Format::json;
+    std::vector<io::CsvCell> cells;
+    if (line.find(',') == std::string::npos || io::split_csv(line, cells)) return Format::text;
+    const auto has = [&](std::string_view name) {
+      return std::any_of(cells.begin(), cells.end(), [&](const io::CsvCell& c) { return c.text == name; });
+    };
+    if (has("phase") && has("tokens_per_rank")) return Format::moe;
+    if (has("operation") || (has("bytes") && has("time_us"))) return Format::points;
+    if (has("id") && has("group") && has("source")) return Format::workload;
+    return Format::text;
+  }
+  if (!anything)
+    throw io::fault_of_file(
+        file.string(), "is empty",
+        "give a point CSV (header source,system,nodes,...) or the output of a benchmark; docs/reading-logs.md lists them");
+  return Format::text;
+}
+
+/// Tools whose text can be told by a few words. nccl-tests is what remains.
+struct TextTool {
+  std::array<std::string_view, 3> marks;  ///< any of them; empty: none
+  std::string_view library;
+  void (*read)(const std::filesystem::path&, io::PointMaker&);
+};
+constexpr std::array<TextTool, 5> text_tools{
+    {{{"nvbandwidth Version", "memcpy CE ", "memcpy SM "}, "nvbandwidth", io::read_nvbandwidth},
+     {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", io::read_p2p_bandwidth_latency},
+     {{"# OSU ", "# Size ", ""}, "osu", io::read_osu},
+     {{"# Benchmarking ", "", ""}, "imb", io::read_imb},
+     {{"#iterations", "BW average[", "t_typical["}, "perftest", io::read_perftest}}};
+/// Lines in which a text must show what it is; beyond, one that shows nothing may be anything.
+constexpr int lines_that_tell = 20000;
+
+/// The tools whose marks stand in a text, and whether nccl-tests' do.
+struct Told {
+  std::array<bool, text_tools.size()> tool{};
+  bool nccl = false, whole = true;
+  [[nodiscard]] bool any() const { return std::find(tool.begin(), tool.end(), true) != tool.end(); }
+};
+Told told_by(const std::filesystem::path& file) {
+  Told out;
+  io::LineReader reader(file);
+  std::string line;
+  while (reader.next(line)) {
+    if (reader.number() > lines_that_tell) {
+      out.whole = false;
+      break;
+    }
+    io::undecorate(line);
+    io::squeeze(line);
+    if (line.find("busbw") != std::string::npos) {
+      out.nccl = true;
+      if (!out.any()) return out;  // rows follow; what else there is would have come first
+    }
+    for (std::size_t i = 0; i < text_tools.size(); ++i)
+      for (const std::string_view mark : text_tools[i].marks)
+        if (!mark.empty() && line.find(mark) != std::string::npos) out.tool[i] = true;
+  }
+  return out;
+}
+
+std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
+                               const PointSink& sink) {
+  const Told told = told_by(file);
+  std::vector<Skipped> skipped;
+  bool anything = false;
+  for (std::size_t i = 0; i < text_tools.size(); ++i) {
+    if (!told.tool[i]) continue;
+    io::PointMaker points(file, otherwise, runs, text_tools[i].library, sink);
+    text_tools[i].read(file, points);
+    anything = anything || points.anything();
+    for (const Skipped& s : std::move(points).skipped()) count_skipped(skipped, s.reason, s.rows);
+  }
+  if (told.nccl || !anything)
+    for (const Skipped& s : io::read_nccl_tests(file, otherwise, runs, sink)) count_skipped(skipped, s.reason, s.rows);
+  return skipped;
+}
+
+/// nccl-tests and nvbandwidth both write JSON; the first key of the latter is its name.
+std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
+                                   const PointSink& sink) {
+  io::LineReader reader(file);
+  std::string line;
+  while (reader.next(line) && reader.number() < 100) {
+    if (line.find("\"nvbandwidth\"") != std::string::npos || line.find("\"testcases\"") != std::string::npos) {
+      io::PointMaker points(file, otherwise, runs, "nvbandwidth", sink);
+      io::read_nvbandwidth_json(file, points);
+      if (!points.anything()) throw io::nothing_recognised(file);
+      return std::move(points).skipped();
+    }
+  }
+  return io::read_nccl_tests_json(file, otherwise, runs, sink);
+}
+
+}  // namespace
+
+void count_skipped(std::vector<Skipped>& skipped, const std::string& reason, int rows) {
+  const auto same = std::find_if(skipped.begin(), skipped.end(), [&](const Skipped& s) { return s.reason == reason; });
+  if (same != skipped.end())
+    same->rows += rows;
+  else
+    skipped.push_back({reason, rows});
+}
+
+void Points::append(Points&& other) {
+  points.insert(points.end(), std::make_move_iterator(other.points.begin()), std::make_move_iterator(other.points.end()));
+  for (const Skipped& s : other.skipped) skip(s.reason, s.rows);
+}
+
+std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink) {
+  const Format format = format_of(file);
+  switch (format) {
+    case Format::moe:
+      throw io::fault_of_file(file.string(), "is a table of MoE dispatch and combine, not of collectives",
+                              "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
+    case Format::workload:
+      throw io::fault_of_file(file.string(), "is a table of workloads, not of collectives",
+                              "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
+    default: break;
+  }
+  const io::RunDescriptions runs = io::read_sources(file);
+  if (format == Format::points) return io::read_point_csv(file, otherwise, runs, sink);
+  return format == Format::json ? read_json_log(file, otherwise, runs, sink) : read_text(file, otherwise, runs, sink);
+}
+
+Points read_points(const std::filesystem::path& file, const PointSource& otherwise) {
+  Points out;
+  out.skipped = read_points(file, otherwise, [&out](Point&& point) { out.points.push_back(std::move(point)); });
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,290 @@
+/// \file points_csv.cpp
+/// The project's CSV of measured points and the `sources.csv` beside it. A cell that is no number or no name where one is due is a
+/// fault with its place; a row that is well formed but says too little, or something that is not modelled, is counted as skipped.
+
+#include "readings/point_readers.hpp"
+#include "readings/probe_words.hpp"
+#include "specs/near_or_all.hpp"
+#include "text/csv.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr int most_counted = 1000000;  ///< nodes, or GPUs of one: keeps their product a number of ranks
+
+/// A cell as a number; what it is instead when it is none.
+struct NumberCell {
+  enum class Kind : unsigned char { empty, formula, number, fault };
+  Kind kind = Kind::empty;
+  double value = 0;
+};
+
+NumberCell number_in(CsvTable& table, int column, std::string_view name) {
+  const std::string& text = table.cell(column);
+  if (text.empty()) return {};
+  if (text.front() == '=') return {NumberCell::Kind::formula, 0};
+  const auto value = parse_number(text);
+  if (!value) {
+    table.fault(column, fmt::format("{} is \"{}\", not a number", name, text), "write a number with a point, or leave the cell empty");
+    return {NumberCell::Kind::fault, 0};
+  }
+  if (*value < 0) {
+    table.fault(column, fmt::format("{} is negative: {}", name, text), "write a number above 0, or leave the cell empty");
+    return {NumberCell::Kind::fault, 0};
+  }
+  return {NumberCell::Kind::number, *value};
+}
+
+/// A whole number from 1, 0 for an empty cell or for the fault it reports.
+int count_in(CsvTable& table, int column, std::string_view name) {
+  const NumberCell cell = number_in(table, column, name);
+  if (cell.kind == NumberCell::Kind::empty || cell.kind == NumberCell::Kind::fault) return 0;
+  if (cell.kind == NumberCell::Kind::formula || cell.value < 1 || cell.value > most_counted || cell.value != std::floor(cell.value)) {
+    table.fault(column, fmt::format("{} is {}, not a whole number from 1 to {}", name, table.cell(column), most_counted),
+                "write a count, or leave the cell empty");
+    return 0;
+  }
+  return static_cast<int>(cell.value);
+}
+
+std::optional<bool> flag_in(CsvTable& table, int column, std::string_view name) {
+  const std::string text = fabricost::detail::folded(table.cell(column));
+  if (text.empty() || text == "unknown") return std::nullopt;
+  if (text == "1" || text == "yes" || text == "true" || text == "on") return true;
+  if (text == "0" || text == "no" || text == "false" || text == "off") return false;
+  table.fault(column, fmt::format("{} is \"{}\", neither 0 nor 1", name, table.cell(column)), "write 0, 1 or nothing");
+  return std::nullopt;
+}
+
+template <class Enum, std::size_t N, class Parse>
+std::optional<Enum> name_in(CsvTable& table, int column, std::string_view what, const std::array<std::string_view, N>& names, Parse parse) {
+  const std::string& text = table.cell(column);
+  if (text.empty()) return std::nullopt;
+  const auto value = parse(text);
+  if (!value) table.fault(column, fmt::format("unknown {} \"{}\"", what, text), near_or_all(text, names));
+  return value;
+}
+
+struct Columns {
+  int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes,
+      algbw, busbw, path, both_ways, streamed;
+
+  explicit Columns(const CsvTable& t)
+      : source(t.column("source")),
+        system(t.column("system")),
+        nodes(t.column("nodes")),
+        gpus_per_node(t.column("gpus_per_node")),
+        operation(t.column("operation")),
+        dtype(t.column("dtype")),
+        bytes(t.column("bytes")),
+        time(t.column("time_us")),
+        in_place(t.column("in_place")),
+        library(t.column("library")),
+        library_version(t.column("library_version")),
+        algorithm(t.column("algorithm")),
+        protocol(t.column("protocol")),
+        notes(t.column("notes")),
+        algbw(t.column("algbw")),
+        busbw(t.column("busbw")),
+        path(t.column("path")),
+        both_ways(t.column("both_ways")),
+        streamed(t.column("streamed")) {}
+};
+
+/// The text of a cell, shared with the row before when it is the same.
+void same_text(SharedText& text, SharedText& last, const std::string& cell) {
+  if (!(last == cell)) last = cell;
+  text = last;
+}
+
+void require(CsvTable& table, const Columns& at) {
+  std::vector<std::string> missing;
+  if (at.operation < 0) missing.emplace_back("operation");
+  if (at.bytes < 0) missing.emplace_back("bytes");
+  if (at.time < 0 && at.busbw < 0 && at.algbw < 0) missing.emplace_back("time_us");
+  if (missing.empty()) return;
+  table.fault(
+      -1,
+      fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
+      "columns: source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes");
+  table.finish();
+}
+
+/// Seconds from time_us or, where that is empty, from a bandwidth; a reason when the row has neither.
+struct Measured {
+  double seconds = 0;
+  std::string reason;
+};
+Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
+  const NumberCell time = number_in(table, at.time, "time_us");
+  switch (time.kind) {
+    case NumberCell::Kind::fault: return {0, "fault"};
+    case NumberCell::Kind::formula: return {0, "time_us is a formula"};
+    case NumberCell::Kind::number:
+      if (time.value == 0) return {0, "time_us is 0"};
+      if (time.value < 1e-3) return {0, "time_us is less than a nanosecond"};
+      return {time.value * 1e-6, ""};
+    case NumberCell::Kind::empty: break;
+  }
+  for (const bool bus : {false, true}) {
+    const NumberCell rate = number_in(table, bus ? at.busbw : at.algbw, bus ? "busbw" : "algbw");
+    const double factor = bus ? bus_factor(point.collective, point.ranks()) : 1;
+    if (rate.kind == NumberCell::Kind::fault) return {0, "fault"};
+    if (rate.kind == NumberCell::Kind::number && rate.value > 0 && factor > 0) {
+      const double seconds = point.bytes * factor / (rate.value * 1e9);
+      if (!(seconds >= 1e-9 && std::isfinite(seconds))) return {0, bus ? "busbw is no rate of that size" : "algbw is no rate of that size"};
+      return {seconds, ""};
+    }
+  }
+  return {0, "time_us is empty"};
+}
+
+}  // namespace
+
+NamedOperation operation_named(std::string_view text) {
+  static constexpr std::array<std::string_view, 14> others{"gather",       "scatter",   "barrier",   "all_to_all_v",   "all_gather_v",
+                                                           "gather_v",     "scatter_v", "hypercube", "scan",           "exscan",
+                                                           "reduce_local", "put",       "multicast", "all_reduce_bias"};
+  const auto modelled = parse_collective(text);
+  if (modelled) return {modelled, true};
+  const std::string folded = fabricost::detail::folded(text);
+  return {std::nullopt,
+          std::any_of(others.begin(), others.end(), [&](std::string_view o) { return fabricost::detail::folded(o) == folded; })};
+}
+
+int gpus_per_node_of(const std::string& system) { return load_system(system).gpus_per_node; }
+
+std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+                                    const PointSink& sink) {
+  std::vector<Skipped> skipped;
+  CsvTable table(file);
+  const Columns at(table);
+  require(table, at);
+  Point last;  // its texts are shared by the rows that repeat them
+  while (table.next()) {
+    Point point;
+    std::string reason;
+    const auto because = [&](std::string why) {
+      if (reason.empty()) reason = std::move(why);
+    };
+    same_text(point.source, last.source, table.cell(at.source));
+    same_text(point.system, last.system, table.cell(at.system));
+    const NamedOperation operation = operation_named(table.cell(at.operation));
+    if (operation.modelled) {
+      point.collective = *operation.modelled;
+    } else if (const ProbeWord* probe = probe_word(table.cell(at.operation))) {
+      because(std::string{probe->skipped});
+    } else if (operation.known) {
+      because(fmt::format("operation not modelled: {}", table.cell(at.operation)));
+    } else if (table.cell(at.operation).empty()) {
+      because("operation is empty");
+    } else {
+      table.fault(at.operation, fmt::format("unknown operation \"{}\"", table.cell(at.operation)),
+                  near_or_all(table.cell(at.operation), collective_names));
+    }
+    point.dtype = name_in<DataType>(table, at.dtype, "dtype", data_type_names, parse_data_type).value_or(DataType::half);
+    point.algorithm = name_in<Algorithm>(table, at.algorithm, "algorithm", algorithm_names, parse_algorithm);
+    point.protocol = name_in<Protocol>(table, at.protocol, "protocol", protocol_names, parse_protocol);
+    point.in_place = flag_in(table, at.in_place, "in_place");
+    same_text(point.library, last.library, table.cell(at.library));
+    same_text(point.library_version, last.library_version, table.cell(at.library_version));
+    same_text(point.notes, last.notes, table.cell(at.notes));
+    point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
+    point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
+    point.streamed = flag_in(table, at.streamed, "streamed").value_or(false);
+    point.nodes = count_in(table, at.nodes, "nodes");
+    point.gpus_per_node = count_in(table, at.gpus_per_node, "gpus_per_node");
+    const NumberCell bytes = number_in(table, at.bytes, "bytes");
+    if (bytes.kind == NumberCell::Kind::formula) because("bytes is a formula");
+    if (bytes.kind == NumberCell::Kind::empty) because("bytes is empty");
+    if (bytes.kind == NumberCell::Kind::number && bytes.value == 0) because("bytes is 0");
+    point.bytes = bytes.value;
+
+    describe(point, runs);
+    if (point.system.empty()) point.system = otherwise.system;
+    if (point.system.empty()) {
+      table.fault(at.system, "the row does not say which machine it was measured on", "add --system NAME (`fabricost systems` lists them)");
+      table.finish();  // every further row would say the same
+    }
+    if (point.nodes == 0) point.nodes = otherwise.nodes > 0 ? otherwise.nodes : 1;
+    if (point.gpus_per_node == 0 && otherwise.ranks > 0) {
+      if (otherwise.ranks % point.nodes != 0)
+        throw RequestError(
+            fmt::format("{}:{}: {} ranks do not spread evenly over {} nodes", table.name(), table.line(), otherwise.ranks, point.nodes));
+      point.gpus_per_node = otherwise.ranks / point.nodes;
+    }
+    if (static_cast<double>(point.nodes) * point.gpus_per_node > 1e8) {
+      because("more than 10^8 ranks");
+      point.gpus_per_node = 0;
+    }
+    const Measured time = measured_in(table, at, point);
+    because(time.reason);
+    point.seconds = time.seconds;
+    if (reason.empty())
+      sink(std::move(point));
+    else
+      count_skipped(skipped, reason);
+  }
+  table.finish();
+  return skipped;
+}
+
+RunDescriptions read_sources(const std::filesystem::path& point_file) {
+  const std::filesystem::path file = point_file.parent_path() / "sources.csv";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::equivalent(file, point_file, error)) return {};
+  CsvTable table(file);
+  const int id = table.column("id");
+  if (id < 0) return {};  // somebody else's file of that name
+  const int system = table.column("system"), nodes = table.column("nodes"), gpus = table.column("gpus_per_node"),
+            nics = table.column("nics_per_node"), rate = table.column("nic_gbps"), direct = table.column("gdr"),
+            sharp = table.column("sharp"), algorithm = table.column("algorithm_forced"), protocol = table.column("protocol_forced"),
+            health = table.column("health");
+  RunDescriptions out;
+  while (table.next()) {
+    if (table.cell(id).empty()) continue;
+    RunDescription run;
+    run.system = table.cell(system);
+    run.nodes = count_in(table, nodes, "nodes");
+    run.gpus_per_node = count_in(table, gpus, "gpus_per_node");
+    run.nics_per_node = count_in(table, nics, "nics_per_node");
+    run.nic_rate = units::Gbit_per_s(number_in(table, rate, "nic_gbps").value);
+    run.gpu_direct = flag_in(table, direct, "gdr");
+    run.sharp = flag_in(table, sharp, "sharp");
+    run.algorithm = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm);
+    run.protocol = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol);
+    run.health = table.cell(health);
+    if (!out.emplace(table.cell(id), run).second)
+      table.fault(id, fmt::format("the id \"{}\" is there twice", table.cell(id)), "an id describes one run");
+  }
+  table.finish();
+  return out;
+}
+
+void describe(Point& point, const RunDescriptions& runs) {
+  const auto found = runs.find(point.source);
+  if (found == runs.end()) return;
+  const RunDescription& run = found->second;
+  if (point.system.empty()) point.system = run.system;
+  if (point.nodes == 0) point.nodes = run.nodes;
+  if (point.gpus_per_node == 0) point.gpus_per_node = run.gpus_per_node;
+  if (!point.algorithm) point.algorithm = run.algorithm;
+  if (!point.protocol) point.protocol = run.protocol;
+  point.gpu_direct = run.gpu_direct;
+  point.sharp = run.sharp;
+  point.nics_per_node = run.nics_per_node;
+  point.nic_rate = run.nic_rate;
+  point.health = run.health;
+}
+
+}  // namespace fabricost::io

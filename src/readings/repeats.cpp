@@ -1,0 +1,207 @@
+/// \file repeats.cpp
+/// Repeats of a measurement merged by their median. Of every repeat its time is kept, equal times once: as printed times have few digits,
+/// memory is bounded by what a log can print, not by its length.
+
+#include <fabricost/choice/inference.hpp>
+#include <fabricost/readings/points.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+
+namespace fabricost {
+
+namespace {
+
+/// The exact median of any number of values, each different one kept once with its count.
+class CountedMedian {
+ public:
+  void add(double value) {
+    fresh_.push_back(value);
+    if (fresh_.size() >= 1024 && fresh_.size() >= counted_.size()) compact();
+  }
+
+  [[nodiscard]] double median() const {
+    std::vector<Counted> all = merged();
+    std::uint64_t total = 0;
+    for (const Counted& c : all) total += c.count;
+    const auto nth = [&](std::uint64_t n) {
+      for (const Counted& c : all) {
+        if (n < c.count) return c.value;
+        n -= c.count;
+      }
+      return all.back().value;
+    };
+    return total % 2 == 1 ? nth(total / 2) : 0.5 * (nth(total / 2 - 1) + nth(total / 2));
+  }
+
+ private:
+  struct Counted {
+    double value = 0;
+    std::uint64_t count = 0;
+  };
+
+  [[nodiscard]] std::vector<Counted> merged() const {
+    std::vector<double> sorted = fresh_;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<Counted> out;
+    out.reserve(counted_.size() + sorted.size());
+    const auto put = [&out](double value, std::uint64_t count) {
+      if (!out.empty() && out.back().value == value)
+        out.back().count += count;
+      else
+        out.push_back({value, count});
+    };
+    auto old = counted_.begin();
+    for (const double value : sorted) {
+      for (; old != counted_.end() && old->value <= value; ++old) put(old->value, old->count);
+      put(value, 1);
+    }
+    for (; old != counted_.end(); ++old) put(old->value, old->count);
+    return out;
+  }
+  void compact() {
+    counted_ = merged();
+    counted_.shrink_to_fit();
+    fresh_.clear();
+  }
+
+  std::vector<Counted> counted_;  ///< by value
+  std::vector<double> fresh_;     ///< not yet among them
+};
+
+/// What makes two points repeats of each other; texts by their number.
+struct Key {
+  std::uint32_t system = 0, library = 0, version = 0;  ///< version: of an inference engine, whose kernels change with it
+  int nodes = 0, gpus_per_node = 0;
+  double bytes = 0;
+  Collective collective = Collective::all_reduce;
+  DataType dtype = DataType::half;
+  bool both_ways = false, streamed = false, from_host = false;
+  std::optional<Path> path;
+  std::optional<bool> gpu_direct;
+  std::optional<Algorithm> algorithm;
+  std::optional<Protocol> protocol;
+  bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+  std::size_t operator()(const Key& k) const {
+    std::size_t h = std::hash<double>{}(k.bytes);
+    const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15ULL + (h >> 29U); };
+    mix(k.system);
+    mix(k.library);
+    mix(k.version * 2U + (k.from_host ? 1U : 0U));
+    mix(static_cast<std::size_t>(k.nodes));
+    mix(static_cast<std::size_t>(k.gpus_per_node));
+    mix((static_cast<std::size_t>(k.collective) << 8U) + static_cast<std::size_t>(k.dtype));
+    mix((k.both_ways ? 1U : 0U) + (k.streamed ? 16U : 0U) + (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
+    mix(k.gpu_direct ? (*k.gpu_direct ? 2U : 1U) : 0U);
+    mix((k.algorithm ? 1U + static_cast<unsigned>(*k.algorithm) : 0U) * 8U + (k.protocol ? 1U + static_cast<unsigned>(*k.protocol) : 0U));
+    return h;
+  }
+};
+
+/// Numbers for texts; points of one file share theirs, so the last one is mostly the next.
+class Texts {
+ public:
+  std::uint32_t number(const SharedText& text) {
+    if (known_ && last_ == text) return last_number_;
+    last_ = text;
+    known_ = true;
+    last_number_ = numbers_.try_emplace(text.str(), static_cast<std::uint32_t>(numbers_.size())).first->second;
+    return last_number_;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  SharedText last_;
+  std::uint32_t last_number_ = 0;
+  bool known_ = false;
+};
+
+}  // namespace
+
+struct RepeatMerger::State {
+  Texts systems, libraries, versions;
+  std::unordered_map<Key, std::size_t, KeyHash> index;
+  std::vector<Point> points;
+  std::vector<CountedMedian> times;
+};
+
+RepeatMerger::RepeatMerger() : state_(std::make_unique<State>()) {}
+RepeatMerger::RepeatMerger(RepeatMerger&&) noexcept = default;
+RepeatMerger& RepeatMerger::operator=(RepeatMerger&&) noexcept = default;
+RepeatMerger::~RepeatMerger() = default;
+
+void RepeatMerger::add(const Point& p) {
+  State& s = *state_;
+  const bool engine = parse_inference_library(p.library).has_value();
+  const Key key{.system = s.systems.number(p.system),
+                .library = s.libraries.number(p.library),
+                .version = engine ? s.versions.number(p.library_version) + 1 : 0,
+                .nodes = p.nodes,
+                .gpus_per_node = p.gpus_per_node,
+                .bytes = p.bytes,
+                .collective = p.collective,
+                .dtype = p.dtype,
+                .both_ways = p.both_ways,
+                .streamed = p.streamed,
+                .from_host = p.from_host(),
+                .path = p.path,
+                .gpu_direct = p.gpu_direct,
+                .algorithm = p.algorithm,
+                .protocol = p.protocol};
+  const auto [at, fresh] = s.index.try_emplace(key, s.points.size());
+  if (fresh) {
+    s.points.push_back(p);
+    s.times.emplace_back();
+  } else {
+    Point& kept = s.points[at->second];
+    kept.repeats += p.repeats;
+    if (kept.in_place != p.in_place) kept.in_place.reset();
+    if (!(kept.library_version == p.library_version)) kept.library_version.clear();
+    if (!(kept.source == p.source)) kept.source.clear();
+    if (!(kept.notes == p.notes)) kept.notes.clear();
+    if (!(kept.health == p.health)) kept.health.clear();
+    kept.contradicts_itself = kept.contradicts_itself && p.contradicts_itself;
+  }
+  s.times[at->second].add(p.seconds);
+}
+
+std::vector<Point> RepeatMerger::merged() const {
+  std::vector<Point> out = state_->points;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].seconds = state_->times[i].median();
+  return out;
+}
+
+std::vector<Point> merge_repeats(const std::vector<Point>& points) {
+  RepeatMerger merger;
+  for (const Point& p : points) merger.add(p);
+  return merger.merged();
+}
+
+Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
+  Points out;
+  RepeatMerger merger;
+  std::unordered_map<std::string, int> gpus;
+  const auto gpus_of = [&gpus](const SharedText& system) {
+    const auto [at, fresh] = gpus.try_emplace(system.str(), 0);
+    if (fresh) try {
+        at->second = load_system(system).gpus_per_node;
+      } catch (const Error&) {  // whoever prices it says so
+      }
+    return at->second;
+  };
+  for (const auto& file : files)
+    for (const Skipped& s : read_points(file, otherwise, [&](Point&& point) {
+           if (point.gpus_per_node == 0) point.gpus_per_node = gpus_of(point.system);
+           merger.add(point);
+         }))
+      out.skip(s.reason, s.rows);
+  out.points = merger.merged();
+  return out;
+}
+
+}  // namespace fabricost

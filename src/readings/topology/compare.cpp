@@ -1,0 +1,220 @@
+/// \file compare.cpp
+/// What differs between a machine and a stock one, in the order a person would look: GPUs, direct links, NICs and their places, sockets,
+/// PCIe.
+///
+/// Direct links are compared as shapes: GPUs may be numbered otherwise (`nvidia-smi` numbers by PCI address). For up to 8 GPUs the
+/// numbering with the most links in common is found by trying all; beyond that the stock numbering is taken.
+
+#include "readings/topology/shape.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace fabricost {
+
+namespace {
+
+using io::listed;
+using io::path_word;
+using Matrix = std::vector<std::vector<int>>;
+
+/// Links of each pair of a stock machine on direct links; empty when it has switches or none.
+[[nodiscard]] Matrix stock_links(const Tier& tier) {
+  const auto n = static_cast<std::size_t>(tier.endpoints);
+  Matrix out(n, std::vector<int>(n, 0));
+  if (tier.kind == TierKind::full_mesh) {
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) out[i][j] = i == j ? 0 : tier.links / (tier.endpoints - 1);
+  } else if (tier.kind == TierKind::mesh_graph) {
+    for (const Edge& e : tier.edges) {
+      out[static_cast<std::size_t>(e.from)][static_cast<std::size_t>(e.to)] += e.links;
+      out[static_cast<std::size_t>(e.to)][static_cast<std::size_t>(e.from)] += e.links;
+    }
+  } else {
+    return {};
+  }
+  return out;
+}
+
+/// Links two matrices have in common when GPU i of the first is stock GPU order[i].
+[[nodiscard]] int common(const Matrix& mine, const Matrix& stock, const std::vector<std::size_t>& order) {
+  int out = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    for (std::size_t j = i + 1; j < mine.size(); ++j) out += std::min(mine[i][j], stock[order[i]][order[j]]);
+  return out;
+}
+
+[[nodiscard]] std::vector<std::size_t> best_order(const Matrix& mine, const Matrix& stock) {
+  std::vector<std::size_t> order(mine.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (mine.size() > 8) return order;
+  std::vector<std::size_t> best = order;
+  int most = common(mine, stock, order);
+  while (std::next_permutation(order.begin(), order.end()))
+    if (const int now = common(mine, stock, order); now > most) {
+      most = now;
+      best = order;
+    }
+  return best;
+}
+
+class Comparison {
+ public:
+  Comparison(const DescribedTopology& t, const GuessedSystem& guessed, const System& stock) : t_(t), guessed_(guessed), stock_(stock) {}
+
+  std::vector<std::string> run() {
+    gpus();
+    direct_links();
+    nics();
+    sockets();
+    pcie();
+    return std::move(out_);
+  }
+
+ private:
+  void say(std::string text) { out_.push_back(std::move(text)); }
+
+  void gpus() {
+    const auto mine = static_cast<int>(t_.gpus.size());
+    if (mine != stock_.gpus_per_node)
+      say(fmt::format("{} GPU{}; {} has {} in a node", mine, mine == 1 ? "" : "s", stock_.name, stock_.gpus_per_node));
+    const bool firm = !guessed_.guesses.empty() && (guessed_.guesses.front().reason.starts_with("PCI id") ||
+                                                    guessed_.guesses.front().reason.find("is named") != std::string::npos);
+    if (firm && guessed_.gpu != stock_.gpu.name)
+      say(fmt::format("GPUs: {} here ({}), {} there", guessed_.gpu, guessed_.guesses.front().reason, stock_.gpu.name));
+    if (!t_.vendor.empty() && !stock_.gpu.vendor.empty() && t_.vendor != stock_.gpu.vendor)
+      say(fmt::format("GPUs of {}; {} has those of {}", t_.vendor, stock_.name, stock_.gpu.vendor));
+  }
+
+  void direct_links() {
+    if (!t_.links_said) return;
+    const Tier* tier = stock_.tier(TierRole::scale_up);
+    const bool has = tier != nullptr && tier->kind != TierKind::host;
+    const int mine = t_.links_per_gpu();
+    const int theirs = has ? tier->links : 0;
+    if (mine == 0 && theirs > 0) {
+      say(fmt::format("no direct links between GPUs; {} has {} per GPU ({})", stock_.name, theirs, tier->name.view()));
+      return;
+    }
+    if (mine > 0 && theirs == 0) {
+      say(fmt::format("{} direct links per GPU; {} has none, its GPUs meet over PCIe", mine, stock_.name));
+      return;
+    }
+    if (mine == 0) return;
+    for (std::size_t i = 0; i < t_.gpus.size(); ++i)
+      if (t_.links_of[i] != theirs && t_.links_of[i] != mine)
+        say(fmt::format("{} has {} NVLinks; {} has {} per GPU: a link is down or a bridge missing", t_.gpus[i].name, t_.links_of[i],
+                        stock_.name, theirs));
+    if (mine != theirs) say(fmt::format("{} direct links per GPU; {} has {}", mine, stock_.name, theirs));
+    const io::LinkShape shape = io::link_shape(t_);
+    const Matrix stock = stock_links(*tier);
+    if (shape.kind == TierKind::switched || stock.empty()) {
+      if (shape.kind != tier->kind && static_cast<int>(t_.gpus.size()) > 2)
+        say(fmt::format("GPUs are joined by {}; in {} by {}", shape_word(shape.kind), stock_.name, shape_word(tier->kind)));
+      return;
+    }
+    if (stock.size() != t_.links.size()) return;
+    const std::vector<std::size_t> order = best_order(t_.links, stock);
+    for (std::size_t i = 0; i < t_.links.size(); ++i)
+      for (std::size_t j = i + 1; j < t_.links.size(); ++j) {
+        const int here = t_.links[i][j], there = stock[order[i]][order[j]];
+        if (here == there) continue;
+        const std::string pair = fmt::format("{}-{}", t_.gpus[i].name, t_.gpus[j].name);
+        if (here == 0)
+          say(fmt::format("{}: no direct link where {} has {}: a bridge is missing or a link down", pair, stock_.name, there));
+        else
+          say(fmt::format("{}: {} direct link{} where {} has {}", pair, here, here == 1 ? "" : "s", stock_.name, there));
+      }
+  }
+  [[nodiscard]] static std::string shape_word(TierKind kind) {
+    switch (kind) {
+      case TierKind::switched: return "switches";
+      case TierKind::full_mesh: return "a full mesh";
+      case TierKind::mesh_graph: return "a mesh of some pairs";
+      case TierKind::host: return "PCIe, all of them, and some by direct links";
+      default: return std::string{name(kind)};
+    }
+  }
+
+  void nics() {
+    const Tier* nic = stock_.tier(TierRole::nic);
+    if (nic == nullptr) {
+      if (!t_.nics.empty())
+        say(fmt::format("{} NIC port{}; {} is described without", t_.nics.size(), t_.nics.size() == 1 ? "" : "s", stock_.name));
+      return;
+    }
+    if (t_.nics.empty()) {
+      say(fmt::format("no NICs in the file; {} has {}", stock_.name, nic->endpoints));
+      return;
+    }
+    const auto used = static_cast<int>(io::fabric_nics(t_).size());
+    if (used < nic->endpoints)
+      say(fmt::format("{} NIC port{} for the GPUs; {} has {}: {}", used, used == 1 ? "" : "s", stock_.name, nic->endpoints,
+                      nic->kind == TierKind::rails
+                          ? fmt::format("{} rail{} short", nic->endpoints - used, nic->endpoints - used == 1 ? "" : "s")
+                          : fmt::format("{} short", nic->endpoints - used)));
+    if (used > nic->endpoints) say(fmt::format("{} NIC ports for the GPUs; {} has {}", used, stock_.name, nic->endpoints));
+    const auto nearest = io::nearest_nics(t_);
+    std::map<NicPath, std::vector<std::string>> farther;
+    for (std::size_t g = 0; g < nearest.size(); ++g) {
+      const NicPath wanted = nic->path == NicPath::pix ? NicPath::pxb : nic->path;  // pix or pxb: below switches either way
+      if (nearest[g] && *nearest[g] > wanted) farther[*nearest[g]].push_back(t_.gpus[g].name);
+    }
+    for (const auto& [path, names] : farther)
+      say(fmt::format("{}: the nearest NIC is {} away, in {} {}", listed(names), path_word(path), stock_.name, path_word(nic->path)));
+    if (nic->kind == TierKind::rails && nic->endpoints == stock_.gpus_per_node) shared_nics(*nic);
+  }
+  /// Of machines with a NIC for each GPU: GPUs whose only near NICs are others' too.
+  void shared_nics(const Tier& nic) {
+    if (nic.path > NicPath::pxb) return;
+    for (std::size_t n = 0; n < t_.nics.size(); ++n) {
+      std::vector<std::string> users;
+      for (std::size_t g = 0; g < t_.gpus.size(); ++g) {
+        int near = 0;
+        bool this_one = false;
+        for (std::size_t k = 0; k < t_.nics.size(); ++k)
+          if (const auto path = t_.nic_path(g, k); path && *path <= NicPath::pxb) {
+            ++near;
+            this_one = this_one || k == n;
+          }
+        if (near == 1 && this_one) users.push_back(t_.gpus[g].name);
+      }
+      if (users.size() > 1)
+        say(fmt::format("{} share {}; in {} each GPU has a NIC of its own", listed(users), t_.nics[n].name, stock_.name));
+    }
+  }
+
+  void sockets() {
+    // no spec says sockets; servers of 8 and more GPUs have two processors at the least
+    if (stock_.gpus_per_node >= 8 && t_.sockets < 2 && (stock_.gpu.vendor == "nvidia" || stock_.gpu.vendor == "amd"))
+      say(fmt::format("1 socket; {} is a server of {} GPUs, which have 2 (its spec does not say)", stock_.name, stock_.gpus_per_node));
+  }
+
+  void pcie() {
+    const Tier* host = host_tier(stock_);
+    if (host == nullptr || t_.pcie_lane_rate <= 0 || !host->link.starts_with("pcie-")) return;
+    const Link link = load_link(host->link);
+    const double theirs = link.lane_rate.value.value();
+    if (t_.pcie_lane_rate < 0.9 * theirs)
+      say(fmt::format("PCIe lanes of {:g} GT/s; {} has {:g}", t_.pcie_lane_rate * 1e-9, stock_.name, theirs * 1e-9));
+    if (t_.pcie_lanes > 0 && t_.pcie_lanes < link.lanes) say(fmt::format("PCIe x{}; {} has x{}", t_.pcie_lanes, stock_.name, link.lanes));
+  }
+
+  const DescribedTopology& t_;
+  const GuessedSystem& guessed_;
+  const System& stock_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> differences(const DescribedTopology& topology, const GuessedSystem& guessed, const System& stock) {
+  return Comparison(topology, guessed, stock).run();
+}
+
+}  // namespace fabricost

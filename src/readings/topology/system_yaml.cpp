@@ -1,0 +1,354 @@
+/// \file system_yaml.cpp
+/// A topology as a system file: counts as read, everything else guessed with its reason beside it.
+
+#include "readings/topology/models.hpp"
+#include "readings/topology/shape.hpp"
+#include "text/yaml_text.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost {
+
+namespace {
+
+using io::in_quotes;
+using io::listed;
+using io::path_word;
+
+[[nodiscard]] std::string name_from(std::string_view stem) {
+  std::string out;
+  for (const char c : stem) {
+    const char low = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool plain = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9');
+    if (plain)
+      out += low;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "machine" : out.substr(0, 60);
+}
+
+struct NicGuess {
+  std::string link, transport, link_reason, transport_reason;
+  double rate = 0;  ///< bits per second; written where no link of data/links has it
+};
+
+class SystemText {
+ public:
+  SystemText(const DescribedTopology& t, std::string_view name) : t_(t) {
+    out_.name = name_from(name.empty() ? std::filesystem::path(t.file).stem().string() : std::string{name});
+  }
+
+  GuessedSystem build() {
+    if (t_.gpus.empty()) throw RequestError(t_.file + ": no GPU to build a system on");
+    const io::ModelGuess model = io::guess_model(t_);
+    gpu_ = load_gpu(model.gpu);
+    link_ = gpu_.scale_up_link;
+    out_.gpu = model.gpu;
+    guess("GPU", model.gpu, model.reason);
+    unknown("which variant of the GPU it is (memory, clocks): the file does not name it",
+            t_.gpus.front().model.empty() && t_.gpus.front().pci_id.empty());
+    head();
+    scale_up();
+    nics();
+    if (t_.partitioned) unknown("how the GPUs are partitioned (MIG): whole ones are taken, and MIG devices use no NVLink", true);
+    std::string text = fmt::format("name: {}\ntitle: {}\nsource: {}\nconfidence: assumed\n", out_.name,
+                                   in_quotes(fmt::format("{} GPUs, read from {}", t_.gpus.size(), t_.format)),
+                                   in_quotes(fmt::format("{} ({})", std::filesystem::path(t_.file).filename().string(), t_.format)));
+    std::string notes;
+    for (const std::string& one : out_.unknown) notes += (notes.empty() ? "Not known: " : "; ") + one;
+    if (!remark_.empty()) notes += (notes.empty() ? "" : ". ") + remark_;
+    if (!notes.empty()) text += "notes: " + in_quotes(notes + ".") + "\n";
+    out_.yaml = text + body_;
+    return out_;
+  }
+
+ private:
+  void guess(std::string what, std::string taken, std::string reason) {
+    out_.guesses.push_back({std::move(what), std::move(taken), std::move(reason)});
+  }
+  void unknown(std::string what, bool really = true) {
+    if (really) out_.unknown.push_back(std::move(what));
+  }
+  void line(std::string_view text) { body_ += fmt::format("    {}\n", text); }
+  /// A rate that rests on a guessed link, so that it does not pass for the link's datasheet.
+  void assumed_rate(std::string_view link, int links, const std::string& reason) {
+    const double rate = load_link(link).bandwidth.value.value() * links;
+    line(fmt::format("bandwidth: {{value: {:.6g} GB/s per direction, source: {}, confidence: assumed}}", rate * 1e-9,
+                     in_quotes(fmt::format("{}{}: {}", links > 1 ? fmt::format("{} x ", links) : "", link, reason))));
+  }
+  void sourced(const std::string& reason) { body_ += fmt::format("    source: {}\n    confidence: assumed\n", in_quotes(reason)); }
+
+  void head() {
+    body_ += fmt::format("gpu: {}  # {}\ngpus: {}\ncpu: {}\ntiers:\n", out_.gpu, out_.guesses.front().reason, t_.gpus.size(),
+                         name(grace() ? Cpu::arm : t_.cpu));
+  }
+
+  /// PCIe between GPU and host, or between the GPUs themselves.
+  void pcie(const char* role) {
+    if (grace() && std::string_view{role} == "host") return c2c();
+    std::string link = gpu_.host_link.empty() ? "pcie-5" : gpu_.host_link;
+    std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of data/gpus/" + out_.gpu;
+    constexpr std::array<std::pair<double, const char*>, 4> generations{
+        {{60e9, "pcie-6"}, {30e9, "pcie-5"}, {15e9, "pcie-4"}, {7e9, "pcie-3"}}};
+    std::string said;
+    for (const auto& [rate, known] : generations)
+      if (said.empty() && t_.pcie_lane_rate >= rate) said = known;
+    if (said.empty()) {
+      unknown("the PCIe generation and width of the slots");
+      if (t_.pcie_lane_rate > 0) reason += fmt::format("; link_speed of {:g} GT/s is that of an idle link", t_.pcie_lane_rate * 1e-9);
+    } else if (!gpu_.host_link.empty() && said > link) {
+      reason += fmt::format("; link_speed of {:g} GT/s is more than it takes", t_.pcie_lane_rate * 1e-9);
+    } else {
+      link = said;
+      reason = fmt::format("link_speed of {:g} GT/s", t_.pcie_lane_rate * 1e-9);
+    }
+    guess("PCIe", link, reason);
+    const int shared = std::max(1, std::min(io::gpus_per_switch(t_), static_cast<int>(t_.gpus.size())));
+    body_ += fmt::format("  - name: pcie\n    role: {}\n    kind: host\n    endpoints: {}\n    link: {}\n", role, t_.gpus.size(), link);
+    assumed_rate(link, 1, reason);
+    line(fmt::format("shared_by: {}", shared));
+    std::string why = reason;
+    if (shared > 1) why += fmt::format("; {} GPUs meet below one PCIe switch", shared);
+    if (std::string_view{role} == "scale_up") {
+      bool below_switches = t_.gpus.size() > 1;
+      for (std::size_t i = 0; i < t_.gpus.size(); ++i)
+        for (std::size_t j = i + 1; j < t_.gpus.size(); ++j)
+          below_switches = below_switches && t_.paths[i][j] && *t_.paths[i][j] <= NicPath::pxb;
+      line(fmt::format("peer_to_peer: {}", below_switches ? "true" : "false"));
+      why += below_switches ? "; all GPUs meet below PCIe switches, where NCCL lets them write to each other (graph/paths.cc)"
+                            : "; some GPUs meet at a processor, where NCCL stages through host memory by default (graph/paths.cc)";
+      unknown("whether the driver lets the GPUs write into each other's memory (nvidia-smi topo -p2p w)");
+    }
+    if (t_.pcie_lanes > 0 && t_.pcie_lanes != 16) remark_ += fmt::format("The slots are said to be x{}, x16 is taken. ", t_.pcie_lanes);
+    sourced(why);
+  }
+
+  /// A Grace beside each GPU or pair: its memory is the GPU's own NUMA node's neighbour.
+  [[nodiscard]] bool grace() const {
+    return gpu_.c2c_link == "nvlink-c2c" &&
+           std::any_of(t_.gpus.begin(), t_.gpus.end(), [](const TopologyDevice& d) { return d.own_memory_node; });
+  }
+  void c2c() {
+    const int shared = std::max(1, static_cast<int>(t_.gpus.size()) / std::max(1, t_.sockets));
+    body_ += fmt::format(
+        "  - name: c2c\n    role: c2c\n    kind: point_to_point\n    endpoints: {}\n    link: nvlink-c2c\n    links: 10\n    shared_by: "
+        "{}\n",
+        t_.gpus.size(), shared);
+    guess("GPU to processor", "10 nvlink-c2c", "as data/gpus/" + out_.gpu + " has");
+    sourced("the memories of the GPUs are NUMA nodes of the host, so that processor is a Grace");
+  }
+
+  void scale_up() {
+    io::LinkShape shape = io::link_shape(t_);
+    std::string why = fmt::format("direct links as in {}", t_.format);
+    const auto gpus = static_cast<int>(t_.gpus.size());
+    const bool card = out_.gpu.find("pcie") != std::string::npos;  // its bridge is an extra
+    if (!t_.links_said && gpu_.scale_up_links > 0 && gpus > 1 && !card) {
+      const bool mesh = gpu_.scale_up_links % (gpus - 1) == 0 && gpus <= 4;
+      shape = {.kind = mesh ? TierKind::full_mesh : TierKind::switched, .links = gpu_.scale_up_links, .edges = {}, .remark = {}};
+      why = fmt::format("the file says nothing of direct links; {} has {}", out_.gpu, gpu_.scale_up_links);
+      unknown("how many NVLinks are there, and between whom");
+      guess("direct links", fmt::format("{} per GPU", shape.links), why);
+    }
+    if (gpus < 2) return pcie("host");
+    if (shape.kind != TierKind::host && link_.empty()) {
+      shape.remark = fmt::format("{} has no direct links in data/gpus, so PCIe is taken", out_.gpu);
+      shape.kind = TierKind::host;
+    }
+    if (!shape.remark.empty()) remark_ += shape.remark + ". ";
+    if (t_.links_said && shape.kind == TierKind::host && t_.links_per_gpu() > 0 && shape.edges.empty())
+      remark_ += fmt::format("Each GPU has {} NVLinks, but the file does not say to whom, so PCIe is taken. ", t_.links_per_gpu());
+    if (shape.kind == TierKind::host) return pcie("scale_up");
+    const bool xgmi = t_.vendor == "amd";
+    body_ += fmt::format("  - name: {}\n    role: scale_up\n    kind: {}\n    endpoints: {}\n    link: {}\n    links: {}\n",
+                         xgmi ? "xgmi" : "nvlink", name(shape.kind), gpus, link_, shape.links);
+    guess(xgmi ? "XGMI" : "NVLink", link_, "the links of data/gpus/" + out_.gpu);
+    assumed_rate(link_, shape.links, why);
+    if (shape.kind == TierKind::switched) switches(shape.links, gpus, why);
+    if (shape.kind == TierKind::mesh_graph) {
+      line("edges:");
+      for (const Edge& e : shape.edges) body_ += fmt::format("      - [{}, {}, {}]\n", e.from, e.to, e.links);
+    }
+    if (std::any_of(t_.links_of.begin(), t_.links_of.end(), [&](int links) { return links != t_.links_of.front(); }))
+      why += "; of GPUs with different counts the fewest";
+    sourced(why);
+    pcie("host");
+  }
+
+  void switches(int links, int gpus, std::string& why) {
+    struct Board {
+      std::string_view link, chip;
+      int switches;
+    };
+    constexpr std::array<Board, 6> boards{{{"nvlink-2", "nvswitch-1", 6},
+                                           {"nvlink-3", "nvswitch-2", 6},
+                                           {"nvlink-4", "nvswitch-3", 4},
+                                           {"nvlink-5", "nvswitch-4", 2},
+                                           {"nvlink-6", "nvswitch-5", 4},
+                                           {"nvlink-7", "nvswitch-kyber", 4}}};
+    for (const Board& board : boards) {
+      if (board.link != link_) continue;
+      const int ports = load_switch(board.chip).ports;
+      const int need = (gpus * links + ports - 1) / ports;
+      const int count = std::max(board.switches * (gpus > 8 && link_ == "nvlink-2" ? 2 : 1), need);
+      line(fmt::format("switch: {}", board.chip));
+      line(fmt::format("switches: {}", count));
+      guess("switches", fmt::format("{} {}", count, board.chip), "as on an HGX board of that generation");
+      why += "; switches as on an HGX board";
+    }
+  }
+
+  [[nodiscard]] bool any_nic(const std::vector<std::size_t>& used, auto&& fits) const {
+    return std::any_of(used.begin(), used.end(), [&](std::size_t n) { return fits(t_.nics[n]); });
+  }
+
+  [[nodiscard]] NicGuess nic_guess(const std::vector<std::size_t>& used) const {
+    NicGuess g;
+    const auto named = [&](std::initializer_list<std::string_view> starts) {
+      return any_nic(used, [&](const TopologyDevice& d) {
+        return std::any_of(starts.begin(), starts.end(),
+                           [&](std::string_view s) { return d.device.starts_with(s) || d.name.starts_with(s); });
+      });
+    };
+    const auto pci = [&](std::string_view id) { return any_nic(used, [&](const TopologyDevice& d) { return d.pci_id == id; }); };
+    const auto class_is = [&](std::string_view kind) {
+      return any_nic(used, [&](const TopologyDevice& d) { return d.pci_class.starts_with(kind); });
+    };
+    const bool aws = t_.instance.ends_with("xlarge");
+    const std::string device = t_.nics[used.front()].device.empty() ? t_.nics[used.front()].name : t_.nics[used.front()].device;
+    const double guessed = gpu_.generation == Generation::blackwell || gpu_.generation == Generation::hopper ? 400e9
+                           : gpu_.generation == Generation::ampere || gpu_.vendor == "amd"                   ? 200e9
+                                                                                                             : 100e9;
+    for (const std::size_t n : used) g.rate = std::max(g.rate, t_.nics[n].line_rate);
+    const bool said = g.rate > 0;
+    if (!said) g.rate = guessed;
+    g.link_reason = said ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
+                         : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
+    const auto set = [&](std::string transport, std::string reason, std::string link) {
+      g.transport = std::move(transport);
+      g.transport_reason = std::move(reason);
+      g.link = std::move(link);
+    };
+    const auto ethernet = [&] { return fmt::format("ethernet-{:g}", nearest({25, 50, 100, 200, 400, 800}, g.rate)); };
+    const auto infiniband = [&] {
+      const double rate = nearest({100, 200, 400, 800}, g.rate);
+      return std::string{rate == 100   ? "infiniband-edr"
+                         : rate == 200 ? "infiniband-hdr"
+                         : rate == 400 ? "infiniband-ndr"
+                                       : "infiniband-xdr"};
+    };
+    const bool amd = gpu_.vendor == "amd";
+    if (pci("1d0f:efa0") || pci("1d0f:efa1") || pci("1d0f:efa2") || pci("1d0f:efa3") || named({"efa", "rdmap"}) ||
+        (aws && t_.nics.size() > 1)) {
+      const std::string version = pci("1d0f:efa0")                           ? "v1"
+                                  : pci("1d0f:efa1")                         ? "v2"
+                                  : pci("1d0f:efa2")                         ? "v3"
+                                  : pci("1d0f:efa3")                         ? "v4"
+                                  : gpu_.generation == Generation::blackwell ? "v4"
+                                  : gpu_.generation == Generation::hopper    ? "v2"
+                                                                             : "v1";
+      set("efa-" + version, fmt::format("{} is an Elastic Fabric Adapter", device), "efa-" + version);
+      if (!said) g.rate = load_link(g.link).bandwidth.value.value() * 8, g.link_reason = "the rate of EFA " + version;
+    } else if (named({"cxi", "hsn"})) {
+      set("slingshot", fmt::format("{} is a Slingshot interface", device), "slingshot-11");
+      if (!said) g.rate = 200e9, g.link_reason = "Slingshot 11";
+    } else if (named({"hfi1", "opa"})) {
+      set("omnipath", fmt::format("{} is an Omni-Path adapter", device), "omnipath-100");
+      if (!said) g.rate = 100e9, g.link_reason = "Omni-Path 100";
+    } else if (class_is("0207") || named({"ib", "mthca"})) {
+      set("infiniband", class_is("0207") ? "PCI class 0x0207 is InfiniBand" : fmt::format("{} is an InfiniBand name", device),
+          infiniband());
+    } else if (named({"eth", "ens", "eno", "enp", "bond"})) {
+      set("tcp", fmt::format("{} is an Ethernet interface without RDMA", device), ethernet());
+    } else if (named({"bnxt", "irdma", "ionic", "roce", "qedr"}) ||
+               (class_is("0200") && any_nic(used, [](const auto& d) { return d.pci_id.starts_with("15b3"); }))) {
+      set(amd ? "rccl-roce" : "roce",
+          class_is("0200") ? "an RDMA adapter of PCI class 0x0200, Ethernet" : fmt::format("{} is an RDMA Ethernet adapter", device),
+          ethernet());
+    } else {
+      const bool mellanox = named({"mlx4", "mlx5"});
+      set("infiniband",
+          mellanox ? fmt::format("{} runs InfiniBand or RoCE, and the file does not say which", device)
+                   : fmt::format("{} is not said to be anything", device),
+          infiniband());
+    }
+    return g;
+  }
+  [[nodiscard]] static double nearest(std::initializer_list<double> gigabits, double rate) {
+    double best = *gigabits.begin();
+    for (const double one : gigabits)
+      if (std::fabs(std::log(one * 1e9 / rate)) < std::fabs(std::log(best * 1e9 / rate))) best = one;
+    return best;
+  }
+
+  void nics() {
+    if (t_.nics.empty()) {
+      unknown(t_.format == "rocm-smi --showtopo" ? "NICs: rocm-smi does not list them"
+                                                 : "NICs: the file lists none, so nothing leaves the node");
+      return;
+    }
+    const std::vector<std::size_t> used = io::fabric_nics(t_);
+    const NicGuess g = nic_guess(used);
+    const auto path = io::usual_nearest(t_);
+    // beside a Grace a NIC hangs on the processor that the GPU reaches over C2C
+    const NicPath seen = path.value_or(NicPath::phb);
+    const NicPath taken = grace() && seen != NicPath::sys ? NicPath::c2c : seen;
+    if (!path) unknown("how far the NICs are from the GPUs");
+    guess("transport", g.transport, g.transport_reason);
+    guess("NIC link", g.link, g.link_reason);
+    if (std::none_of(used.begin(), used.end(), [&](std::size_t n) { return t_.nics[n].line_rate > 0; }) && !g.transport.starts_with("efa"))
+      unknown("the rate of the NICs");
+    if (g.transport_reason.find("does not say") != std::string::npos || g.transport_reason.find("not said") != std::string::npos)
+      unknown("whether the NICs run InfiniBand or Ethernet (ibstat or rdma link says)");
+    std::optional<bool> said;
+    for (const std::size_t n : used)
+      if (t_.nics[n].gpu_direct) said = *t_.nics[n].gpu_direct && said.value_or(true);
+    const bool direct = said.value_or(g.transport != "tcp" && (taken <= NicPath::pxb || taken == NicPath::c2c));
+    if (!said) unknown("whether GPUDirect RDMA is on (nvidia-peermem, dma-buf)");
+    unknown("the network beyond the NICs");
+    const bool rails = used.size() == t_.gpus.size();
+    body_ += fmt::format("  - name: nic\n    role: nic\n    kind: {}\n    endpoints: {}\n", rails ? "rails" : "fat_tree", used.size());
+    const double known = load_link(g.link).bandwidth.value.value() * 8;
+    const bool fits = std::fabs(g.rate / known - 1) < 0.15;  // NCCL writes 180 for two ports that share 400, less overhead
+    if (fits) {
+      line(fmt::format("link: {}", g.link));
+      assumed_rate(g.link, 1, g.link_reason);
+    } else
+      line(fmt::format("bandwidth: {{value: {:g} Gbit/s per direction, source: {}, confidence: assumed}}", g.rate * 1e-9,
+                       in_quotes(g.link_reason)));
+    line(fmt::format("transport: {}", g.transport));
+    line(fmt::format("path: {}", name(taken)));
+    line(fmt::format("gdr: {}", direct ? "true" : "false"));
+    std::string why = fmt::format("{}; {}; the nearest NIC of most GPUs is {}", g.transport_reason, g.link_reason, path_word(seen));
+    why += said ? "; gdr as said" : direct ? "; GPUDirect RDMA taken to be on" : "; GPUDirect RDMA taken to be off there";
+    if (used.size() < t_.nics.size()) {
+      std::vector<std::string> left;
+      for (std::size_t n = 0; n < t_.nics.size(); ++n)
+        if (std::find(used.begin(), used.end(), n) == used.end()) left.push_back(t_.nics[n].name);
+      why += fmt::format("; {} beside no GPU, taken for storage or management", listed(left));
+      guess("NICs for the GPUs", fmt::format("{} of {}", used.size(), t_.nics.size()), fmt::format("{} beside no GPU", listed(left)));
+    }
+    sourced(why);
+  }
+
+  const DescribedTopology& t_;
+  GuessedSystem out_;
+  Gpu gpu_;
+  std::string link_;    ///< scale-up link
+  std::string body_;    ///< from gpu: on
+  std::string remark_;  ///< for the notes
+};
+
+}  // namespace
+
+GuessedSystem system_from(const DescribedTopology& topology, std::string_view name) { return SystemText(topology, name).build(); }
+
+}  // namespace fabricost

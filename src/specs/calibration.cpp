@@ -1,0 +1,291 @@
+/// \file calibration.cpp
+/// Calibration files read onto constants that hold the prior, and which of them speak for a system: those of its GPU generation and its
+/// transport, then one given by hand, which replaces what it fits and leaves the rest.
+
+#include "specs/calibration.hpp"
+
+#include <fabricost/parameters/fitted_on.hpp>
+#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/parameters/related.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace fabricost::io {
+
+namespace {
+
+/// What one part of a calibration file says of itself.
+struct CalibratedPart {
+  ConstantSet set = ConstantSet::scale_up;
+  double smallest = 512, largest = 512 * mebibyte;
+  int fewest_ranks = 2, most_ranks = 8, most_nodes = 1;
+  std::vector<FittedOn> fitted_on;
+  Library library = Library::other;  ///< whose habits they are; other: the file does not say
+  bool whole = true;                 ///< false: of compute, what memory streams at alone; what products reach is as it was
+};
+
+/// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
+class CalibrationReader {
+ public:
+  CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
+
+  void read() {
+    MapReader in(tree_, "", faults_);
+    name = in.name("name", true);
+    in.text("title");
+    in.take("extends");
+    in.text("date");
+    for (const SpecNode* item : in.texts("systems")) systems.push_back(item->text);
+    in.text("notes");
+    source = tree_.find("source") != nullptr ? tree_.find("source")->text : "";
+    assumed = tree_.find("confidence") != nullptr && tree_.find("confidence")->text == "assumed";
+    if (const SpecNode* list = in.take("parts")) {
+      if (list->kind != SpecNode::Kind::list || list->items.empty())
+        in.fault(*list, "parts", "is not a list of sets of constants", "write one `- kind: ...` per set");
+      else
+        for (std::size_t i = 0; i < list->items.size(); ++i) {
+          MapReader part(list->items[i], fmt::format("parts[{}]", i), faults_);
+          read_part(part);
+          part.finish();
+        }
+    } else {
+      read_part(in);
+    }
+    in.finish();
+  }
+
+  std::string name, source;
+  std::vector<std::string> systems;
+  bool assumed = false;
+  std::vector<CalibratedPart> parts;
+
+ private:
+  using Kind = QuantityKind;
+
+  void read_part(MapReader& in) {
+    CalibratedPart part;
+    const std::string kind = in.one_of("kind", constant_set_names, true);
+    const std::string library = in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
+    for (std::size_t i = 0; i + 1 < library_names.size(); ++i)
+      if (library_names[i] == library) part.library = static_cast<Library>(i);
+    in.one_of("generation", generation_names);
+    in.one_of("transport", std::span{transport_names}.first(transport_names.size() - 1));  // all but `unknown`
+    for (const std::string_view key : {"residuals", "deviations"})                         // for people
+      if (const SpecNode* told = in.take(key); told != nullptr && told->kind != SpecNode::Kind::map)
+        in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
+    for (std::size_t i = 0; i < constant_set_names.size(); ++i)
+      if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
+    // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
+    const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
+    if (const SpecNode* measured =
+            in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
+      read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
+    if (const SpecNode* list = in.take("fitted_on")) read_fitted_on(*list, in, part);
+    const SpecNode* constants = in.take("constants", true);
+    const SpecNode* intervals = in.take("intervals");
+    if (constants == nullptr || kind.empty()) return;
+    read_constants(*constants, in.path_of("constants"), part.set);
+    part.whole = part.set != ConstantSet::compute || constants->find("gemm") != nullptr;
+    if (intervals != nullptr) {
+      MapReader widths(*intervals, in.path_of("intervals"), faults_);
+      for (const NamedWidth& width : interval_widths) {
+        double& into = c_.interval.*width.of;
+        if (width.set == part.set) into = widths.number(width.key, into, 0.001, 5);
+      }
+      widths.finish();
+    }
+    parts.push_back(part);
+  }
+
+  /// The machines a set was fitted on, and what was measured on each.
+  void read_fitted_on(const SpecNode& list, MapReader& in, CalibratedPart& part) {
+    const std::span<const std::string_view> names = measured_names(part.set);
+    const std::string_view key = measured_key(part.set);
+    if (list.kind != SpecNode::Kind::list || names.empty())
+      return in.fault(list, "fitted_on", names.empty() ? "belongs to sets of operations or kernels" : "is not a list",
+                      names.empty() ? "leave it out" : fmt::format("write `- {{system: NAME, domain: N, {}: [...]}}`", key));
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      MapReader one(list.items[i], in.path_of(fmt::format("fitted_on[{}]", i)), faults_);
+      FittedOn on{.system = one.name("system", true), .domain = one.count("domain", 1, 1, 10000000, true)};
+      for (const SpecNode* item : one.texts(key)) {
+        const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), item->text) - names.begin());
+        if (place < names.size())
+          on.measured |= 1U << place;
+        else
+          one.fault(*item, key, fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(names, ", ")));
+      }
+      one.finish();
+      part.fitted_on.push_back(std::move(on));
+    }
+  }
+
+  void read_measured(const SpecNode& node, std::string path, CalibratedPart& part, bool rated) {
+    MapReader in(node, std::move(path), faults_);
+    if (const auto rate = in.quantity("bandwidth", Kind::link_rate, rated)) reference_ = rate->number;
+    if (const auto size = in.quantity("smallest", Kind::size)) part.smallest = size->number;
+    if (const auto size = in.quantity("largest", Kind::size)) part.largest = size->number;
+    part.fewest_ranks = in.count("fewest_ranks", part.fewest_ranks, 1, 1000000);
+    part.most_ranks = in.count("most_ranks", part.most_ranks, 1, 1000000);
+    part.most_nodes = in.count("most_nodes", part.most_nodes, 1, 1000000);
+    in.finish();
+  }
+
+  /// One constant: a time, a size, a rate, a share written as the rate it was measured as, a number.
+  void read_constant(MapReader& in, std::string_view key, const Parameter& parameter) {
+    double& into = parameter.of(c_);
+    switch (parameter.measure) {
+      case Measure::time:
+        if (const auto value = in.quantity(key, Kind::time)) into = value->number;
+        return;
+      case Measure::size:
+        if (const auto value = in.quantity(key, Kind::size)) into = value->number;
+        return;
+      case Measure::number: into = in.number(key, into, parameter.least, parameter.most); return;
+      case Measure::share: break;
+    }
+    const auto value = in.quantity(key, Kind::link_rate);
+    if (!value) return;
+    into = value->number / reference_;
+    if (!(into > 0 && into <= parameter.most))
+      in.fault(*value->node, key, fmt::format("is {:.3g} of the measured system's one-way rate", into), "no more than the link carries");
+  }
+
+  void read_constants(const SpecNode& node, const std::string& path, ConstantSet set) {
+    MapReader in(node, path, faults_);
+    if (set == ConstantSet::transport)
+      if (const auto step = in.quantity("tree_step", Kind::time, true)) c_.transport = TransportConstants::from_tree_step(step->number);
+    std::map<std::string, std::unique_ptr<MapReader>, std::less<>> sections;  // by name; null: not in the file
+    for (const Parameter& parameter : parameters_of(set)) {
+      const auto point = parameter.key.find('.');
+      if (point == std::string_view::npos) {
+        read_constant(in, parameter.key, parameter);
+        continue;
+      }
+      const std::string section{parameter.key.substr(0, point)};
+      auto [at, fresh] = sections.try_emplace(section);
+      if (fresh)
+        if (const SpecNode* inner = in.take(section)) at->second = std::make_unique<MapReader>(*inner, in.path_of(section), faults_);
+      if (at->second) read_constant(*at->second, parameter.key.substr(point + 1), parameter);
+    }
+    for (const auto& [section, reader] : sections)
+      if (reader) reader->finish();
+    in.finish();
+  }
+
+  const SpecNode& tree_;
+  Constants& c_;
+  Faults& faults_;
+  double reference_ = 1e12;
+};
+
+bool among(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+}
+
+/// Hardware nobody here measured through NCCL: a step costs the tier's own latency, nothing is added by a protocol.
+void use_datasheet(System& system) {
+  const Tier* tier = system.tier(TierRole::scale_up);
+  const double hop = tier != nullptr && tier->latency.value.value() > 0 ? tier->latency.value.value() : 1 * microsecond;
+  auto& c = system.constants.scale_up;
+  c.ll.hop = hop;
+  c.simple.hop = hop;
+  c.simple.floor = 0;
+  c.ll128.floor = 0;
+  c.all_to_all.hop = hop;
+  system.constants.name = "datasheet";
+  system.constants.source = "steps cost the tier's own latency, rates the share of the datasheet that NVLink systems reach";
+}
+
+}  // namespace
+
+void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
+                      Faults& faults) {
+  Constants& c = system.constants;
+  const std::vector<std::string> self{system.name};
+  const bool measured_library = system.library != Library::other;
+  if (!measured_library) use_datasheet(system);
+  if (calibration == "none") return;
+
+  const auto apply = [&](const SpecNode& tree, bool by_hand) {
+    CalibrationReader reader(tree, c, faults);
+    reader.read();
+    // a file given by hand is believed to be of this machine unless it names others
+    const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
+    for (const CalibratedPart& part : reader.parts) {
+      const Shown shown = shown_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
+      if (part.set == ConstantSet::transport) {
+        c.transport_known = !reader.assumed;
+        c.transport_basis = reader.assumed ? Basis::datasheet : named && (by_hand || !altered.outside) ? Basis::calibrated : Basis::sibling;
+        c.transport_operations = shown;
+        c.transport_name = reader.name;
+        c.transport_source = reader.source;
+        c.most_nodes = part.most_nodes;
+        continue;
+      }
+      if (part.set == ConstantSet::compute && !part.whole) continue;
+      if (part.set == ConstantSet::compute) {
+        c.compute_basis = reader.assumed ? Basis::datasheet : by_hand && named ? Basis::calibrated : Basis::sibling;
+        c.compute_name = reader.name;
+        c.compute_source = reader.source;
+        continue;
+      }
+      if (part.set == ConstantSet::custom) {
+        c.custom_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.custom_kernels = shown;
+        c.custom_name = reader.name;
+        c.custom_source = reader.source;
+        continue;
+      }
+      if (part.set == ConstantSet::moe) {
+        c.moe_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
+        c.moe_kernels = shown;
+        c.moe_name = reader.name;
+        c.moe_source = reader.source;
+        c.moe_most_ranks = part.most_ranks;
+        continue;
+      }
+      c.name = reader.name;
+      c.source = reader.source;
+      c.operations = shown;
+      c.smallest = part.smallest;
+      c.largest = part.largest;
+      c.fewest_ranks = part.fewest_ranks;
+      c.most_ranks = part.most_ranks;
+      const bool own_library = part.library == Library::other || part.library == system.library;
+      const bool same = named && own_library && (by_hand || !altered.inside);
+      c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
+    }
+  };
+
+  const Tier* scale_up = system.tier(TierRole::scale_up);
+  const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
+  const auto shipped = [&](const std::string& name) {
+    if (library.find("calibrations", name).empty()) return;
+    apply(library.resolve("calibrations", name), false);
+  };
+  if (measured_library) {
+    shipped(fmt::format("scale-up-{}", name(system.gpu.generation)));
+    if (over_pcie) {
+      c.basis = Basis::datasheet;
+      shipped(system.library == Library::oneccl ? "pcie-oneccl" : "pcie");
+    }
+  }
+  for (const auto& [wanted, set] : {std::pair{kernels.compute, "compute"}, {kernels.custom, "custom"}, {kernels.moe, "moe"}})
+    if (wanted) shipped(fmt::format("{}-{}", set, name(system.gpu.generation)));
+  for (const auto& [wanted, set] : {std::pair{kernels.custom, ConstantSet::custom}, {kernels.moe, ConstantSet::moe}})
+    if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
+  if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
+  // a file given by hand speaks for what it fits; the rest stays as shipped
+  if (calibration.find('\n') != std::string_view::npos)
+    apply(parse_spec_text(std::string{calibration}, "calibration"), true);
+  else if (!calibration.empty())
+    apply(library.resolve("calibrations", calibration), true);
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,108 @@
+/// \file data_directory.cpp
+/// Finds data/ from where the program and the library are, so that an installed tree can be moved: no path of the machine that
+/// built it is compiled in, but for a part of somebody's build, which is not installed.
+
+#include "specs/data_directory.hpp"
+
+#include <fabricost/error.hpp>
+#include <fabricost/specs/data_directory.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+extern "C" void FABRICOST_COMPILED_PART() noexcept {}
+
+namespace fabricost {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Set before main by programs compiled with an installed package; no constructor of ours may run later and undo it.
+constinit std::atomic<const char*> package_data = nullptr;
+
+/// What use_data_directory named; empty: nothing. Written and read by any thread.
+struct NamedDirectory {
+  std::mutex guard;
+  fs::path path;
+};
+NamedDirectory& named_directory() {
+  static NamedDirectory directory;
+  return directory;
+}
+
+fs::path this_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+/// The file that holds this function: a shared library, a Python module, or the program itself.
+fs::path this_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&FABRICOST_COMPILED_PART), &info) == 0 || info.dli_fname == nullptr) return {};
+  return info.dli_fname;
+}
+
+}  // namespace
+
+namespace io {
+
+bool remember_package_data(const char* directory) noexcept {
+  package_data = directory;
+  return true;
+}
+
+bool has_data(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_directory(folder / "systems", error);
+}
+
+fs::path data_beside(const fs::path& program) {
+  if (!program.is_absolute()) return {};
+  fs::path folder = program.parent_path();
+  std::error_code error;
+  if (fs::path wheel = folder.parent_path() / "data"; has_data(wheel)) return wheel;
+  for (;; folder = folder.parent_path()) {
+    if (const fs::path share = folder / "share" / "fabricost" / "data"; has_data(share))
+      return fs::is_symlink(share, error) ? fs::canonical(share, error) : share;
+    if (folder == folder.parent_path()) return {};
+  }
+}
+
+}  // namespace io
+
+void use_data_directory(fs::path directory) {
+  const std::lock_guard lock(named_directory().guard);
+  named_directory().path = std::move(directory);
+}
+
+fs::path data_directory() {
+  if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
+    if (!io::has_data(given))
+      throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
+    return given;
+  }
+  fs::path named = [] {
+    const std::lock_guard lock(named_directory().guard);
+    return named_directory().path;
+  }();
+  if (!named.empty() && io::has_data(named)) return named;
+  for (fs::path (*place)() : {this_program, this_library})
+    if (fs::path beside = io::data_beside(place()); !beside.empty()) return beside;
+  if (const char* known = package_data; known != nullptr)
+    if (fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && io::has_data(package)) return package;
+#ifdef FABRICOST_SOURCE_DATA
+  if (io::has_data(FABRICOST_SOURCE_DATA)) return FABRICOST_SOURCE_DATA;
+#endif
+  for (const char* usual : {"/usr/local/share/fabricost/data", "/usr/share/fabricost/data"})
+    if (io::has_data(usual)) return usual;
+  throw RequestError("the hardware specs are nowhere to be found; set FABRICOST_DATA to the data folder of fabricost");
+}
+
+}  // namespace fabricost

@@ -1,0 +1,217 @@
+/// \file load_system.cpp
+/// System and cluster files: a GPU, its memories and the tiers around it.
+
+#include "specs/calibration.hpp"
+#include "specs/overrides.hpp"
+#include "specs/store.hpp"
+#include "specs/tier_reader.hpp"
+
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/specs/saved_system.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fabricost::io {
+
+namespace {
+
+Tier memory_tier(std::string_view tier_name, const Sourced<Bandwidth>& bandwidth, const Sourced<Time>& latency) {
+  Tier tier;
+  tier.name = tier_name;
+  tier.role = TierRole::memory;
+  tier.kind = TierKind::memory;
+  tier.bandwidth = bandwidth;
+  tier.latency = latency;
+  tier.nominal_latency = latency.value;
+  return tier;
+}
+
+constexpr std::size_t most_tiers = 64;
+
+Library collectives_of(const Gpu& gpu) {
+  if (gpu.vendor == "nvidia") return Library::nccl;
+  if (gpu.vendor == "amd") return Library::rccl;
+  if (gpu.vendor == "intel" && gpu.generation == Generation::other) return Library::oneccl;
+  return Library::other;
+}
+
+/// The tree of the GPU a system names, with overrides of the form gpu.KEY applied.
+Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library,
+                    std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
+  if (is_missing_file(at, "gpu", name, faults)) return {};
+  try {
+    SpecNode tree = library.resolve("gpus", name);
+    for (const auto& [path, value] : overrides) {
+      std::string inside = path;
+      if (!is_gpu_path(inside)) continue;
+      apply_override(tree, inside, value);
+      altered.inside = true;
+    }
+    return read_gpu(tree, faults);
+  } catch (const RequestError& error) {
+    faults.add(issue_at(at.mark, "gpu", error.what(), ""));
+  } catch (const SpecError& error) {
+    for (const Issue& issue : error.issues()) faults.add(issue);
+  }
+  return {};
+}
+
+bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with("--set"); }
+
+/// Refuses what was set by hand of a tier whose price does not depend on it.
+void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::string& path, Faults& faults) {
+  const bool joins_over_host = tier.role == TierRole::scale_up && tier.kind == TierKind::host;
+  const bool closes = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
+  for (const SpecNode::Entry& entry : node.entries) {
+    if (!by_hand(entry.value)) continue;
+    const std::string_view key = entry.key;
+    const char* whose = nullptr;
+    if ((key == "transport" || key == "path" || key == "gdr" || key == "sharp") && tier.role != TierRole::nic)
+      whose = "a tier with role nic";
+    else if ((key == "peer_to_peer" || key == "per_socket") && !joins_over_host)
+      whose = "a scale_up tier of kind host (PCIe)";
+    else if (key == "wrap" && !closes)
+      whose = "a tier of kind torus or ring";
+    if (whose != nullptr)
+      faults.add(issue_at(entry.value.mark, path + "." + entry.key, fmt::format("changes nothing of tier \"{}\"", tier.name.view()),
+                          fmt::format("{} belongs to {}; `fabricost show` prints the tiers", key, whose)));
+  }
+}
+
+/// The uppermost network tier has no uplinks. (Older files gave a tier the oversubscription of the links into it.)
+void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) {
+  const Tier *top = nullptr, *below = nullptr;
+  for (const Tier& tier : system.tiers) {
+    if (tier.role != TierRole::network) continue;
+    below = top;
+    top = &tier;
+  }
+  if (top == nullptr || !(top->oversubscription > 1)) return;
+  for (std::size_t i = 0; i < std::min(tiers.items.size(), most_tiers); ++i) {
+    const SpecNode *called = tiers.items[i].find("name"), *given = tiers.items[i].find("oversubscription");
+    if (called == nullptr || given == nullptr || called->text != top->name.view()) continue;
+    faults.add(issue_at(
+        given->mark, fmt::format("tiers[{}].oversubscription", i),
+        fmt::format("{} is the uppermost tier and has no uplinks", top->name.view()),
+        below != nullptr ? fmt::format("it is a switch's downlinks over its uplinks: where {} takes in 1/{:.6g} of what comes from below, "
+                                       "write `oversubscription: {:.6g}` at {}",
+                                       top->name.view(), top->oversubscription, top->oversubscription, below->name.view())
+                         : std::string{"leave it out: inside one tier of switches nothing is held back"}));
+  }
+}
+
+System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides,
+                   Altered& altered, Faults& faults) {
+  MapReader in(tree, "", faults);
+  System system;
+  in.take("extends");
+  system.name = in.name("name", true);
+  system.title = in.text("title");
+  system.notes = in.text("notes");
+  system.provenance = in.provenance(tree);
+  const std::string gpu = in.reference("gpu", true);
+  if (!gpu.empty()) system.gpu = read_system_gpu(*tree.find("gpu"), gpu, library, overrides, altered, faults);
+  system.library = collectives_of(system.gpu);
+  system.gpus_per_node = in.count("gpus", 1, 1, 100000, true);
+  system.domain = in.count("domain", system.gpus_per_node, 1, 10000000);
+  system.nodes = in.count("nodes", std::max(1, system.domain / system.gpus_per_node), 1, 10000000);
+  if (system.domain % system.gpus_per_node != 0)
+    in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node),
+             "correct domain or gpus");
+  if (static_cast<double>(system.gpus_per_node) * system.nodes > 1e9)
+    in.fault(tree, "nodes", fmt::format("{} nodes of {} GPUs are more than a billion GPUs", system.nodes, system.gpus_per_node),
+             "correct nodes or gpus");
+  system.cpu = in.choice("cpu", cpu_names, Cpu::any);
+  in.quantity("power", QuantityKind::power, system.power);
+  in.quantity("price", QuantityKind::money, system.price);
+
+  if (system.gpu.l2_bandwidth.value.value() > 0) system.tiers.push_back(memory_tier("l2", system.gpu.l2_bandwidth, system.gpu.l2_latency));
+  if (system.gpu.hbm_bandwidth.value.value() > 0)
+    system.tiers.push_back(memory_tier("hbm", system.gpu.hbm_bandwidth, system.gpu.hbm_latency));
+  const SpecNode* tiers = in.take("tiers", true);
+  if (tiers != nullptr && tiers->kind != SpecNode::Kind::list)
+    in.fault(*tiers, "tiers", "is not a list", "write one `- name: ...` per tier");
+  else if (tiers != nullptr && (tiers->items.empty() || tiers->items.size() > most_tiers))
+    in.fault(*tiers, "tiers", fmt::format("has {} tiers", tiers->items.size()), fmt::format("write 1 to {}", most_tiers));
+  for (const SpecNode::Entry& entry : tree.entries)
+    if (by_hand(entry.value) && (entry.key == "gpu" || entry.key == "gpus" || entry.key == "domain" || entry.key == "cpu"))
+      altered.inside = true;
+  std::set<std::string> names{"l2", "hbm"};
+  if (tiers != nullptr) {
+    for (std::size_t i = 0; i < std::min(tiers->items.size(), most_tiers); ++i) {
+      const SpecNode& node = tiers->items[i];
+      Tier tier = read_tier(node, fmt::format("tiers[{}]", i), library, faults);
+      const auto mark_of = [&](std::string_view key) { return node.find(key) != nullptr ? node.find(key)->mark : node.mark; };
+      if (!tier.name.empty() && !names.insert(std::string{tier.name.view()}).second)
+        faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()),
+                            "names are unique; l2 and hbm come from the GPU"));
+      const bool counted = node.find("endpoints") != nullptr;  // else that was said
+      if (counted && tier.role == TierRole::scale_up && tier.endpoints != system.domain)
+        faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
+                            fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
+                            "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
+      refuse_without_effect(node, tier, fmt::format("tiers[{}]", i), faults);
+      for (const SpecNode::Entry& entry : node.entries) {
+        if (!by_hand(entry.value) || entry.key == "notes" || entry.key == "source" || entry.key == "confidence") continue;
+        if (tier.role == TierRole::scale_up) altered.inside = true;
+        if (tier.role == TierRole::nic || tier.role == TierRole::network) altered.outside = true;
+      }
+      system.tiers.push_back(std::move(tier));
+    }
+  }
+  if (tiers != nullptr) check_uplinks(system, *tiers, faults);
+  in.finish();
+  return system;
+}
+
+}  // namespace
+}  // namespace fabricost::io
+
+namespace fabricost {
+
+namespace {
+
+System load(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration, KernelSets kernels,
+            int depth, io::SpecStore& library) {
+  if (const auto saved = read_saved_system(name_or_path)) {
+    constexpr int deepest = 8;
+    if (depth == deepest) throw RequestError(fmt::format("{}: saved machines extend each other more than {} times", name_or_path, deepest));
+    std::vector<std::string> all = saved->set;
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return load(saved->extends, all, calibration.empty() ? saved->calibration : calibration, kernels, depth + 1, library);
+  }
+  std::vector<std::string> chain;
+  io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
+  const auto split = io::split_overrides(overrides);
+  for (const auto& [path, value] : split) {
+    std::string inside = path;
+    if (!io::is_gpu_path(inside)) io::apply_override(tree, path, value);
+  }
+  io::Faults faults;
+  // a file that extends a machine without a name of its own is that machine, altered
+  const bool nameless = chain.size() > 1 && chain[chain.size() - 2] == chain.back();
+  io::Altered altered{.inside = nameless, .outside = nameless};
+  System system = io::read_system(tree, library, split, altered, faults);
+  faults.raise();
+  io::calibrate_system(system, library, calibration, kernels, altered, faults);
+  faults.raise();
+  check(system);
+  return system;
+}
+
+}  // namespace
+
+System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration,
+                   KernelSets kernels) {
+  io::SpecStore library;
+  return load(name_or_path, overrides, calibration, kernels, 0, library);
+}
+
+System io::load_uncalibrated(SpecStore& library, std::string_view name) { return load(name, {}, "none", KernelSets::none(), 0, library); }
+
+}  // namespace fabricost

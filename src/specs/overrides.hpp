@@ -1,0 +1,24 @@
+#pragma once
+/// \file overrides.hpp
+/// `--set PATH=VALUE`: one value of a spec replaced by hand.
+
+#include "specs/tree.hpp"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::io {
+
+/// PATH and VALUE of each override. \throws RequestError when there is no '='
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> split_overrides(std::span<const std::string> overrides);
+
+/// True for a path into the GPU's own file: gpu.X, hbm.X, l2.X, tiers.hbm.X. `path` then becomes the path there.
+[[nodiscard]] bool is_gpu_path(std::string& path);
+
+/// Replaces the value at `path`: keys joined by dots, tiers by name (`tiers.nvlink.bandwidth`, or just `nvlink.bandwidth`) or index
+/// (`tiers[0].bandwidth`). \throws SpecError when the path leads nowhere
+void apply_override(SpecNode& tree, const std::string& path, const std::string& value);
+
+}  // namespace fabricost::io

@@ -1,0 +1,116 @@
+#pragma once
+/// \file spec_reader.hpp
+/// Reading a spec tree field by field. Faults are collected so that all of a file's are reported at once; a field that could
+/// not be read has its default, which nobody sees because the load ends in an error.
+
+#include "specs/tree.hpp"
+#include "text/units.hpp"
+
+#include <fabricost/hardware/provenance.hpp>
+#include <fabricost/units.hpp>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// What all readers of one load share.
+struct Faults {
+  std::vector<Issue> issues;
+  void add(Issue issue) {
+    const bool said = std::any_of(issues.begin(), issues.end(), [&](const Issue& other) {
+      return other.file == issue.file && other.line == issue.line && other.column == issue.column && other.message == issue.message &&
+             other.path == issue.path;
+    });  // a part that several tiers name
+    if (!said && issues.size() < 100) issues.push_back(std::move(issue));
+  }
+  void raise() const {
+    if (!issues.empty()) throw SpecError(issues);
+  }
+};
+
+class MapReader {
+ public:
+  /// \param path of the map inside the document, "" for the document itself. `source` and `confidence` are known everywhere, `notes` where
+  /// somebody takes them.
+  MapReader(const SpecNode& node, std::string path, Faults& faults);
+
+  [[nodiscard]] bool has(std::string_view key) const { return node_.find(key) != nullptr; }
+  [[nodiscard]] const SpecNode& node() const { return node_; }
+  [[nodiscard]] std::string path_of(std::string_view key) const;
+
+  /// Marks the key as known and returns its value, or nullptr (a fault when required).
+  const SpecNode* take(std::string_view key, bool required = false);
+
+  std::string text(std::string_view key, bool required = false);
+  std::string name(std::string_view key, bool required = false);
+  /// A name of data/, or a path: as it can be opened from here when it was given relative to its own file.
+  std::string reference(std::string_view key, bool required = false);
+  /// The entries of a list of plain texts.
+  std::vector<const SpecNode*> texts(std::string_view key);
+  bool flag(std::string_view key, bool otherwise);
+  int count(std::string_view key, int otherwise, int least, int most, bool required = false);
+  double number(std::string_view key, double otherwise, double least, double most);
+  double fraction(std::string_view key, double otherwise);
+  std::vector<int> counts(std::string_view key);
+
+  /// A quantity with its origin; nullopt when absent or wrong.
+  struct Value {
+    double number = 0;
+    Provenance provenance;
+    const SpecNode* node = nullptr;
+  };
+  std::optional<Value> quantity(std::string_view key, QuantityKind kind, bool required = false);
+  template <class Quantity>
+  bool quantity(std::string_view key, QuantityKind kind, Sourced<Quantity>& into, bool required = false) {
+    const auto value = quantity(key, kind, required);
+    if (value) into = {Quantity::from_value(value->number), value->provenance};
+    return value.has_value();
+  }
+
+  /// One of a closed set of names, of which the `hidden` ones are ours and not the format's.
+  template <class Enum, std::size_t N>
+  Enum choice(std::string_view key, const std::array<std::string_view, N>& names, Enum otherwise, bool required = false,
+              std::initializer_list<Enum> hidden = {}) {
+    std::vector<std::string_view> known;
+    std::vector<Enum> meant;
+    for (std::size_t i = 0; i < N; ++i) {
+      if (std::find(hidden.begin(), hidden.end(), static_cast<Enum>(i)) != hidden.end()) continue;
+      known.push_back(names[i]);
+      meant.push_back(static_cast<Enum>(i));
+    }
+    const int index = choice_index(key, known, required);
+    return index < 0 ? otherwise : meant[static_cast<std::size_t>(index)];
+  }
+  /// The same for names without an enum.
+  std::string one_of(std::string_view key, std::span<const std::string_view> names, bool required = false) {
+    const int index = choice_index(key, names, required);
+    return index < 0 ? std::string{} : std::string{names[static_cast<std::size_t>(index)]};
+  }
+
+  /// Where a value of this map comes from: its own map, this section or the file it stands in, whichever speaks first.
+  [[nodiscard]] Provenance provenance(const SpecNode& value) const;
+
+  void fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy);
+  /// Reports keys nobody took, with the nearest known one. Call last.
+  void finish();
+
+ private:
+  int choice_index(std::string_view key, std::span<const std::string_view> names, bool required);
+
+  const SpecNode& node_;
+  std::string path_;
+  Faults& faults_;
+  std::vector<std::string> known_;
+};
+
+/// Fewest single-letter edits from one word to the other.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+}  // namespace fabricost::io

@@ -1,0 +1,202 @@
+/// \file stacks.cpp
+/// Software stacks: data/stacks/*.yaml, and what published runs say of each (data/workloads/stacks.yaml).
+
+#include <fabricost/specs/stacks.hpp>
+#include "specs/stacks.hpp"
+
+#include "specs/store.hpp"
+
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace fabricost::io {
+
+namespace {
+
+void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
+  MapReader in(node, "memory", faults);
+  in.text("notes");
+  const auto number = [&](std::string_view key, double& value, double most) { value = in.number(key, value, 0, most); };
+  const auto flag = [&](std::string_view key, bool& value) { value = in.flag(key, value); };
+  number("weight", into.weight, 8);
+  number("gradient", into.gradient, 8);
+  number("optimizer", into.optimizer, 32);
+  number("gathered_weight", into.gathered_weight, 8);
+  number("fp8_weight_copies", into.fp8_weight_copies, 8);
+  number("fp4_weight_copies", into.fp4_weight_copies, 8);
+  number("fp8_input", into.fp8_input, 8);
+  number("fp4_input", into.fp4_input, 8);
+  flag("master_remainders", into.master_remainders);
+  flag("fp8_parameters", into.fp8_parameters);
+  flag("flash_attention", into.flash_attention);
+  flag("dropout", into.dropout);
+  number("selective_keeps", into.selective_keeps, 1);
+  flag("shards_stored", into.shards_stored);
+  flag("keeps_gathered", into.keeps_gathered);
+  flag("keeps_routed_output", into.keeps_routed_output);
+  number("routed_load", into.routed_load, 100);
+  number("logit", into.logit, 64);
+  flag("logits_sharded", into.logits_sharded);
+  number("weight_gradient", into.weight_gradient, 8);
+  number("pipe_buffer", into.pipe_buffer, 64);
+  number("bucket_parameters", into.bucket_parameters, 1e12);
+  into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 1, 1000);
+  for (const auto& [key, value] :
+       {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
+    if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;
+  number("fragmentation", into.fragmentation, 1);
+  in.finish();
+}
+
+NamedStack read_stack(const SpecNode& tree, Faults& faults) {
+  MapReader in(tree, "", faults);
+  in.take("extends");
+  in.text("notes");
+  NamedStack out;
+  Stack& s = out.stack;
+  s.name = in.name("name", true);
+  s.title = in.text("title");
+  for (const SpecNode* item : in.texts("published")) {
+    const auto point = item->text.find(':');
+    PublishedBy by{item->text.substr(0, point), ""};
+    if (point != std::string::npos) by.word = item->text.substr(item->text.find_first_not_of(' ', point + 1));
+    out.published.push_back(std::move(by));
+  }
+  s.attention = in.choice("attention", attention_kernel_names, s.attention);
+  s.old_kernels = in.flag("old_kernels", s.old_kernels);
+  s.eager_loss = in.flag("eager_loss", s.eager_loss);
+  s.tensor_exposed = in.number("tensor_exposed", s.tensor_exposed, 0, 1);
+  s.data_exposed = in.number("data_exposed", s.data_exposed, 0, 1);
+  s.context_exposed = in.number("context_exposed", s.context_exposed, 0, 1);
+  s.expert_exposed = in.number("expert_exposed", s.expert_exposed, 0, 1);
+  s.gradient_bytes = in.number("gradient_bytes", s.gradient_bytes, 1, 8);
+  s.accumulation_bytes = in.number("accumulation_bytes", s.accumulation_bytes, 0, 200);
+  s.shard_exposed = in.number("shard_exposed", s.shard_exposed, 0, 1);
+  s.compute_share = in.fraction("compute_share", s.compute_share);
+  s.deduplicated = in.flag("deduplicated", s.deduplicated);
+  if (const SpecNode* told = in.take("memory")) read_memory(*told, s.memory, faults);
+  if (in.has("schedules")) s.schedules.clear();
+  for (const SpecNode* item : in.texts("schedules")) {
+    if (const auto known = parse_pipeline_schedule(item->text); known && *known != PipelineSchedule::none)
+      s.schedules.push_back(*known);
+    else
+      in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
+               fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
+  }
+  s.scale = in.number("scale", s.scale, 0.2, 5);
+  s.spread = in.number("spread", s.spread, 0.01, 2);
+  in.finish();
+  return out;
+}
+
+/// What published runs say of a stack as a whole (data/workloads/stacks.yaml): its factor, what is left, on which generations.
+void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& faults) {
+  MapReader in(tree, "", faults);
+  for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+  if (const SpecNode* list = in.take("stacks", true)) {
+    MapReader stacks(*list, "stacks", faults);
+    for (const auto& [key, mark, value] : list->entries) {
+      stacks.take(key);
+      if (key != into.stack.name) continue;
+      MapReader one(value, "stacks." + key, faults);
+      const double scale = one.number("scale", 1, 0.2, 5);
+      if (!own_scale) into.stack.scale = scale;
+      into.stack.spread = one.number("spread", into.stack.spread, 0.01, 2);
+      one.count("rows", 0, 0, 1000000);
+      for (const SpecNode* item : one.texts("generations"))
+        if (const auto g = detail::parse_enum<Generation>(item->text, generation_names)) into.stack.seen.push_back(*g);
+      one.finish();
+    }
+    stacks.finish();
+  }
+  in.finish();
+}
+
+/// data/workloads/stacks.yaml, where it is.
+std::optional<SpecNode> fitted_stacks(SpecStore& library) {
+  if (library.find("workloads", "stacks").empty()) return std::nullopt;
+  return library.resolve("workloads", "stacks");
+}
+
+NamedStack load(SpecStore& library, std::string_view name_or_path, const std::optional<SpecNode>& fitted) {
+  Faults faults;
+  const SpecNode tree = library.resolve("stacks", name_or_path);
+  NamedStack out = read_stack(tree, faults);
+  if (fitted) add_fitted(out, *fitted, tree.find("scale") != nullptr, faults);
+  faults.raise();
+  return out;
+}
+
+}  // namespace
+
+std::vector<NamedStack> shipped_stacks() {
+  SpecStore library;
+  std::vector<NamedStack> out;
+  const std::optional<SpecNode> fitted = fitted_stacks(library);
+  for (const std::string& name : names_in("stacks")) out.push_back(load(library, name, fitted));
+  return out;
+}
+
+const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_view group, std::string_view text) {
+  const NamedStack* best = nullptr;
+  std::size_t closeness = 0;
+  for (const NamedStack& s : stacks) {
+    if (best == nullptr && s.stack.name == default_stack) best = &s;
+    for (const PublishedBy& by : s.published) {
+      if (!group.starts_with(by.group) || (!by.word.empty() && text.find(by.word) == std::string_view::npos)) continue;
+      const std::size_t close = 2 * by.group.size() + (by.word.empty() ? 0 : 1);
+      if (close > closeness) best = &s, closeness = close;
+    }
+  }
+  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", default_stack));
+  return *best;
+}
+
+}  // namespace fabricost::io
+
+namespace fabricost {
+
+Stack load_stack(std::string_view name_or_path) {
+  io::SpecStore library;
+  return io::load(library, name_or_path, io::fitted_stacks(library)).stack;
+}
+
+TrainingGroups load_training_groups() {
+  io::SpecStore library;
+  io::Faults faults;
+  const io::SpecNode tree = library.resolve("workloads", "training-groups");
+  io::MapReader in(tree, "", faults);
+  for (const char* told : {"name", "title", "notes"}) in.text(told);
+  TrainingGroups out;
+  for (const io::SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
+  if (const io::SpecNode* list = in.take("set_aside", true)) {
+    io::MapReader aside(*list, "set_aside", faults);
+    for (const auto& [key, mark, value] : list->entries) {
+      aside.take(key);
+      out.set_aside.emplace_back(key, value.text);
+    }
+    aside.finish();
+  }
+  in.finish();
+  faults.raise();
+  return out;
+}
+
+Stack published_kernels(std::string_view group) {
+  io::SpecStore library;
+  io::NamedStack out;
+  out.stack = Stack{.name = std::string{group}};
+  io::Faults faults;
+  if (const std::optional<io::SpecNode> fitted = io::fitted_stacks(library)) io::add_fitted(out, *fitted, false, faults);
+  faults.raise();
+  return out.stack;
+}
+
+std::vector<std::string> stack_names() { return names_in("stacks"); }
+
+}  // namespace fabricost

@@ -1,0 +1,232 @@
+/// \file spec_store.cpp
+/// Which file a name means (folders of data/, aliases, paths beside the file that names them), names near an unknown one, and a file laid
+/// over the one it `extends`.
+
+#include "specs/store.hpp"
+
+#include "text/ascii.hpp"
+
+#include <fabricost/specs/load_model.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <mutex>
+#include <utility>
+
+namespace fabricost {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t longest_name = 100;
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::vector<std::string> yaml_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(std::string_view folder) { return yaml_names(data_directory() / folder); }
+
+std::vector<SystemName> system_names() {
+  std::vector<SystemName> out;
+  for (std::string& name : names_in("systems")) out.push_back({std::move(name), false});
+  for (std::string& name : names_in("clusters")) out.push_back({std::move(name), true});
+  return out;
+}
+
+std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names) {
+  if (wanted.size() > longest_name) return {};
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& name : names) {
+    std::size_t distance = io::edit_distance(wanted, name);
+    // a part of the name is nearer than its missing letters say
+    if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos))
+      distance = std::min<std::size_t>(distance, 1);
+    if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  const auto same = [](const std::string& a, const std::string& b) {  // but for upper and lower case
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return io::lower(x) == io::lower(y); });
+  };
+  std::vector<std::string> out;
+  for (const auto& entry : ranked)
+    if (out.size() < 3 && std::none_of(out.begin(), out.end(), [&](const std::string& one) { return same(one, entry.second); }))
+      out.push_back(entry.second);
+  return out;
+}
+
+namespace {
+/// One part by name or path, through its reader.
+template <class Part>
+Part load_part(std::string_view folder, std::string_view name_or_path, Part (*read)(const io::SpecNode&, io::Faults&)) {
+  io::SpecStore library;
+  io::Faults faults;
+  Part out = read(library.resolve(folder, name_or_path), faults);
+  faults.raise();
+  return out;
+}
+}  // namespace
+
+Gpu load_gpu(std::string_view name_or_path) { return load_part("gpus", name_or_path, io::read_gpu); }
+Link load_link(std::string_view name_or_path) { return load_part("links", name_or_path, io::read_link); }
+SwitchSpec load_switch(std::string_view name_or_path) { return load_part("switches", name_or_path, io::read_switch); }
+
+namespace io {
+
+bool is_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+fs::path beside(const fs::path& file, const std::string& given) {
+  const fs::path place = file.parent_path() == "." ? fs::path{} : file.parent_path();
+  std::string rest = given;
+  while (rest.starts_with("./")) rest.erase(0, rest.find_first_not_of('/', 1));
+  const std::string out = (place / rest).string();
+  return is_path(out) ? fs::path{out} : fs::path{"./" + out};  // a file without a suffix stays one, not a name
+}
+
+bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  if (!is_path(name) || is_there(name)) return false;
+  faults.add(issue_at(at.mark, path, fmt::format("no file \"{}\"", clipped(name)), "a path is relative to the file that names it"));
+  return true;
+}
+
+namespace {
+
+SpecNode read_aliases(const fs::path& data) {
+  const fs::path file = data / "aliases.yaml";
+  return is_there(file) ? parse_spec(file) : SpecNode{};
+}
+
+}  // namespace
+
+SpecStore::SpecStore() : data_(data_directory()) {}
+
+fs::path SpecStore::find(std::string_view folder, const std::string& name) const {
+  const bool plain =
+      !name.empty() && name.find("..") == std::string::npos && name.find('/') == std::string::npos && name.size() < longest_name;
+  if (!plain) return {};
+  fs::path file = data_ / folder / (name + ".yaml");
+  if (is_there(file)) return file;
+  if (folder == "systems") return find("clusters", name);
+  return {};
+}
+
+fs::path SpecStore::find_or_alias(std::string_view folder, const std::string& wanted) const {
+  fs::path file = find(folder, wanted);
+  if (file.empty() && folder == "models") return find(folder, model_named(wanted));
+  if (!file.empty() || folder != "systems") return file;
+  std::string plain = lowered(wanted);
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  file = find(folder, plain);
+  if (!file.empty()) return file;
+  const SpecNode aliases = read_aliases(data_);
+  const SpecNode* target = aliases.find(plain);
+  return target != nullptr ? find(folder, target->text) : fs::path{};
+}
+
+std::string SpecStore::unknown(std::string_view folder, const std::string& wanted) const {
+  std::vector<std::string> names = yaml_names(data_ / folder);
+  if (folder == "systems") {
+    for (std::string& cluster : yaml_names(data_ / "clusters")) names.push_back(std::move(cluster));
+    for (const SpecNode::Entry& alias : read_aliases(data_).entries) names.push_back(alias.key);
+  }
+  const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
+  const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
+  const auto near = near_names(wanted, names);
+  if (!near.empty()) return message + fmt::format("did you mean {}?", fmt::join(near, " or "));
+  return message + (folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file"
+                                        : fmt::format("known: {}", fmt::join(names, " ")));
+}
+
+SpecNode SpecStore::parse_once(const fs::path& file) {
+  const auto known = trees_.find(file.native());
+  if (known != trees_.end()) return known->second;
+  return trees_.emplace(file.native(), parse_spec(file)).first->second;
+}
+
+SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
+  std::vector<fs::path> open;
+  if (is_path(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
+  const std::string wanted{name_or_path};
+  const fs::path file = find_or_alias(folder, wanted);
+  if (file.empty()) throw RequestError(unknown(folder, wanted));
+  return resolve_file(folder, file, open, chain);
+}
+
+SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, std::vector<fs::path>& open,
+                                 std::vector<std::string>* chain) {
+  SpecNode tree = parse_once(file);
+  open.push_back(file);
+  SpecNode result;
+  const SpecNode* base = tree.find("extends");
+  if (tree.kind == SpecNode::Kind::map && base != nullptr) {
+    const auto refuse = [&](const std::string& message, const std::string& remedy) {
+      return SpecError({issue_at(base->mark, "extends", message, remedy)});
+    };
+    if (base->kind != SpecNode::Kind::scalar || base->text.empty())
+      throw refuse("is not the name of a spec", "write a name of data/ or a path relative to this file");
+    const bool by_path = is_path(base->text);
+    const fs::path next = by_path ? beside(file, base->text) : find_or_alias(folder, base->text);
+    if (next.empty()) throw refuse(unknown(folder, base->text), "");
+    if (by_path && !is_there(next))
+      throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
+    std::error_code error;  // whatever cannot be compared is refused when it is read
+    if (std::any_of(open.begin(), open.end(), [&](const fs::path& step) { return fs::equivalent(step, next, error); })) {
+      std::string circle;
+      for (const fs::path& step : open) circle += step.filename().string() + " -> ";
+      throw refuse("a circle: " + circle + next.filename().string(), "let one of them stand on its own");
+    }
+    if (open.size() > 8) throw refuse("more than 8 files extend each other", "flatten the chain");
+    result = resolve_file(folder, next, open, chain);
+    if (result.kind != SpecNode::Kind::map)
+      throw refuse(fmt::format("\"{}\" is not a map of keys and values", next.string()), "extend a spec");
+    overlay(result, tree);
+  } else {
+    result = std::move(tree);
+  }
+  if (chain != nullptr)
+    if (const SpecNode* own = result.find("name")) chain->push_back(own->text);
+  open.pop_back();
+  return result;
+}
+
+template <class Part, class Read>
+const Part* SpecStore::part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at,
+                            const std::string& path, const std::string& name, Faults& faults) {
+  if (const auto found = known.find(name); found != known.end()) return &found->second;
+  if (is_missing_file(at, path, name, faults)) return nullptr;
+  try {
+    Part part = read(resolve(folder, name), faults);
+    return &known.emplace(name, std::move(part)).first->second;
+  } catch (const RequestError& error) {
+    faults.add(issue_at(at.mark, path, error.what(), ""));
+  } catch (const SpecError& error) {
+    for (const Issue& issue : error.issues()) faults.add(issue);
+  }
+  return nullptr;
+}
+
+const Link* SpecStore::link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  return part(links_, "links", read_link, at, path, name, faults);
+}
+const SwitchSpec* SpecStore::switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  return part(switches_, "switches", read_switch, at, path, name, faults);
+}
+
+}  // namespace io
+}  // namespace fabricost

@@ -1,0 +1,67 @@
+#pragma once
+/// \file spec_store.hpp
+/// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch) that systems are made of.
+
+#include "specs/reader.hpp"
+#include "specs/tree.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// The view of data/ of one load, or of several in a row: each file is read once. For one thread.
+class SpecStore {
+ public:
+  SpecStore();
+
+  /// The tree of a spec with everything it extends laid below it. `chain` receives the names from the first base to the last file.
+  [[nodiscard]] SpecNode resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain = nullptr);
+
+  /// Parts named in a spec: a fault at `at` when they do not exist, their own faults when they do not load.
+  const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+  const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+
+  [[nodiscard]] const std::filesystem::path& data() const { return data_; }
+  /// Where a name of `folder` lives; empty when it does not.
+  [[nodiscard]] std::filesystem::path find(std::string_view folder, const std::string& name) const;
+
+ private:
+  /// The same for whatever somebody may call a system: upper case, underscores, aliases.
+  [[nodiscard]] std::filesystem::path find_or_alias(std::string_view folder, const std::string& wanted) const;
+  /// What to say of a name that is nowhere.
+  [[nodiscard]] std::string unknown(std::string_view folder, const std::string& wanted) const;
+  template <class Part, class Read>
+  const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path,
+                   const std::string& name, Faults& faults);
+  SpecNode parse_once(const std::filesystem::path& file);
+  SpecNode resolve_file(std::string_view folder, const std::filesystem::path& file, std::vector<std::filesystem::path>& open,
+                        std::vector<std::string>* chain);
+
+  std::filesystem::path data_;
+  std::map<std::string, SpecNode> trees_;  ///< by path
+  std::map<std::string, Link> links_;
+  std::map<std::string, SwitchSpec> switches_;
+};
+
+[[nodiscard]] Gpu read_gpu(const SpecNode& tree, Faults& faults);
+[[nodiscard]] Link read_link(const SpecNode& tree, Faults& faults);
+[[nodiscard]] SwitchSpec read_switch(const SpecNode& tree, Faults& faults);
+
+/// A system without calibration, for listing many: what they share is read once.
+[[nodiscard]] System load_uncalibrated(SpecStore& library, std::string_view name);
+
+/// True for what names a file rather than an entry of data/.
+[[nodiscard]] bool is_path(std::string_view name_or_path);
+/// A path written in `file`, from its folder: "./link.yaml" in "./my.yaml" is "link.yaml". Only "./" in front goes: what is behind ".."
+/// depends on links of the file system.
+[[nodiscard]] std::filesystem::path beside(const std::filesystem::path& file, const std::string& given);
+/// True, and a fault at `at`, for the path of a file that is not there.
+[[nodiscard]] bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+
+}  // namespace fabricost::io

@@ -1,0 +1,292 @@
+/// \file tier_reader.cpp
+/// The keys of one tier; what its links and switch say where it does not; and the checks that hold the two against each other: rate, shape,
+/// edges, ports.
+
+#include "specs/tier_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr std::size_t longest_tier_name = 15;  // tables have columns for that
+static_assert(longest_tier_name <= Label::capacity);
+
+class TierReader {
+ public:
+  TierReader(const SpecNode& node, std::string path, SpecStore& library, Faults& faults)
+      : node_(node), path_(std::move(path)), library_(library), faults_(faults), in_(node, path_, faults) {}
+
+  Tier read() {
+    read_keys();
+    read_rates();
+    check_shape();
+    check_switch();
+    in_.finish();
+    return tier_;
+  }
+
+ private:
+  void read_keys() {
+    const std::string name = in_.name("name", true);
+    if (name.size() > longest_tier_name)
+      in_.fault(*node_.find("name"), "name", fmt::format("\"{}\" is longer than {} characters", name, longest_tier_name), "shorten it");
+    tier_.name = Label{name};
+    tier_.role = in_.choice("role", tier_role_names, TierRole::scale_up, true, {TierRole::memory});
+    tier_.kind = in_.choice("kind", tier_kind_names, TierKind::switched, true, {TierKind::memory});
+    tier_.endpoints = in_.count("endpoints", 1, 1, 10000000, true);
+    tier_.links = in_.count("links", 1, 1, 100000);
+    tier_.hops = in_.count("hops", 1, 1, 64);
+    tier_.first_stage = in_.count("first_stage", 0, 1, 10000000);
+    tier_.shared_by = in_.count("shared_by", 1, 1, 100000);
+    tier_.oversubscription = in_.number("oversubscription", 1, 1, 1000);
+    if (tier_.oversubscription > 1 && tier_.role != TierRole::network && tier_.first_stage == 0 && node_.find("first_stage") == nullptr)
+      in_.fault(*node_.find("oversubscription"), "oversubscription",
+                fmt::format("belongs to a tier of switches, and this one has role {}", fabricost::name(tier_.role)),
+                "write it at the network tier whose uplinks carry less than its downlinks, or leave it out");
+    tier_.dims = in_.counts("dims");
+    tier_.wrap = in_.flag("wrap", true);
+    tier_.gpu_direct = in_.flag("gdr", true);
+    tier_.sharp = in_.flag("sharp", false);
+    tier_.peer_to_peer = in_.flag("peer_to_peer", false);
+    tier_.per_socket = in_.count("per_socket", 4, 1, 100000);
+    const bool nic = tier_.role == TierRole::nic;
+    tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic, {Transport::unknown});
+    tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);
+    read_slot();
+    tier_.notes = in_.text("notes");
+    read_edges();
+    if (const std::string link_name = in_.reference("link"); !link_name.empty()) {
+      link_ = library_.link(*node_.find("link"), in_.path_of("link"), link_name, faults_);
+      tier_.link = link_ != nullptr ? link_->name : link_name;
+    }
+    if (const std::string switch_name = in_.reference("switch"); !switch_name.empty()) {
+      switch_ = library_.switch_spec(*node_.find("switch"), in_.path_of("switch"), switch_name, faults_);
+      tier_.switch_name = switch_ != nullptr ? switch_->name : switch_name;
+    }
+    tier_.switches = in_.count("switches", switch_ != nullptr ? 1 : 0, 1, 10000000);
+  }
+
+  /// What the NICs' cards sit in, where it is not what the GPUs hang on.
+  void read_slot() {
+    const std::string slot = in_.reference("slot");
+    if (slot.empty()) return;
+    const SpecNode& at = *node_.find("slot");
+    if (tier_.role != TierRole::nic) {
+      in_.fault(at, "slot", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::name(tier_.role)),
+                "leave it out");
+      return;
+    }
+    tier_.slot = slot;
+    tier_.on_gpu = slot == "none";
+    if (tier_.on_gpu) return;
+    const Link* link = library_.link(at, in_.path_of("slot"), slot, faults_);
+    if (link == nullptr) return;
+    tier_.slot = link->name;
+    tier_.slot_bandwidth = link->bandwidth.value * link->efficiency();
+    if (link->family != "pcie")
+      in_.fault(at, "slot", fmt::format("{} is no slot for a card", link->name), "name a PCIe link, as pcie-5, or none");
+  }
+
+  void read_edges() {
+    const SpecNode* list = in_.take("edges");
+    if (list == nullptr) return;
+    if (list->kind != SpecNode::Kind::list) in_.fault(*list, "edges", "is not a list", "write [[0, 1, 1], ...]: endpoint, endpoint, links");
+    for (const SpecNode& item : list->items) {
+      std::vector<int> numbers;
+      for (const SpecNode& part : item.items)
+        if (const Parsed parsed = parse_quantity(part.text, QuantityKind::count); std::holds_alternative<double>(parsed))
+          numbers.push_back(static_cast<int>(std::get<double>(parsed)));
+      const bool fine = item.items.size() == 3 && numbers.size() == 3 && numbers[0] < tier_.endpoints && numbers[1] < tier_.endpoints &&
+                        numbers[0] != numbers[1] && numbers[2] > 0 && numbers[2] <= 100000;
+      if (!fine) {
+        std::string given;
+        for (const SpecNode& part : item.items) given += (given.empty() ? "" : ", ") + part.text;
+        in_.fault(item, "edges", fmt::format("\"{}\" is no edge", item.kind == SpecNode::Kind::list ? "[" + given + "]" : item.text),
+                  fmt::format("an edge is [endpoint, endpoint, links]: two different endpoints of 0 to {}", tier_.endpoints - 1));
+        return;
+      }
+      tier_.edges.push_back({numbers[0], numbers[1], numbers[2]});
+    }
+  }
+
+  void read_rates() {
+    const auto given = in_.quantity("bandwidth", QuantityKind::link_rate);
+    if (link_ != nullptr) {
+      tier_.link_bandwidth = link_->bandwidth.value;
+      tier_.link_usable = link_->usable.value;
+      const double derived = tier_.links * link_->bandwidth.value.value();
+      tier_.bandwidth = {Bandwidth::from_value(derived), link_->bandwidth.provenance};
+      if (tier_.links > 1)
+        tier_.bandwidth.provenance = {fmt::format("{} x {}: {}", tier_.links, link_->name, link_->bandwidth.provenance.source),
+                                      link_->bandwidth.provenance.confidence};
+      tier_.efficiency = link_->efficiency();
+      if (given && given->node->replaced == nullptr && std::fabs(given->number / derived - 1) > 0.05 && !overridden("bandwidth"))
+        in_.fault(
+            *given->node, "bandwidth",
+            fmt::format("{:.5g} GB/s per direction, but {} x {} is {:.5g}", given->number * 1e-9, tier_.links, link_->name, derived * 1e-9),
+            "correct the bandwidth or the links, or leave the bandwidth out");
+    }
+    if (given) {
+      const double factor = tier_.bandwidth.value.value() > 0 ? given->number / tier_.bandwidth.value.value() : 1;
+      tier_.bandwidth = {Bandwidth::from_value(given->number), given->provenance};
+      if (link_ == nullptr) {
+        tier_.link_bandwidth = Bandwidth::from_value(given->number / tier_.links);
+      } else {  // an overridden total changes its links alike
+        tier_.link_bandwidth *= factor;
+        tier_.link_usable *= factor;
+      }
+    }
+    if (link_ == nullptr && !given)
+      in_.fault(node_, "bandwidth", "is missing, and no link to derive it from", "add `link:` or `bandwidth: ... per direction`");
+    tier_.efficiency = in_.fraction("efficiency", tier_.efficiency);
+    read_latency();
+  }
+
+  void read_latency() {
+    Sourced<Time> derived;
+    if (link_ != nullptr && link_->latency.value.value() > 0) {
+      derived = link_->latency;
+      if (switch_ != nullptr && tier_.role == TierRole::scale_up) derived.value += switch_->latency.value;
+    }
+    tier_.latency = derived;
+    const auto given = in_.quantity("latency", QuantityKind::time);
+    if (given) tier_.latency = {Time::from_value(given->number), given->provenance};
+    // what the constants were fitted with is the value before anybody overrode it; of a scale-up tier a measurement is no other hardware
+    tier_.nominal_latency = tier_.latency.value;
+    const SpecNode* first = node_.find("latency");
+    if (first == nullptr || first->replaced == nullptr) return;
+    const bool said = first->kind == SpecNode::Kind::map && first->find("confidence") != nullptr;
+    if (tier_.role == TierRole::scale_up && given && said && given->provenance.confidence == Confidence::measured) return;
+    while (first->replaced != nullptr) first = first->replaced.get();
+    const SpecNode* scalar = first->kind == SpecNode::Kind::map ? first->find("value") : first;
+    tier_.nominal_latency = derived.value;
+    if (scalar == nullptr || scalar->kind != SpecNode::Kind::scalar) return;
+    if (const Parsed parsed = parse_quantity(scalar->text, QuantityKind::time); std::holds_alternative<double>(parsed))
+      tier_.nominal_latency = Time::from_value(std::get<double>(parsed));
+  }
+
+  [[nodiscard]] bool overridden(std::string_view key) const {
+    const SpecNode* value = node_.find(key);
+    return value != nullptr && value->replaced != nullptr;
+  }
+
+  void check_shape() {
+    const auto need = [&](bool fine, std::string_view key, const std::string& message, const std::string& remedy) {
+      const SpecNode* at = node_.find(key);
+      if (!fine) in_.fault(at != nullptr ? *at : node_, key, message, remedy);
+    };
+    if (tier_.kind == TierKind::full_mesh)
+      need(tier_.endpoints > 1 && tier_.links % (tier_.endpoints - 1) == 0, "links",
+           fmt::format("{} links do not spread over {} peers", tier_.links, tier_.endpoints - 1),
+           "links of a full mesh are counted per endpoint in total");
+    if (tier_.kind == TierKind::torus) {
+      double all = 1;
+      for (const int d : tier_.dims) all *= d;
+      const SpecNode* given = node_.find("dims");
+      const bool said = given != nullptr && tier_.dims.empty();  // what is wrong with them
+      if (!said)
+        need(!tier_.dims.empty() && tier_.dims.size() <= 3, "dims", "a torus needs one to three dims", "write for example [4, 4, 4]");
+      if (!tier_.dims.empty())
+        need(all == tier_.endpoints, "dims", fmt::format("make {} endpoints, not {}", all, tier_.endpoints), "correct dims or endpoints");
+    }
+    if (tier_.kind == TierKind::torus && !tier_.dims.empty()) {
+      const auto ways = 2 * static_cast<int>(tier_.dims.size());
+      need(tier_.links % ways == 0, "links",
+           fmt::format("{} links do not spread over the {} ways of {} dims", tier_.links, ways, tier_.dims.size()),
+           "links of a torus are counted per endpoint in total");
+    }
+    if (tier_.first_stage > 0) {
+      need(tier_.role == TierRole::scale_up && tier_.kind == TierKind::switched, "first_stage", "belongs to a scale_up tier of kind switch",
+           "leave it out");
+      need(tier_.endpoints % tier_.first_stage == 0 && tier_.first_stage < tier_.endpoints, "first_stage",
+           fmt::format("{} endpoints do not divide into groups of {}", tier_.endpoints, tier_.first_stage),
+           "count the endpoints below one board or rack");
+    }
+    if (tier_.kind == TierKind::mesh_graph) check_edges();
+    if (tier_.kind != TierKind::mesh_graph)
+      need(tier_.edges.empty(), "edges", fmt::format("belong to a mesh_graph, and this is a {}", fabricost::name(tier_.kind)),
+           "correct the kind, or leave them out");
+    if (tier_.kind != TierKind::torus)
+      need(tier_.dims.empty(), "dims", fmt::format("belong to a torus, and this is a {}", fabricost::name(tier_.kind)),
+           "correct the kind, or leave them out");
+    const bool nvswitch = switch_ != nullptr && (switch_->multicasts || switch_->link.starts_with("nvlink"));
+    if (tier_.role == TierRole::nic && link_ != nullptr && link_->family == "nvlink")
+      in_.fault(*node_.find("link"), "link", fmt::format("a NIC has no NVLink ({})", link_->name), "name the link of its network");
+    if (tier_.role == TierRole::nic && nvswitch)
+      in_.fault(*node_.find("switch"), "switch", fmt::format("a NIC never hangs on an NVSwitch ({})", switch_->name),
+                "name the network's switch on a network tier");
+  }
+
+  void check_edges() {
+    const SpecNode* at = node_.find("edges");
+    if (at == nullptr) {
+      in_.fault(node_, "edges", "is missing: a mesh_graph needs its edges", "write [[0, 1, 1], ...]: endpoint, endpoint, links");
+      return;
+    }
+    if (at->kind != SpecNode::Kind::list || (tier_.edges.empty() && !at->items.empty())) return;  // said already
+    std::vector<int> links(static_cast<std::size_t>(tier_.endpoints), 0);
+    for (const Edge& edge : tier_.edges) {
+      links[static_cast<std::size_t>(edge.from)] += edge.links;
+      links[static_cast<std::size_t>(edge.to)] += edge.links;
+    }
+    const auto [fewest, most] = std::minmax_element(links.begin(), links.end());
+    if (*fewest == 0)
+      in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", fewest - links.begin()),
+                "every endpoint needs at least one edge");
+    else if (tier_.links < *fewest || tier_.links > *most)  // where they differ, `links` is one endpoint's count
+      in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *fewest, *most, tier_.links),
+                "correct the edges or `links`");
+  }
+
+  void check_switch() {
+    if (switch_ != nullptr) {
+      tier_.reduces_in_network = switch_->reduces;
+      tier_.multicasts = switch_->multicasts;
+      long need = static_cast<long>(tier_.endpoints) * tier_.links;
+      if (tier_.first_stage > 0) {  // both ends of a trunk; two groups are joined directly, more of them by a second stage
+        const int groups = tier_.endpoints / tier_.first_stage;
+        need += std::lround(2.0 * (groups == 2 ? 1 : groups) * tier_.first_stage * tier_.links / tier_.oversubscription);
+      }
+      const long have = static_cast<long>(tier_.switches) * switch_->ports;
+      if (tier_.role == TierRole::scale_up && need > have) {
+        const SpecNode* at = node_.find("switches");
+        in_.fault(at != nullptr ? *at : node_, "switches",
+                  fmt::format("{} endpoints x {} links need {} ports, {} x {} has {}", tier_.endpoints, tier_.links, need, tier_.switches,
+                              switch_->name, have),
+                  "more switches, or fewer links");
+      }
+    }
+    if (node_.find("in_network") != nullptr) tier_.reduces_in_network = tier_.multicasts = false;
+    for (const SpecNode* item : in_.texts("in_network")) {
+      if (item->text == "reduction")
+        tier_.reduces_in_network = true;
+      else if (item->text == "multicast")
+        tier_.multicasts = true;
+      else
+        in_.fault(*item, "in_network", fmt::format("\"{}\" is not known", item->text), "write reduction or multicast");
+    }
+  }
+
+  const SpecNode& node_;
+  std::string path_;
+  SpecStore& library_;
+  Faults& faults_;
+  MapReader in_;
+  const Link* link_ = nullptr;
+  const SwitchSpec* switch_ = nullptr;
+  Tier tier_;
+};
+
+}  // namespace
+
+Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults) {
+  return TierReader(node, std::move(path), library, faults).read();
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,16 @@
+#pragma once
+/// \file tier_reader.hpp
+/// One tier of a spec: its rate from links, its latency from link and switch, checked against the hardware it is made of.
+
+#include "specs/store.hpp"
+
+#include <fabricost/hardware/tier.hpp>
+
+#include <string>
+
+namespace fabricost::io {
+
+/// Faults go to `faults`; what could not be read has its default.
+[[nodiscard]] Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults);
+
+}  // namespace fabricost::io

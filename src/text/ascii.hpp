@@ -1,0 +1,31 @@
+#pragma once
+/// \file ascii.hpp
+/// Letters and digits of ASCII, whatever locale the program runs in: <cctype> asks the locale, and in a Turkish one I is no capital i.
+
+#include "text/plain_text.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace fabricost::io {
+
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+[[nodiscard]] constexpr char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+[[nodiscard]] constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
+
+[[nodiscard]] inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+/// To quote: at most so many bytes, control characters as question marks, whatever else no terminal shows as plain_text has it.
+[[nodiscard]] inline std::string printable(std::string_view text, std::size_t most = 40) {
+  std::string out{text.substr(0, most)};
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F) c = '?';
+  return plain_text(std::move(out));
+}
+[[nodiscard]] inline std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return lower(c); });
+  return text;
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,132 @@
+/// \file line_reader.cpp
+/// Reading in blocks, so that neither a long file nor a line without end takes memory.
+
+#include "text/line_reader.hpp"
+
+#include "text/plain_text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace fabricost::io {
+
+namespace {
+
+constexpr std::size_t block_size = std::size_t{1} << 16U;
+constexpr std::size_t longest_excerpt = 200;
+
+/// On one line.
+std::string shown(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return plain_text(std::move(text));
+}
+
+/// True when every byte is ASCII: what logs nearly always are, at eight bytes a step.
+bool is_ascii(const std::string& text) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080ULL;
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= text.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if ((word & high_bits) != 0) return false;
+  }
+  for (; i < text.size(); ++i)
+    if (static_cast<unsigned char>(text[i]) >= 0x80) return false;
+  return true;
+}
+
+/// What a path is when it is no regular file.
+const char* kind_of(std::filesystem::file_type type) {
+  switch (type) {
+    case std::filesystem::file_type::directory: return "a directory";
+    case std::filesystem::file_type::character:
+    case std::filesystem::file_type::block: return "a device";
+    case std::filesystem::file_type::fifo: return "a pipe";
+    case std::filesystem::file_type::socket: return "a socket";
+    default: return "no regular file";
+  }
+}
+
+}  // namespace
+
+Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message, std::string remedy) {
+  std::string excerpt;
+  if (line.size() <= longest_excerpt) excerpt = shown(line);
+  return {.file = plain_text(file),
+          .line = number,
+          .column = column,
+          .path = "",
+          .message = shown(std::move(message)),
+          .remedy = shown(std::move(remedy)),
+          .excerpt = std::move(excerpt)};
+}
+
+SpecError fault_of_file(const std::string& file, std::string message, std::string remedy) {
+  return SpecError({{.file = plain_text(file),
+                     .line = 0,
+                     .column = 0,
+                     .path = "",
+                     .message = std::move(message),
+                     .remedy = std::move(remedy),
+                     .excerpt = ""}});
+}
+
+LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found)
+    throw fault_of_file(name_, "there is no such file", "a path counts from the current folder");
+  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");
+  if (!std::filesystem::is_regular_file(status))
+    throw fault_of_file(name_, std::string{"is "} + kind_of(status.type()), "name a regular file");
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");
+  if (size > largest_file) throw fault_of_file(name_, "is larger than 2 GiB", "keep the lines with measurements, for example with grep");
+  errno = 0;
+  stream_.open(file, std::ios::binary);
+  if (!stream_) throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
+}
+
+bool LineReader::fill() {
+  stream_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
+  if (stream_.bad()) throw fault_of_file(name_, "cannot be read to its end", "");
+  size_ = static_cast<std::size_t>(stream_.gcount());
+  at_ = 0;
+  return size_ > 0;
+}
+
+bool LineReader::next(std::string& line) {
+  line.clear();
+  if (at_ == size_ && !fill()) return false;
+  ++number_;
+  ended_ = false;
+  while (!ended_) {
+    if (at_ == size_ && !fill()) break;
+    const char* from = block_.data() + at_;
+    const auto* end = static_cast<const char*>(std::memchr(from, '\n', size_ - at_));
+    const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - from) : size_ - at_;
+    if (line.size() + length > longest_line)
+      throw SpecError({fault_in_line(name_, number_, 1, "", "the line is longer than 1 MiB", "this is neither a table nor a log")});
+    line.append(from, length);
+    at_ += length;
+    if (end != nullptr) {
+      ++at_;
+      ended_ = true;
+    }
+  }
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  if (number_ == 1) {
+    if (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF"))
+      throw SpecError({fault_in_line(name_, 1, 1, "", "the file is UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE")});
+    if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+  }
+  if (const auto zero = line.find('\0'); zero != std::string::npos)
+    throw SpecError({fault_in_line(name_, number_, static_cast<int>(zero) + 1, "", "there is a zero byte: the file is not text",
+                                   "unpack or export it first")});
+  if (!is_ascii(line)) make_utf8(line);
+  return true;
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,77 @@
+#pragma once
+/// \file plain_text.hpp
+/// What may be shown: names of files, lines of logs and words of a command line hold any bytes, and terminals act on some of them. Every
+/// text that leaves for a terminal, and every message, passes here. Private to the sources.
+
+#include "text/utf8.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace fabricost::io {
+
+inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, what stands for bytes that are no character
+
+/// True for characters that a terminal acts on instead of showing them: C0 but newline and tab, DEL, C1 (U+0080 to U+009F), line and
+/// paragraph separators, and the marks, embeddings, overrides and isolates that turn the direction of text round (Unicode UAX 9).
+[[nodiscard]] inline bool acts_on_terminal(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return (byte(0) < 0x20 && byte(0) != '\n' && byte(0) != '\t') || byte(0) == 0x7F;
+  if (character.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || (byte(0) == 0xD8 && byte(1) == 0x9C);  // C1; U+061C
+  if (character.size() != 3 || byte(0) != 0xE2) return false;
+  if (byte(1) == 0x80) return byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE);  // U+200E, F; U+2028 to 202E
+  return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;                                          // U+2066 to 2069
+}
+
+[[nodiscard]] inline bool is_plain_ascii(std::string_view text) {
+  for (const char c : text)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || static_cast<unsigned char>(c) >= 0x7F) return false;
+  return true;
+}
+
+/// The text with a blank for each control character of ASCII, U+FFFD for every other character that acts_on_terminal and for bytes that are
+/// not UTF-8. \param bold keeps the two sequences of Terminal::strong
+[[nodiscard]] inline std::string plain_text(std::string text, bool bold = false) {
+  if (is_plain_ascii(text)) return text;
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = std::string_view{text}.substr(i);
+    if (bold && (rest.starts_with("\033[1m") || rest.starts_with("\033[0m"))) {
+      out += rest.substr(0, 4);
+      i += 4;
+      continue;
+    }
+    const std::size_t length = character_at(text, i);
+    if (length == 0 || acts_on_terminal(rest.substr(0, length)))
+      out += length == 1 ? std::string_view{" "} : replacement;
+    else
+      out += rest.substr(0, length);
+    i += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
+/// The text with U+FFFD for every byte that is no part of a UTF-8 character.
+inline void make_utf8(std::string& text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const std::size_t length = character_at(text, i);
+    if (length == 0) break;
+    i += length;
+  }
+  if (i == text.size()) return;
+  std::string out = text.substr(0, i);
+  while (i < text.size()) {
+    const std::size_t length = character_at(text, i);
+    if (length == 0)
+      out += replacement;
+    else
+      out.append(text, i, length);
+    i += length == 0 ? 1 : length;
+  }
+  text = std::move(out);
+}
+
+}  // namespace fabricost::io

@@ -1,0 +1,206 @@
+/// \file quantity_text.cpp
+/// Sizes as people write them, read and printed without the locale. A number without a unit is bytes; a unit that could mean two
+/// things (64k, 64KB, 8Gb) is refused with both spellings to choose from.
+
+#include <fabricost/error.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace fabricost {
+namespace {
+
+constexpr double size_limit = 1e18;
+constexpr std::size_t most_sizes = 100'000;
+
+struct SizeUnit {
+  std::string_view text;
+  double bytes;
+};
+constexpr std::array<SizeUnit, 11> size_units{{{"B", 1},
+                                               {"kB", 1e3},
+                                               {"MB", 1e6},
+                                               {"GB", 1e9},
+                                               {"TB", 1e12},
+                                               {"PB", 1e15},
+                                               {"KiB", 1024.0},
+                                               {"MiB", 1024.0 * 1024},
+                                               {"GiB", 1024.0 * 1024 * 1024},
+                                               {"TiB", 1024.0 * 1024 * 1024 * 1024},
+                                               {"PiB", 1024.0 * 1024 * 1024 * 1024 * 1024}}};
+
+[[nodiscard]] std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  std::string shown{text};
+  for (char& c : shown)  // what a terminal would act on is not repeated to it
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  throw RequestError(fmt::format("\"{}\" {}", shown, why));
+}
+
+/// A number at the start of `text` and what follows it; nothing when there is none.
+struct Leading {
+  double number;
+  std::string_view digits, rest;
+};
+[[nodiscard]] std::optional<Leading> leading_number(std::string_view text) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault == std::errc::invalid_argument) return std::nullopt;
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (fault == std::errc::result_out_of_range) number = text.substr(0, length).find('-') == std::string_view::npos ? HUGE_VAL : 1e-300;
+  return Leading{number, text.substr(0, length), trimmed(text.substr(length))};
+}
+
+/// What the writer of a unit nobody defines probably meant.
+[[nodiscard]] std::string remedy(const Leading& value) {
+  std::string letters;
+  for (const char c : value.rest) letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  constexpr std::string_view prefixes = "kmgtp";
+  constexpr std::array<std::string_view, 5> binary{"KiB", "MiB", "GiB", "TiB", "PiB"}, decimal{"kB", "MB", "GB", "TB", "PB"};
+  const std::size_t at = letters.empty() ? std::string_view::npos : prefixes.find(letters.front());
+  if (at != std::string_view::npos) {
+    const std::string_view tail = std::string_view{letters}.substr(1);
+    if (tail.empty() || tail == "b" || tail == "byte" || tail == "bytes")
+      return fmt::format("{0}{1} or {0}{2}", value.digits, binary[at], decimal[at]);
+    if (tail == "i" || tail == "ib") return fmt::format("{}{}", value.digits, binary[at]);
+    if (tail == "bit" || tail == "bits") return fmt::format("{:.12g}{} (8 bits are a byte)", value.number / 8, decimal[at]);
+  }
+  if (letters == "byte" || letters == "bytes") return fmt::format("{}B", value.digits);
+  if (!letters.empty() && letters.front() == ',') return "the decimal point as a point, as in 1.5GB";
+  return "a number and B, kB, MB, GB, KiB, MiB or GiB, as in 256MiB";
+}
+
+[[nodiscard]] double size_of(std::string_view whole) {
+  const std::string_view text = trimmed(whole);
+  if (text.empty()) throw RequestError("a size is missing; write a number and its unit, as in 256MiB");
+  if (text.front() == '-') refuse(text, "is no size: it is negative");
+  const std::optional<Leading> value = leading_number(text);
+  if (!value) refuse(text, "is not a size; write a number and B, kB, MB, GB, KiB, MiB or GiB, as in 256MiB");
+  if (std::isnan(value->number)) refuse(text, "is not a size; write a number and its unit, as in 256MiB");
+  double unit = 1;
+  if (!value->rest.empty()) {
+    unit = 0;
+    for (const SizeUnit& known : size_units)
+      if (value->rest == known.text) unit = known.bytes;
+    if (unit == 0) refuse(text, fmt::format("is not a size; write {}", remedy(*value)));
+  }
+  const double bytes = value->number * unit;
+  if (!(bytes < size_limit)) refuse(text, "is too large: a size must be below 10^18 bytes");
+  const double nearest = std::round(bytes);
+  if (unit == 1 && nearest != bytes) refuse(text, "is not a whole number of bytes");
+  if (nearest == 0 && bytes > 0) refuse(text, "is less than a byte");
+  return nearest;
+}
+
+void append_checked(std::vector<Bytes>& sizes, double bytes, std::string_view text) {
+  if (sizes.size() == most_sizes) refuse(text, "asks for more than 100,000 sizes; take larger steps");
+  sizes.push_back(Bytes::from_value(bytes));
+}
+
+/// One of "FIRST:LAST:xFACTOR", "FIRST:LAST:+STEP", "SIZE".
+void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_view text) {
+  const std::size_t first_colon = part.find(':');
+  if (first_colon == std::string_view::npos) {
+    append_checked(sizes, size_of(part), text);
+    return;
+  }
+  const std::size_t second_colon = part.find(':', first_colon + 1);
+  if (second_colon == std::string_view::npos || part.find(':', second_colon + 1) != std::string_view::npos)
+    refuse(part, "is not a range of sizes; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1KiB:8GiB:x2");
+  const double first = size_of(part.substr(0, first_colon));
+  const double last = size_of(part.substr(first_colon + 1, second_colon - first_colon - 1));
+  const std::string_view step = trimmed(part.substr(second_colon + 1));
+  if (last < first) refuse(part, "ends before it starts; write the smaller size first");
+  if (!step.empty() && step.front() == '+') {
+    const double width = size_of(step.substr(1));
+    if (!(width > 0)) refuse(part, "never ends: its step is zero");
+    if ((last - first) / width >= static_cast<double>(most_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
+    for (int i = 0; first + i * width <= last; ++i) append_checked(sizes, first + i * width, text);
+    return;
+  }
+  if (step.empty() || (step.front() != 'x' && step.front() != '*'))
+    refuse(part, "does not say how to step; end it with :x2 (each twice the one before) or :+1MiB");
+  const std::optional<Leading> factor = leading_number(step.substr(1));
+  if (!factor || !factor->rest.empty() || !(factor->number > 1) || std::isinf(factor->number))
+    refuse(part, "never gets to its end: its factor must be above 1, as in :x2");
+  if (!(first > 0)) refuse(part, "never leaves zero: a range with a factor must start above zero");
+  double before = -1;
+  double exact = first;
+  while (exact <= last * (1 + 1e-12)) {
+    const double whole = std::round(exact);
+    if (whole != before) append_checked(sizes, whole, text);
+    before = whole;
+    exact *= factor->number;
+  }
+}
+
+/// Three digits, as many as the model is good for.
+[[nodiscard]] std::string three_digits(double value) {
+  return value < 9.995 ? fmt::format("{:.2f}", value) : value < 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
+}
+
+}  // namespace
+
+Bytes parse_size(std::string_view text) { return Bytes::from_value(size_of(text)); }
+
+std::vector<Bytes> parse_sizes(std::string_view text) {
+  std::vector<Bytes> sizes;
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t comma = text.find(',', start);
+    append_part(sizes, text.substr(start, comma == std::string_view::npos ? comma : comma - start), text);
+    if (comma == std::string_view::npos) return sizes;
+    start = comma + 1;
+  }
+}
+
+std::string size_text(Bytes bytes) {
+  const double value = bytes.value();
+  constexpr std::array<std::string_view, 6> binary{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double scaled = value;
+  std::size_t unit = 0;
+  while (unit + 1 < binary.size() && scaled >= 1024 && std::fmod(scaled, 1024) == 0) {
+    scaled /= 1024;
+    ++unit;
+  }
+  if (value < 1000 || (unit > 0 && scaled < 10240)) return fmt::format("{:.6g} {}", scaled, binary[unit]);
+  constexpr std::array<std::string_view, 6> decimal{"B", "kB", "MB", "GB", "TB", "PB"};
+  scaled = value;
+  unit = 0;
+  while (unit + 1 < decimal.size() && scaled >= 999.9995) {
+    scaled /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.6g} {}", scaled, decimal[unit]);
+}
+
+std::string time_text(Time time) {
+  const double seconds = time.value();
+  const double magnitude = std::fabs(seconds);
+  const std::string_view sign = seconds < 0 ? "-" : "";
+  if (magnitude < 999.5e-9 && magnitude > 0) return fmt::format("{}{} ns", sign, three_digits(magnitude * 1e9));
+  if (magnitude < 999.5e-6) return fmt::format("{}{} us", sign, three_digits(magnitude * 1e6));
+  if (magnitude < 999.5e-3) return fmt::format("{}{} ms", sign, three_digits(magnitude * 1e3));
+  return fmt::format("{}{} s", sign, three_digits(magnitude));
+}
+
+std::string rate_text(Bandwidth bandwidth) {
+  const double rate = bandwidth.value();
+  if (rate >= 999.95e9) return fmt::format("{:.4g} TB/s", rate / 1e12);
+  if (rate >= 0.99995e9 || rate == 0) return fmt::format("{:.4g} GB/s", rate / 1e9);
+  if (rate >= 0.99995e6) return fmt::format("{:.4g} MB/s", rate / 1e6);
+  return fmt::format("{:.4g} kB/s", rate / 1e3);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,41 @@
+#pragma once
+/// \file term_words.hpp
+/// The terms of a step or a token (economics/terms.hpp) in words for those who read an answer without the documentation.
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace fabricost::io {
+
+/// "idle in the pipeline" of "bubble"; a name without words of its own stays as it is.
+[[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 21> words{{
+      {"compute", "computing"},
+      {"layer_floor", "launches of kernels"},
+      {"tensor", "exchange of tensor ranks"},
+      {"context", "exchange of context ranks"},
+      {"expert", "exchange of experts"},
+      {"hand_over", "hand-over between stages"},
+      {"bubble", "idle in the pipeline"},
+      {"data", "gradients and weights"},
+      {"accumulation", "adding up gradients"},
+      {"optimizer", "update of parameters"},
+      {"stack", "software around it"},
+      {"weights_and_products", "weights and products"},
+      {"experts", "products of experts"},
+      {"elementwise", "element-wise kernels"},
+      {"head", "output matrix"},
+      {"kernels", "launches of kernels"},
+      {"exchange", "exchange of experts"},
+      {"stages", "hand-over between stages"},
+      {"hidden", "hidden behind others"},
+      {"host_memory", "host memory"},
+      {"prompts_of_others", "prompts of others"},
+  }};
+  for (const auto& [known, said] : words)
+    if (known == name) return said;
+  return name;
+}
+
+}  // namespace fabricost::io

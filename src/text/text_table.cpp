@@ -1,0 +1,72 @@
+/// \file text_table.cpp
+/// Lining up columns and breaking lines.
+
+#include "text/text_table.hpp"
+
+#include <algorithm>
+
+namespace fabricost {
+
+std::size_t shown_width(std::string_view text) {
+  // bytes that continue a character look like 10xxxxxx
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string TextTable::text(std::size_t indent) const {
+  std::vector<std::size_t> widths;
+  bool headed = false;
+  for (const Column& column : columns_) {
+    widths.push_back(shown_width(column.heading));
+    headed = headed || !column.heading.empty();
+  }
+  for (const auto& cells : rows_)
+    for (std::size_t i = 0; i < cells.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], shown_width(cells[i]));
+  std::string out;
+  const auto line = [&](const auto& cell, std::size_t count) {
+    std::string one(indent, ' ');
+    for (std::size_t i = 0; i < count && i < widths.size(); ++i) {
+      const std::string& shown = cell(i);
+      if (widths[i] == 0) continue;
+      const std::string gap(widths[i] - shown_width(shown), ' ');
+      if (one.size() > indent) one += "  ";
+      one += columns_[i].align == Align::right ? gap + shown : shown + gap;
+    }
+    one.erase(one.find_last_not_of(' ') + 1);
+    out += one + "\n";
+  };
+  if (headed) line([&](std::size_t i) -> const std::string& { return columns_[i].heading; }, columns_.size());
+  for (const auto& cells : rows_) line([&](std::size_t i) -> const std::string& { return cells[i]; }, cells.size());
+  return out;
+}
+
+std::string wrapped(std::string_view first, std::string_view text, std::size_t width) {
+  std::string out{first};
+  std::size_t column = shown_width(first);
+  const std::string indent(column, ' ');
+  bool fresh = true;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\n')) ++at;
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = end;
+    if (word.empty()) continue;
+    const std::size_t wide = shown_width(word);
+    if (!fresh && column + 1 + wide > width) {
+      out += "\n" + indent;
+      column = indent.size();
+      fresh = true;
+    }
+    if (!fresh) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += wide;
+    fresh = false;
+  }
+  return out + "\n";
+}
+
+}  // namespace fabricost

@@ -1,0 +1,192 @@
+/// \file spec_quantity.cpp
+/// Text to a number in coherent units. A rate of a link without its direction, bits that may be bytes, a fraction above 1 and values beyond
+/// what hardware has are refused with what to write.
+
+#include "text/units.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+
+namespace fabricost::io {
+
+namespace {
+
+struct UnitName {
+  std::string_view name;
+  double factor;
+};
+
+constexpr double smallest_fraction = 1e-6;  // below that, times would no longer be finite numbers
+constexpr double ki = 1024, mi = ki * 1024, gi = mi * 1024, ti = gi * 1024;
+constexpr std::array<UnitName, 10> sizes{
+    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", ki}, {"MiB", mi}, {"GiB", gi}, {"TiB", ti}, {"PB", 1e15}}};
+constexpr std::array<UnitName, 6> times{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}}};
+constexpr std::array<UnitName, 6> byte_rates{{{"B/s", 1}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}, {"GiB/s", gi}, {"MiB/s", mi}}};
+constexpr std::array<UnitName, 3> bit_rates{{{"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
+constexpr std::array<UnitName, 4> flop_rates{{{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"EFLOP/s", 1e18}}};
+constexpr std::array<UnitName, 3> clocks{{{"Hz", 1}, {"MHz", 1e6}, {"GHz", 1e9}}};
+constexpr std::array<UnitName, 3> powers{{{"W", 1}, {"kW", 1e3}, {"MW", 1e6}}};
+constexpr std::array<UnitName, 1> monies{{{"USD", 1}}};
+constexpr std::array<UnitName, 1> rents{{{"USD/h", 1.0 / 3600}}};
+
+std::optional<double> factor_of(std::string_view unit, std::span<const UnitName> units) {
+  for (const UnitName& u : units)
+    if (u.name == unit) return u.factor;
+  return std::nullopt;
+}
+
+std::string units_listed(std::span<const UnitName> units) {
+  std::string out;
+  for (const UnitName& u : units) out += (out.empty() ? "" : ", ") + std::string{u.name};
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Splits "GB/s per direction" into its unit and what follows.
+std::pair<std::string_view, std::string_view> unit_and_rest(std::string_view text) {
+  const auto space = text.find(' ');
+  if (space == std::string_view::npos) return {text, {}};
+  return {text.substr(0, space), trimmed(text.substr(space))};
+}
+
+Refusal bad_unit(std::string_view text, std::string_view unit, std::span<const UnitName> units, std::string_view what) {
+  const std::string given = unit.empty() ? "has no unit" : fmt::format("has the unit \"{}\", which is none of {}", unit, what);
+  return {fmt::format("\"{}\" {}", text, given), fmt::format("write a number and one of {}", units_listed(units))};
+}
+
+Parsed plain(std::string_view text, double number, std::string_view rest, std::span<const UnitName> units, std::string_view what) {
+  const auto [unit, after] = unit_and_rest(rest);
+  const auto factor = factor_of(unit, units);
+  if (!factor) return bad_unit(text, unit, units, what);
+  if (!after.empty()) return Refusal{fmt::format("\"{}\": \"{}\" does not belong here", text, after), "leave it out"};
+  return number * *factor;
+}
+
+Parsed link_rate(std::string_view text, double number, std::string_view rest, bool line) {
+  const auto [unit, after] = unit_and_rest(rest);
+  const auto bytes = factor_of(unit, byte_rates);
+  const auto bits = factor_of(unit, bit_rates);
+  if (unit.empty() || unit == "per" || unit == "both")
+    return Refusal{fmt::format("\"{}\" has no unit", text),
+                   fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
+  if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: say which
+    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
+  if (!bytes && !bits)
+    return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
+                   "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
+  if (line && bytes)
+    return Refusal{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
+                   fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
+  double ways = 0;
+  if (after == "per direction") ways = 1;
+  if (after == "both directions") ways = 2;
+  if (ways == 0) {
+    if (after.empty())
+      return Refusal{fmt::format("\"{}\" does not say which direction", text),
+                     fmt::format("write \"{} {} per direction\" or \"{} {} both directions\"", number / 2, unit, number, unit)};
+    return Refusal{fmt::format("\"{}\": \"{}\" is no direction", text, after), "write \"per direction\" or \"both directions\""};
+  }
+  const double one_way = number / ways;
+  if (line) return one_way * *bits;
+  return bytes ? one_way * *bytes : one_way * *bits / 8;
+}
+
+Parsed fraction(std::string_view text, double number, std::string_view rest) {
+  double value = number;
+  if (rest == "%") {
+    value = number / 100;
+  } else if (!rest.empty() && rest.front() == '/') {
+    std::string_view after;
+    const double below = leading_number(rest.substr(1), after);
+    if (!after.empty() || !(below > 0)) return Refusal{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
+    value = number / below;
+  } else if (!rest.empty()) {
+    return Refusal{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
+  }
+  if (value > 1 && value <= 100 && rest.empty())
+    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
+  if (!(value >= smallest_fraction && value <= 1))
+    return Refusal{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
+  return value;
+}
+
+Parsed checked(std::string_view text, Parsed value, double least, double most, std::string_view why) {
+  if (const double* number = std::get_if<double>(&value); number != nullptr && !(*number >= least && *number <= most))
+    return Refusal{fmt::format("\"{}\" is impossible here", text), std::string{why}};
+  return value;
+}
+
+}  // namespace
+
+double leading_number(std::string_view text, std::string_view& rest) {
+  text = trimmed(text);
+  double value = 0;
+  const char* first = text.data();
+  const char* last = text.data() + text.size();
+  if (!text.empty() && text.front() == '+') ++first;
+  const auto [end, error] = std::from_chars(first, last, value);
+  if (error != std::errc{} || !std::isfinite(value)) {
+    rest = text;
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  rest = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
+  return value;
+}
+
+Parsed parse_quantity(std::string_view text, QuantityKind kind) {
+  std::string_view rest;
+  const double number = leading_number(text, rest);
+  if (std::isnan(number)) {
+    const bool bare = kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction;
+    return Refusal{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
+  }
+  switch (kind) {
+    case QuantityKind::link_rate:
+      return checked(text, link_rate(text, number, rest, false), 1, 1e15, "a rate is above zero and below 10^15 B/s");
+    case QuantityKind::line_rate:
+      return checked(text, link_rate(text, number, rest, true), 1, 1e15, "a line rate is above zero and below 10^15 bit/s");
+    case QuantityKind::memory_rate: {
+      const auto [unit, after] = unit_and_rest(rest);
+      if (!after.empty())
+        return Refusal{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
+                       fmt::format("write \"{} {}\"", number, unit)};
+      return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e15,
+                     "a rate is above zero and below 10^15 B/s");
+    }
+    case QuantityKind::size: return checked(text, plain(text, number, rest, sizes, "the sizes"), 1, 1e18, "a size is at least one byte");
+    case QuantityKind::time:
+      return checked(text, plain(text, number, rest, times, "the times"), 0, 0.01, "a latency is between 0 and 10 ms");
+    case QuantityKind::flop_rate:
+      return checked(text, plain(text, number, rest, flop_rates, "the compute rates"), 1, 1e19,
+                     "a compute rate is above zero and below 10 EFLOP/s");
+    case QuantityKind::clock:
+      return checked(text, plain(text, number, rest, clocks, "the clocks"), 1e6, 1e11, "a clock is between 1 MHz and 100 GHz");
+    case QuantityKind::power: return checked(text, plain(text, number, rest, powers, "the powers"), 0.1, 1e10, "a power is above zero");
+    case QuantityKind::money:
+      return checked(text, plain(text, number, rest, monies, "the currencies (only USD)"), 0, 1e12, "a price is not negative");
+    case QuantityKind::rent:
+      return checked(text, plain(text, number, rest, rents, "the rents (only USD/h)"), 0, 1e6, "a price is not negative");
+    case QuantityKind::fraction: return fraction(text, number, rest);
+    case QuantityKind::count:
+      if (!rest.empty() || number != std::floor(number))
+        return Refusal{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
+      return checked(text, number, 0, 1e9, "a count is between 0 and 10^9");
+    case QuantityKind::number:
+      if (!rest.empty()) return Refusal{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};
+      return number;
+  }
+  return Refusal{"unknown quantity", ""};
+}
+
+}  // namespace fabricost::io

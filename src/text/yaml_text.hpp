@@ -1,0 +1,30 @@
+#pragma once
+/// \file yaml_text.hpp
+/// Texts as every YAML writer of this library puts them down. Private to the sources.
+
+#include "text/utf8.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace fabricost::io {
+
+/// A text in double quotes, as YAML and JSON have it. Control characters become blanks, bytes that are no text question marks.
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const std::size_t length = character_at(text, i);
+    if (c == '"' || c == '\\') out += '\\';
+    if (length == 0)
+      out += '?';
+    else if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F)
+      out += ' ';
+    else
+      out += text.substr(i, length);
+    i += length > 0 ? length : 1;
+  }
+  return out + '"';
+}
+
+}  // namespace fabricost::io

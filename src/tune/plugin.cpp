@@ -1,0 +1,79 @@
+/// \file tune_plugin.cpp
+/// What `tune` found, for NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example: README.md and plugin.c of 2.27 to 2.30).
+///
+/// The plugin compares sizes with NCCL's nBytes, which is the nccl-tests size (tuner_bytes), both ends included. Channels are written
+/// as 0: NCCL keeps its own count when a tuner returns 0 (src/enqueue.cc: nMaxChannels == 0). The -1 of the plugin's README leaves the
+/// plugin's initial value of 1 in place, that is ONE channel, and so does a call that no line matches; AMD's copy of the plugin was mended
+/// for that (ROCm/rccl pull request 1985), and the file says what to change.
+
+#include "text/rough_size.hpp"
+
+#include <fabricost/tune/tune.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost {
+namespace {
+
+[[nodiscard]] std::string_view plugin_name(Collective c) {
+  switch (c) {
+    case Collective::all_reduce: return "allreduce";
+    case Collective::all_gather: return "allgather";
+    case Collective::reduce_scatter: return "reducescatter";
+    case Collective::broadcast: return "broadcast";
+    default: return "reduce";
+  }
+}
+
+/// As NCCL_ALGO spells it; case does not matter there, underscores do.
+[[nodiscard]] std::string_view environment_name(Algorithm a) {
+  switch (a) {
+    case Algorithm::tree: return "tree";
+    case Algorithm::nvls: return "nvls";
+    case Algorithm::nvls_tree: return "nvlstree";
+    case Algorithm::collnet_direct: return "collnetdirect";
+    case Algorithm::collnet_chain: return "collnetchain";
+    case Algorithm::pat: return "pat";
+    default: return "ring";
+  }
+}
+
+/// A name in a comment: no line break, and short enough for the plugin's buffer of 256 characters.
+[[nodiscard]] std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 60)) out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return out;
+}
+
+[[nodiscard]] std::string sizes_text(const SlowRange& r) { return fmt::format("{} to {}", rough_size(r.first), rough_size(r.last)); }
+
+}  // namespace
+
+std::string plugin_config(const TuneReport& report) {
+  std::string out;
+  out += fmt::format("# {}, {}: where NCCL's own choice of algorithm and protocol loses, by fabricost tune\n", one_line(report.system),
+                     name(report.dtype));
+  out +=
+      "# Format: colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff (-1: any)\n"
+      "# For NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example), 2.27 or later: NCCL_TUNER_CONFIG_FILE=this file.\n"
+      "# Build the plugin with \"*nChannels = 0;\" for its \"*nChannels = 1;\": as it comes it gives every call that no line\n"
+      "# matches one channel. Channels are 0 here, with which NCCL keeps its own count; -1 would leave the plugin's one.\n"
+      "# Without the plugin (NCCL 2.24 or later) the variables below force the same, but for every size of that operation.\n";
+  int written = 0;
+  for (const SlowRange& r : report.ranges) {
+    if (!r.sure) continue;
+    ++written;
+    out += fmt::format("#\n# {}, {} ranks on {} node{}, {}: {} {} instead of {} {} saves {:.1f} us of {:.1f} ({:.0f} %) at {}\n",
+                       name(r.collective), r.ranks, r.nodes, r.nodes == 1 ? "" : "s", sizes_text(r), name(r.better.algorithm),
+                       name(r.better.protocol), name(r.now.algorithm), name(r.now.protocol), r.lost_seconds() * 1e6, r.now_seconds * 1e6,
+                       100 * r.lost_share(), rough_size(r.bytes));
+    out += fmt::format("# NCCL_ALGO={0}:{1} NCCL_PROTO={0}:{2}\n", plugin_name(r.collective), environment_name(r.better.algorithm),
+                       name(r.better.protocol));
+    out += fmt::format("{},{:.0f},{:.0f},{},{},0,{},{},-1,-1\n", plugin_name(r.collective), r.first, r.last, name(r.better.algorithm),
+                       name(r.better.protocol), r.nodes, r.ranks);
+  }
+  if (written == 0) out += "#\n# No loss is sure: no line.\n";
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,267 @@
+/// \file tune.cpp
+/// The search for sizes at which NCCL's choice loses: sixteen sizes an octave and both sides of every switch point, bisected to the byte
+/// where what was found changes.
+
+#include <fabricost/choice/forced.hpp>
+#include <fabricost/predict/curve.hpp>
+#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/tune/tune.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+constexpr double worth_listing = 0.05;  ///< of log time: see tune.hpp
+constexpr int per_octave = 16;
+
+/// True when a price rests on measurements of this algorithm for this operation: in-switch reduction was measured as all_reduce of all
+/// eight GPUs of a server and of racks (price/in_switch.hpp).
+[[nodiscard]] bool is_measured(Algorithm a, Collective op, const Fabric& f) {
+  if (a == Algorithm::nvls && (op != Collective::all_reduce || f.local() < 8)) return false;
+  return has_fitted_form(a, op, f);
+}
+
+/// Why no range of a question can be sure; empty when one can. The constants inside a node were fitted to all_reduce, all_gather and
+/// reduce_scatter, those between nodes to broadcast and reduce over InfiniBand as well (public nccl-tests runs).
+[[nodiscard]] std::string doubt_of(Collective op, const Fabric& f) {
+  if (f.library == Library::rccl) return "RCCL chooses by tables of its own, for which NCCL's stand in here";
+  if (f.over_pcie && f.domains() <= 1 && f.local() > 4)
+    return "more than four GPUs over PCIe: the same run takes once or twice the time, by where its memory lies";
+  if (op != Collective::broadcast && op != Collective::reduce) return "";
+  if (f.domains() <= 1) return fmt::format("the constants inside a node were fitted without {}", name(op));
+  if (f.transport != Transport::infiniband) return fmt::format("the constants of {} were fitted without {}", name(f.transport), name(op));
+  return "";
+}
+
+/// Between nodes a ring's steps inside a node are taken to cost five times LL's under LL128 (price/internode.hpp), from runs in which NCCL
+/// never ran both at one size: which of the two wins there has not been seen.
+[[nodiscard]] bool never_compared(Candidate a, Candidate b, const Fabric& f) {
+  const auto both = [&](Protocol x, Protocol y) { return (a.protocol == x && b.protocol == y) || (a.protocol == y && b.protocol == x); };
+  return f.domains() > 1 && f.local() > 1 && both(Protocol::ll, Protocol::ll128);
+}
+constexpr std::string_view never_compared_text = "between nodes LL and LL128 were never measured side by side";
+
+/// What was found at one size.
+struct Found {
+  Candidate now;
+  std::optional<Candidate> better{};
+  bool sure = false;
+  friend bool operator==(const Found&, const Found&) = default;
+};
+
+struct PricedChoice {
+  double seconds = 0, half_width = 0;
+  Basis basis = Basis::datasheet;
+};
+
+/// One operation over one group of ranks.
+class Question {
+ public:
+  Question(const System& system, const Operation& op) : system_(system), op_(op), curve_(compile(system, op)) {
+    const Fabric& f = curve_.fabric();
+    doubt_ = doubt_of(op.collective, f);
+    const bool byte_wide = is_byte_wide(op.dtype);
+    for (const Candidate c : forced_candidates(op.collective, f, byte_wide)) {
+      if (!is_measured(c.algorithm, op.collective, f)) {
+        unmeasured_.push_back(c);
+        continue;
+      }
+      candidates_.push_back(c);
+      lines_.push_back(price(schedule_of(c.algorithm, op.collective, f), f, system.constants, c.protocol, byte_wide));
+    }
+  }
+
+  /// Why some or all of its ranges cannot be sure.
+  [[nodiscard]] std::vector<std::string> doubts() const {
+    std::vector<std::string> out;
+    if (!doubt_.empty()) out.push_back(doubt_);
+    const auto runs = [&](Protocol p) {
+      return std::any_of(candidates_.begin(), candidates_.end(), [p](Candidate c) { return c.protocol == p; });
+    };
+    const Fabric& f = curve_.fabric();
+    if (f.domains() > 1 && f.local() > 1 && runs(Protocol::ll) && runs(Protocol::ll128)) out.emplace_back(never_compared_text);
+    return out;
+  }
+  [[nodiscard]] const std::vector<Candidate>& unmeasured() const { return unmeasured_; }
+  [[nodiscard]] int nodes() const { return curve_.fabric().nodes; }
+  [[nodiscard]] int ranks() const { return static_cast<int>(curve_.fabric().ranks()); }
+
+  /// Among what is surely faster the fastest, else among what is faster; but `keep` while nothing is better by enough to be listed.
+  [[nodiscard]] Found at(double bytes, std::optional<Candidate> keep) const {
+    Found out{curve_.ran(bytes)};
+    const PricedChoice now = priced(out.now, curve_.line(bytes), bytes);
+    const Fabric& f = curve_.fabric();
+    const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, f);
+    const bool switches_seen = f.domains() <= 1 && system_.constants.basis == Basis::calibrated;
+    double least = 0;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i] == out.now) continue;
+      const PricedChoice other = priced(candidates_[i], lines_[i], bytes);
+      const double gain = std::log(now.seconds / other.seconds);
+      if (!(gain > worth_listing)) continue;
+      const bool known_to_lose = switches_seen || octaves_from_own_choice(candidates_[i], bytes).value_or(1) >= 1;
+      const bool compared = !never_compared(out.now, candidates_[i], f);
+      const bool sure = can_be_sure && known_to_lose && compared && gain > std::hypot(now.half_width, other.half_width);
+      const double counted = candidates_[i] == keep ? other.seconds * std::exp(-worth_listing) : other.seconds;
+      if (out.better && (out.sure > sure || (out.sure == sure && least <= counted))) continue;
+      out.better = candidates_[i];
+      out.sure = sure;
+      least = counted;
+    }
+    return out;
+  }
+
+  /// The range from `first` to `last` over which `found` was found, measured where most time is lost.
+  [[nodiscard]] SlowRange range(const Found& found, double first, double last, const std::vector<double>& sizes) const {
+    SlowRange out;
+    out.collective = op_.collective;
+    out.nodes = nodes();
+    out.ranks = ranks();
+    out.first = first;
+    out.last = last;
+    out.now = found.now;
+    out.better = *found.better;
+    out.sure = found.sure;
+    const auto consider = [&](double bytes) {
+      const PricedChoice now = priced(found.now, curve_.line(bytes), bytes), better = priced(out.better, line_of(out.better), bytes);
+      if (out.bytes > 0 && now.seconds - better.seconds <= out.lost_seconds()) return;
+      out.bytes = bytes;
+      out.now_seconds = now.seconds;
+      out.better_seconds = better.seconds;
+      out.half_width = std::hypot(now.half_width, better.half_width);
+      out.basis = std::max(now.basis, better.basis);
+    };
+    consider(first);
+    for (auto at = std::lower_bound(sizes.begin(), sizes.end(), first); at != sizes.end() && *at <= last; ++at) consider(*at);
+    consider(last);
+    return out;
+  }
+
+  /// Sizes to look at: steps, and both sides of where NCCL changes.
+  [[nodiscard]] std::vector<double> sizes() const {
+    std::vector<double> out;
+    const auto add = [&out](double bytes) {
+      if (bytes >= tune_smallest && bytes <= tune_largest) out.push_back(bytes);
+    };
+    for (int i = 0; i <= per_octave * 23; ++i) add(std::round(tune_smallest * std::exp2(static_cast<double>(i) / per_octave)));
+    for (int i = 1; i < curve_.pieces(); ++i) {
+      const double whole = std::ceil(curve_.threshold(i));
+      add(whole - 1);
+      add(whole);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const Line& line_of(Candidate c) const {
+    return lines_[static_cast<std::size_t>(std::find(candidates_.begin(), candidates_.end(), c) - candidates_.begin())];
+  }
+
+  [[nodiscard]] PricedChoice priced(Candidate c, const Line& line, double bytes) const {
+    const Certainty sure = certainty_of(system_.constants, curve_.fabric(), op_.collective, c, line, bytes);
+    return {line(bytes), sure.half_width + beyond_own_choice(c, bytes), sure.basis};
+  }
+
+  /// Factors of two between a size and the nearest one at which NCCL runs a pair by itself; nothing when it never does.
+  [[nodiscard]] std::optional<double> octaves_from_own_choice(Candidate c, double bytes) const {
+    std::optional<double> nearest;
+    for (int i = 0; i < curve_.pieces(); ++i) {
+      const double from = std::max(1.0, curve_.threshold(i));
+      if (!(curve_.ran(from) == c)) continue;
+      const double to = i + 1 < curve_.pieces() ? curve_.threshold(i + 1) : largest_considered;
+      const double octaves = bytes < from ? std::log2(from / bytes) : bytes > to ? std::log2(bytes / to) : 0;
+      nearest = std::min(nearest.value_or(octaves), octaves);
+    }
+    return nearest;
+  }
+
+  /// How much less sure a pair's price is where NCCL does not run it by itself.
+  [[nodiscard]] double beyond_own_choice(Candidate c, double bytes) const {
+    const IntervalWidths& w = system_.constants.interval;
+    const std::optional<double> octaves = octaves_from_own_choice(c, bytes);
+    return octaves ? w.beyond_sizes * *octaves : w.beyond_ranks;
+  }
+
+  static constexpr double largest_considered = 2 * tune_largest;
+
+  const System& system_;
+  Operation op_;
+  Curve curve_;
+  std::string doubt_;
+  std::vector<Candidate> candidates_, unmeasured_;
+  std::vector<Line> lines_;
+};
+
+/// The ranges of one question, each from the first to the last byte at which the same is found.
+void add_ranges(const Question& question, std::vector<SlowRange>& out) {
+  const std::vector<double> sizes = question.sizes();
+  double first = sizes.front();
+  Found found = question.at(first, std::nullopt);
+  const auto still = [&](double bytes) { return question.at(bytes, found.better) == found; };
+  const auto close = [&](double last) {
+    if (found.better) out.push_back(question.range(found, first, last, sizes));
+  };
+  double low = first;
+  for (const double size : sizes) {
+    while (!still(size)) {  // more than one change may hide between two sizes
+      double high = size;
+      while (high - low > 1) {
+        const double middle = std::floor(0.5 * (low + high));
+        (still(middle) ? low : high) = middle;
+      }
+      close(high - 1);
+      first = low = high;
+      found = question.at(high, found.better);
+    }
+    low = size;
+  }
+  close(sizes.back());
+}
+
+void check(const System& system, const TuneOptions& options) {
+  if (options.collective && is_exchange(*options.collective))
+    throw RequestError(
+        fmt::format("{} has no table to tune: NCCL sends it point to point; take a collective that reduces, gathers or broadcasts",
+                    name(*options.collective)));
+  if (system.library != Library::nccl && system.library != Library::rccl)
+    throw RequestError(fmt::format("{}: runs {}, which takes no NCCL_ALGO, NCCL_PROTO or tuner plugin", system.name, name(system.library)));
+}
+
+}  // namespace
+
+TuneReport tune(const System& system, const TuneOptions& options) {
+  check(system, options);
+  TuneReport out;
+  out.system = system.name;
+  out.library = system.library;
+  out.dtype = options.dtype;
+  std::vector<int> nodes = options.nodes;
+  if (nodes.empty()) nodes.push_back(0);
+  for (const int count : nodes) {
+    bool asked = false;
+    for (const Collective c : tuned_collectives) {
+      if (options.collective && *options.collective != c) continue;
+      const Question question{system, {.collective = c, .ranks = options.ranks, .nodes = count, .dtype = options.dtype}};
+      if (question.ranks() < 2) throw RequestError(fmt::format("{}: one rank alone moves nothing; ask for at least two", system.name));
+      const TuneShape shape{question.nodes(), question.ranks()};
+      if (!asked && std::find(out.shapes.begin(), out.shapes.end(), shape) != out.shapes.end()) break;  // named twice
+      if (!asked) out.shapes.push_back(shape);
+      asked = true;
+      add_ranges(question, out.ranges);
+      for (const Candidate pair : question.unmeasured()) out.unmeasured.push_back({c, question.nodes(), question.ranks(), pair});
+      for (const std::string& doubt : question.doubts())
+        if (std::find(out.doubts.begin(), out.doubts.end(), doubt) == out.doubts.end()) out.doubts.push_back(doubt);
+    }
+  }
+  std::stable_sort(out.ranges.begin(), out.ranges.end(),
+                   [](const SlowRange& a, const SlowRange& b) { return a.sure != b.sure ? a.sure : a.lost_seconds() > b.lost_seconds(); });
+  return out;
+}
+
+}  // namespace fabricost

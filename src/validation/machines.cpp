@@ -1,0 +1,110 @@
+/// \file machines.cpp
+/// Loading the machines that measured points name, and asking of them what the points answer.
+
+#include "validation/machines.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost::io {
+
+namespace {
+
+bool known_without_calibration(const std::string& name) {
+  try {
+    (void)load_system(name, {}, "none");
+    return true;
+  } catch (const RequestError&) {
+    return false;
+  }
+}
+
+/// What the point knows of its NICs and the machine's description says otherwise.
+std::vector<std::string> overrides(const System& system, const Point& point) {
+  std::vector<std::string> out;
+  const Tier* nic = system.tier(TierRole::nic);
+  if (nic == nullptr) return out;
+  const auto set = [&](std::string_view key, std::string_view value) {
+    out.push_back(fmt::format("tiers.{}.{}={}", nic->name.view(), key, value));
+  };
+  if (point.gpu_direct && *point.gpu_direct != nic->gpu_direct) set("gdr", *point.gpu_direct ? "true" : "false");
+  if (point.sharp && *point.sharp != nic->sharp) set("sharp", *point.sharp ? "true" : "false");
+  const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions say what of it is payload
+  const double own = nic->bandwidth.value.value();
+  const bool other_rate = rate > 0 && std::fabs(rate / own - 1) > 0.1;
+  const bool other_count = point.nics_per_node > 0 && point.nics_per_node != nic->endpoints;
+  // twice as many ports of half the rate are the same way out
+  if (other_rate && other_count && std::fabs(rate * point.nics_per_node / (own * nic->endpoints) - 1) < 0.1) return out;
+  if (other_count) set("endpoints", std::to_string(point.nics_per_node));
+  if (other_rate) set("bandwidth", fmt::format("{:.17g} GB/s per direction", rate / 1e9));
+  return out;
+}
+
+}  // namespace
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+const System& Machines::of(const Point& point) {
+  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value()};
+  const auto found = seen_.find(key);
+  if (found != seen_.end()) return *found->second;
+  const System& plain = loaded(point.system, {});
+  const System& fitting = loaded(point.system, overrides(plain, point));
+  seen_.emplace(key, &fitting);
+  return fitting;
+}
+
+bool Machines::knows(Point& point, std::vector<Skipped>& skipped) {
+  try {
+    const System& system = of(point);
+    if (point.gpus_per_node == 0) point.gpus_per_node = system.gpus_per_node;
+    return true;
+  } catch (const CalibrationFault& fault) {
+    throw RequestError(fault.message);
+  } catch (const RequestError& error) {
+    count_skipped(skipped, first_line(error.what()), point.repeats);
+    return false;
+  }
+}
+
+const System& Machines::loaded(const std::string& name, const std::vector<std::string>& changes) {
+  auto& slot = systems_[{name, changes}];
+  if (slot) return *slot;
+  try {
+    std::vector<std::string> all = overrides_;
+    all.insert(all.end(), changes.begin(), changes.end());
+    slot = std::make_unique<System>(load_system(name, all, calibration_));
+  } catch (const RequestError& error) {
+    if (!calibration_.empty() && known_without_calibration(name)) throw CalibrationFault{error.what()};
+    throw;
+  } catch (const SpecError& error) {
+    if (changes.empty()) throw;
+    throw RequestError(fmt::format("{} cannot have {}: {}", name, fmt::join(changes, ", "), first_line(error.issues().front().message)));
+  }
+  if (adjust_) adjust_(*slot);
+  return *slot;
+}
+
+Operation question_of(const Point& point, const System& system) {
+  Operation op{.collective = point.collective,
+               .bytes = Bytes::from_value(point.bytes),
+               .ranks = point.ranks(),
+               .nodes = point.nodes,
+               .dtype = point.dtype};
+  if (point.path) return SendRecv{.bytes = op.bytes, .path = *point.path};
+  if (point.library == "oneccl" && point.collective == Collective::all_gather) op.bytes *= static_cast<double>(point.ranks());
+  if (point.collective == Collective::send_recv) {
+    const bool one_domain =
+        point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
+    op.path = one_domain ? Path::gpu_gpu : Path::nic;
+    op.ranks = 2;
+    if (one_domain) op.nodes = 1;
+  }
+  return op;
+}
+
+}  // namespace fabricost::io

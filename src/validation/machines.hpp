@@ -1,0 +1,57 @@
+#pragma once
+/// \file machines.hpp
+/// The machine and the question behind a measured point. Private to the sources.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/readings/points.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost::io {
+
+/// The calibration asked for is not there: no point's fault, and no reason to skip them all.
+struct CalibrationFault {
+  std::string message;
+};
+
+[[nodiscard]] std::string first_line(const std::string& text);
+
+/// Machines as the points found them, each loaded once. GPUDirect, SHARP and NICs that a point knows override the description's.
+class Machines {
+ public:
+  using Adjust = std::function<void(System&)>;
+  /// \param calibration as in load_system; \param adjust called on every machine once it is loaded; \param overrides of every machine
+  explicit Machines(std::string calibration, Adjust adjust = {}, std::vector<std::string> overrides = {})
+      : calibration_(std::move(calibration)), adjust_(std::move(adjust)), overrides_(std::move(overrides)) {}
+
+  /// \throws RequestError for an unknown name, CalibrationFault
+  const System& of(const Point& point);
+
+  /// Whether a point's machine is known; then its GPUs per node are filled in where it did not say, else it is counted in `skipped`.
+  /// \throws RequestError when the calibration does not exist, SpecError when a description is faulty
+  [[nodiscard]] bool knows(Point& point, std::vector<Skipped>& skipped);
+
+ private:
+  using Key = std::tuple<std::string, std::optional<bool>, std::optional<bool>, int, double>;
+
+  const System& loaded(const std::string& name, const std::vector<std::string>& changes);
+
+  std::string calibration_;
+  Adjust adjust_;
+  std::vector<std::string> overrides_;
+  std::map<std::pair<std::string, std::vector<std::string>>, std::unique_ptr<System>> systems_;
+  std::map<Key, const System*> seen_;
+};
+
+/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are
+/// several. oneCCL's benchmark counts an all_gather by what one rank contributes, where nccl-tests counts what each receives.
+[[nodiscard]] Operation question_of(const Point& point, const System& system);
+
+}  // namespace fabricost::io

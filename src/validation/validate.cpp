@@ -1,0 +1,127 @@
+/// \file validate.cpp
+/// Pricing measured points and summing up the errors.
+
+#include <fabricost/validation/validate.hpp>
+
+#include "text/quantile.hpp"
+#include "validation/machines.hpp"
+
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/validation/set_aside.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace fabricost {
+
+namespace {
+
+const char* size_group(double bytes) {
+  return bytes <= 64 * kibibyte ? "<=64 KiB" : bytes <= mebibyte ? "<=1 MiB" : bytes <= 32 * mebibyte ? "<=32 MiB" : "above";
+}
+
+/// Groups in the order of `order`, others after them by name.
+template <class Name, class Order>
+std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name name_of, const Order& order) {
+  std::map<std::string, std::vector<const ComparedPoint*>> members;
+  for (const ComparedPoint& point : points) members[std::string{name_of(point)}].push_back(&point);
+  std::vector<ErrorGroup> out;
+  for (const std::string_view wanted : order)
+    if (const auto found = members.find(std::string{wanted}); found != members.end()) {
+      out.push_back({found->first, summarise(found->second)});
+      members.erase(found);
+    }
+  for (const auto& [group, its] : members) out.push_back({group, summarise(its)});
+  return out;
+}
+
+}  // namespace
+
+ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
+  ErrorSummary out;
+  if (outcomes.empty()) return out;
+  std::vector<double> errors, logs;
+  double within_10 = 0, within_25 = 0, covered = 0, sum = 0;
+  for (const Outcome& one : outcomes) {
+    const double ratio = one.predicted / one.measured, error = 100 * std::fabs(ratio - 1);
+    errors.push_back(error);
+    logs.push_back(std::fabs(std::log2(ratio)));
+    sum += error;
+    within_10 += error <= 10 ? 1 : 0;
+    within_25 += error <= 25 ? 1 : 0;
+    covered += one.low <= one.measured && one.measured <= one.high ? 1 : 0;
+  }
+  std::sort(errors.begin(), errors.end());
+  std::sort(logs.begin(), logs.end());
+  const auto count = static_cast<double>(outcomes.size());
+  out.points = static_cast<int>(outcomes.size());
+  out.median_ape = io::quantile(errors, 0.5);
+  out.mape = sum / count;
+  out.p90_abs_log2 = io::quantile(logs, 0.9);
+  out.within_10pct = within_10 / count;
+  out.within_25pct = within_25 / count;
+  out.interval_coverage = covered / count;
+  return out;
+}
+
+ErrorSummary summarise(const std::vector<const ComparedPoint*>& points) {
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(points.size());
+  for (const ComparedPoint* p : points)
+    outcomes.push_back({p->point.seconds, p->prediction.seconds, p->prediction.low, p->prediction.high});
+  return summarise(outcomes);
+}
+
+ErrorSummary summarise(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> all;
+  for (const ComparedPoint& point : points) all.push_back(&point);
+  return summarise(all);
+}
+
+ValidationReport validate(const Points& points, const ValidationOptions& options) {
+  ValidationReport out;
+  out.skipped = points.skipped;
+  io::Machines machines(options.calibration, options.adjust, options.overrides);
+  std::vector<Point> known;
+  for (Point point : points.points)
+    if (machines.knows(point, out.skipped)) known.push_back(std::move(point));
+  if (!options.raw) known = merge_repeats(known);
+  for (const SetAside& s : screen(known).set_aside) count_skipped(out.untrustworthy, std::string{name(s.doubt)}, s.point.repeats);
+  for (Point& point : known) {
+    if (point.ranks() < 2 && point.path != Path::gpu_host) {
+      count_skipped(out.skipped, "one rank: nothing moves", point.repeats);
+      continue;
+    }
+    try {
+      const System& system = machines.of(point);
+      const Choice choice{.rule = options.rule,
+                          .algorithm = point.algorithm,
+                          .protocol = point.protocol,
+                          .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
+                                        .version = version_number(point.library_version.str()),
+                                        .from_host = point.from_host()}};
+      Prediction prediction = predict(system, io::question_of(point, system), choice);
+      out.points.push_back({std::move(point), prediction});
+    } catch (const RequestError& error) {
+      count_skipped(out.skipped, io::first_line(error.what()), point.repeats);
+    }
+  }
+  out.total = summarise(out.points);
+  static constexpr std::array<std::string_view, 0> by_name{};
+  static constexpr std::array<std::string_view, 4> sizes{"<=64 KiB", "<=1 MiB", "<=32 MiB", "above"};
+  out.by_operation = grouped(
+      out.points, [](const ComparedPoint& p) { return name(p.point.collective); }, collective_names);
+  out.by_system = grouped(
+      out.points, [](const ComparedPoint& p) { return p.point.system.str(); }, by_name);
+  out.by_size = grouped(
+      out.points, [](const ComparedPoint& p) { return size_group(p.point.bytes); }, sizes);
+  out.by_library = grouped(
+      out.points, [](const ComparedPoint& p) { return p.point.library.empty() ? std::string{"unknown"} : p.point.library.str(); }, by_name);
+  return out;
+}
+
+}  // namespace fabricost
