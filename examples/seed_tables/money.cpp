@@ -1,6 +1,7 @@
 /// \file money.cpp
 /// What communication overhead costs (text 003), in the library's own units: GPUs x rent x time.
 
+#include <fabricost/economics/reliability.hpp>
 #include <fabricost/specs/prices.hpp>
 #include "specs.hpp"
 

@@ -1,6 +1,7 @@
 /// \file groups.cpp
 /// Errors by group, and what a choice between layouts is worth.
 
+#include <fabricost/evaluation/workload.hpp>
 #include "sections.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 /// \file unseen.cpp
 /// Steps that no fit has seen, and peaks of memory.
 
+#include <fabricost/evaluation/workload.hpp>
 #include "sections.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 
 #include "amounts.hpp"
 
-#include "../io/spec_quantity.hpp"
+#include "text/units.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>

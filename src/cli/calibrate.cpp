@@ -2,7 +2,7 @@
 /// fabricost calibrate: points of collectives in, constants out, with how well each is known. Other measurements are handed on:
 /// calibrate_machine.hpp, calibrate_workloads.hpp.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "calibrate_machine.hpp"
 #include "calibrate_workloads.hpp"
 #include "comparison_json.hpp"

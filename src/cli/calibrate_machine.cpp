@@ -3,7 +3,7 @@
 
 #include "calibrate_machine.hpp"
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "comparison_json.hpp"
 #include "report.hpp"
 #include "write_file.hpp"

@@ -3,7 +3,7 @@
 
 #include "calibrate_workloads.hpp"
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "comparison_json.hpp"
 #include "moe.hpp"
 #include "report.hpp"

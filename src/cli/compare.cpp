@@ -1,8 +1,8 @@
 /// \file compare.cpp
 /// fabricost compare: the best each machine makes of a job, side by side: time, money, power, what binds it, how sure that is.
 
-#include "../io/term_words.hpp"
-#include "../io/text_table.hpp"
+#include "text/term_words.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "names.hpp"
 #include "plan_serve.hpp"

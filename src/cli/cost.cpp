@@ -1,8 +1,8 @@
 /// \file cost.cpp
 /// fabricost cost: what GPUs, tokens and training runs cost in dollars and joules, and what a share of the time is worth.
 
-#include "../io/spec_tree.hpp"
-#include "../io/text_table.hpp"
+#include "specs/tree.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "names.hpp"
 #include "question.hpp"

@@ -1,7 +1,7 @@
 /// \file diagnose.cpp
 /// fabricost diagnose: is this run what its machine should give, and if not, why?
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"

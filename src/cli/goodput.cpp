@@ -2,7 +2,7 @@
 /// fabricost goodput: how often a job of that size fails, how often to checkpoint, and which share of the time is left; with links that
 /// drop out and come back, or a node that lost NICs, what those take of it.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "question.hpp"
 #include "report.hpp"

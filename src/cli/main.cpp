@@ -5,7 +5,7 @@
 #include "subcommands.hpp"
 
 #include "../catalogue/shipped_specs.hpp"
-#include "../io/spec_catalogue.hpp"
+#include "specs/catalogue.hpp"
 
 int main(int argc, char** argv) {
   fabricost::io::use_catalogue(fabricost::io::shipped_specs);

@@ -1,8 +1,8 @@
 /// \file measure.cpp
 /// fabricost measure: opens the machine, measures what is worth it in the time there is, writes points and machine.
 
-#include "../io/csv.hpp"
-#include "../io/duration_text.hpp"
+#include "text/csv.hpp"
+#include "text/duration_text.hpp"
 #include "measure/machine_file.hpp"
 #include "measure/partial_file.hpp"
 #include "measure/plugin.hpp"

@@ -3,7 +3,7 @@
 
 #include "measure_text.hpp"
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "runner.hpp"
 
 #include <fabricost/text/quantity.hpp>

@@ -1,7 +1,7 @@
 /// \file models.cpp
 /// fabricost models: every model that has a name; one of them with its shape and what follows from it: parameters, FLOPs, cache.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "names.hpp"
 #include "report.hpp"
 #include "runner.hpp"

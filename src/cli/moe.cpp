@@ -3,7 +3,7 @@
 
 #include "moe.hpp"
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "comparison_json.hpp"
 #include "names.hpp"
 #include "report.hpp"

@@ -1,8 +1,8 @@
 /// \file pipeline.cpp
 /// fabricost pipeline: what a pipeline schedule costs with given stage times, the memory of every stage, and its chart.
 
-#include "../io/spec_quantity.hpp"
-#include "../io/text_table.hpp"
+#include "text/units.hpp"
+#include "text/text_table.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"

@@ -2,7 +2,7 @@
 /// fabricost plan --train: the layouts that train a model fastest on a machine, or one given layout, with what each step is made of.
 /// fabricost plan --serve: plan_serve.cpp.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "names.hpp"
 #include "plan_serve.hpp"

@@ -3,8 +3,8 @@
 
 #include "plan_serve.hpp"
 
-#include "../io/duration_text.hpp"
-#include "../io/text_table.hpp"
+#include "text/duration_text.hpp"
+#include "text/text_table.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"

@@ -3,7 +3,7 @@
 
 #include "plan_text.hpp"
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "report.hpp"
 
 #include <fabricost/economics/idle_gpus.hpp>

@@ -1,7 +1,7 @@
 /// \file predict.cpp
 /// fabricost predict: how long one operation takes, as a small table or JSON.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "moe.hpp"
 #include "question.hpp"
 #include "report.hpp"

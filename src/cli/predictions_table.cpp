@@ -3,7 +3,7 @@
 
 #include "predictions_table.hpp"
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "report.hpp"
 
 #include <fabricost/text/quantity.hpp>

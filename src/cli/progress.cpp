@@ -3,7 +3,7 @@
 
 #include "progress.hpp"
 
-#include "../io/plain_text.hpp"
+#include "text/plain_text.hpp"
 
 #include <fmt/format.h>
 

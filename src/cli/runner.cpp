@@ -3,7 +3,7 @@
 
 #include "runner.hpp"
 
-#include "../io/plain_text.hpp"
+#include "text/plain_text.hpp"
 #include "names.hpp"
 
 #include <fabricost/error.hpp>

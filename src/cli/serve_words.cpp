@@ -3,7 +3,7 @@
 
 #include "serve_words.hpp"
 
-#include "../io/csv.hpp"
+#include "text/csv.hpp"
 #include "names.hpp"
 #include "question.hpp"
 

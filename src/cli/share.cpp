@@ -1,7 +1,7 @@
 /// \file share.cpp
 /// fabricost share: collectives that run at once, how much each is slowed down, on which link and by whom.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "layout_words.hpp"
 #include "names.hpp"
 #include "question.hpp"

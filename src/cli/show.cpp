@@ -1,7 +1,7 @@
 /// \file show.cpp
 /// fabricost show: one machine, tier by tier, with where every number comes from.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "runner.hpp"

@@ -2,7 +2,7 @@
 /// fabricost stragglers: what a step waits for the slowest of its ranks, from a distribution or from measured times; slow hosts, lost
 /// rails.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "names.hpp"
 #include "question.hpp"

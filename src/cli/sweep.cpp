@@ -1,7 +1,7 @@
 /// \file sweep.cpp
 /// fabricost sweep: one operation at many sizes or on many counts of nodes, as a table, CSV or JSON.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "counts.hpp"
 #include "predictions_table.hpp"

@@ -3,8 +3,8 @@
 
 #include "sweep_counts.hpp"
 
-#include "../io/rough_size.hpp"
-#include "../io/text_table.hpp"
+#include "text/rough_size.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "counts.hpp"
 #include "predictions_table.hpp"

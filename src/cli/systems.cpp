@@ -1,8 +1,8 @@
 /// \file systems.cpp
 /// fabricost systems: every machine that has a name.
 
-#include "../io/spec_store.hpp"
-#include "../io/text_table.hpp"
+#include "specs/store.hpp"
+#include "text/text_table.hpp"
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"

@@ -1,7 +1,7 @@
 /// \file topo.cpp
 /// fabricost topo: a machine read from its own description, as counts, as a system file, beside a stock one.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"

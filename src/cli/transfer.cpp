@@ -3,7 +3,7 @@
 
 #include "transfer.hpp"
 
-#include "../io/spec_quantity.hpp"
+#include "text/units.hpp"
 #include "names.hpp"
 #include "report.hpp"
 #include "runner.hpp"

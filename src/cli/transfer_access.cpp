@@ -2,7 +2,7 @@
 /// Loads and stores of a GPU's threads (or a chip's DMA) over the scale-up tier beside an RDMA message, and from which size on the
 /// message is faster; and senders that meet at one port.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "question.hpp"
 #include "transfer.hpp"

@@ -1,7 +1,7 @@
 /// \file transfer_storage.cpp
 /// From storage into GPUs: direct and through the host, read whole, in parts, or in parts that the nodes then give each other.
 
-#include "../io/text_table.hpp"
+#include "text/text_table.hpp"
 #include "amounts.hpp"
 #include "question.hpp"
 #include "transfer.hpp"

@@ -1,8 +1,8 @@
 /// \file tune.cpp
 /// fabricost tune: where NCCL's own choice of algorithm and protocol loses time, as a table, JSON, or a file for its tuner plugin.
 
-#include "../io/rough_size.hpp"
-#include "../io/text_table.hpp"
+#include "text/rough_size.hpp"
+#include "text/text_table.hpp"
 #include "counts.hpp"
 #include "names.hpp"
 #include "question.hpp"

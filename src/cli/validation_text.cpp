@@ -3,9 +3,9 @@
 
 #include "validation_text.hpp"
 
-#include "../io/csv.hpp"
-#include "../io/error_histogram.hpp"
-#include "../io/text_table.hpp"
+#include "text/csv.hpp"
+#include "text/error_histogram.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/text/quantity.hpp>
 

@@ -1,6 +1,7 @@
 /// \file iteration_times.cpp
 /// Reads times per iteration: a number a line, or a CSV with ranks.
 
+#include "specs/tree.hpp"
 #include "text/csv.hpp"
 #include "text/line_reader.hpp"
 

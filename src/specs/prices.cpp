@@ -1,6 +1,7 @@
 /// \file prices.cpp
 /// Reading data/prices: amounts with units no hardware spec has (USD/kWh, USD/kW/month, years).
 
+#include <fabricost/economics/reliability.hpp>
 #include <fabricost/specs/prices.hpp>
 #include "specs/reader.hpp"
 #include "specs/store.hpp"

@@ -3,6 +3,7 @@
 /// Stacks with the published groups they speak for.
 
 
+#include <fabricost/kernels/stack.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -5,6 +5,7 @@
 #include "../support/measurements.hpp"
 #include "rig.hpp"
 
+#include <fabricost/evaluation/inference.hpp>
 #include <fabricost/evaluation/workload.hpp>
 #include <fabricost/specs/serving.hpp>
 

@@ -4,6 +4,9 @@
 
 #include "support/random_cases.hpp"
 
+#include <fabricost/kernels/compute.hpp>
+#include <fabricost/kernels/stack.hpp>
+#include <fabricost/model/layout.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>
 

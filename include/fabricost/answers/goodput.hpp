@@ -11,6 +11,10 @@
 ///   lost rails     of kept work 1 - 1/f, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
 ///   other sizes    nodes and links in proportion to GPUs, spares left out: they are a matter of one size
 
+#include <fabricost/economics/cost.hpp>
+#include <fabricost/economics/reliability.hpp>
+#include <fabricost/economics/stragglers.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/model/model.hpp>
 #include <fabricost/specs/failures.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// \file calibrate_kernels.hpp
+/// \file kernels.hpp
 /// From measured times to the constants of kernels that are no library's collectives: inference engines' all-reduces, expert exchange.
 
 #include <fabricost/calibrate/calibrate.hpp>
