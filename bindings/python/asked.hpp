@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 
+#include <fabricost/answers/fields.hpp>
 #include <fabricost/economics/unmet.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -92,6 +93,8 @@ template <class Search>
     return search();
   } catch (const SpecError&) {
     throw;
+  } catch (const Refusal&) {
+    throw;  // names fields
   } catch (const UnmetError& error) {
     throw UnmetError(error.why(), in_python(error.what()));
   } catch (const RequestError& error) {

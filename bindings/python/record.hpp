@@ -65,8 +65,10 @@ template <class C, class... T>
 pybind11::class_<C> add_record(pybind11::module_& module, const char* name, const char* doc, Field<C, T>... fields) {
   namespace py = pybind11;
   py::class_<C> type(module, name, doc);
-  (type.def_property_readonly(
-       fields.name, [m = fields.member](const C& self) { return self.*m; }, fields.doc),
+  const auto has_name = [](const auto& field) { return *field.name != '\0'; };  // others are not for Python
+  ((has_name(fields) ? void(type.def_property_readonly(
+                           fields.name, [m = fields.member](const C& self) { return self.*m; }, fields.doc))
+                     : void()),
    ...);
   type.def(
       "__eq__", [fields...](const C& a, const C& b) { return (same(a.*(fields.member), b.*(fields.member)) && ...); }, py::is_operator());
@@ -75,7 +77,7 @@ pybind11::class_<C> add_record(pybind11::module_& module, const char* name, cons
       "to_dict",
       [fields...](const C& self) {
         py::dict out;
-        ((out[fields.name] = py::cast(self.*(fields.member))), ...);
+        ((*fields.name != '\0' ? void(out[fields.name] = py::cast(self.*(fields.member))) : void()), ...);
         return out;
       },
       "to_dict(self)\n--\n\nField names and values, a dict.");

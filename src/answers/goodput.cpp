@@ -2,6 +2,8 @@
 /// From what is said of a job to what failures leave of its time.
 
 #include <fabricost/answers/goodput.hpp>
+#include <fabricost/economics/reliability.hpp>
+#include <fabricost/economics/stragglers.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/specs/failures.hpp>
 #include <fabricost/specs/prices.hpp>
@@ -13,6 +15,32 @@
 
 namespace fabricost {
 namespace {
+
+/// A job, and how it came about.
+struct FailingJob {
+  FailureQuestion question;
+  double gpus = 0, gpus_per_node = 8;
+  std::string rate_source = "as given";
+  std::optional<FailureFleet> fleet{};  ///< when its rate is used
+  double checkpoint_bytes = 0;          ///< 0: no model
+  double reload = 0;                    ///< s
+  double rent = 0;                      ///< USD per GPU and second; 0 unknown
+  double jitter = 0;
+  LinkFlaps flaps{};  ///< of all links of the job
+  int rails = 0, lost_rails = 0;
+  double network = 0;  ///< share of a step that waits for the network
+  /// What the network's part of a step takes beside one with all NICs; 1 where none is lost.
+  [[nodiscard]] double network_factor() const { return lost_rails > 0 ? lost_rail_factor(rails, lost_rails, LostRail::spread) : 1; }
+  /// What a step takes.
+  [[nodiscard]] double step_factor() const { return lost_rails > 0 ? network_slowed(1, network, network_factor()) : 1; }
+};
+
+/// Where the time goes, what links take included; shares of it that add up to 1.
+struct GoodputShares {
+  Goodput of_failures;
+  double flaps = 0;       ///< standing still until a link is back
+  double lost_rails = 0;  ///< the same work through fewer NICs
+};
 
 /// Links of a job of so many GPUs, as many a GPU as there are now.
 [[nodiscard]] LinkFlaps flaps_at(const FailingJob& job, double gpus) {
@@ -32,49 +60,48 @@ namespace {
 }
 
 /// \param nics of a node of the machine; 0: none named
-void mean_flaps(FailingJob& out, const GoodputAsked& a, const GoodputWords& w, int nics) {
-  if (a.flaps_per_link_year.has_value() != a.flap_stall.has_value())
-    throw RequestError(
-        fmt::format("link flaps need both: {}, how often a link drops out, and {}, until traffic flows again", w.flaps, w.flap_stall));
+void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
+  if (a.flaps_per_link_year.has_value() != a.flap_stall_seconds.has_value())
+    throw Refusal(
+        "link flaps need both: <flaps_per_link_year>, how often a link drops out, and <flap_stall_seconds>, until traffic flows again");
   if (!a.flaps_per_link_year) {
     if (a.links || a.flap_fatal)
-      throw RequestError(fmt::format("{} and {} are of link flaps: add {} and {}", w.links, w.flap_fatal, w.flaps, w.flap_stall));
+      throw Refusal("<links> and <flap_fatal> are of link flaps: add <flaps_per_link_year> and <flap_stall_seconds>");
     return;
   }
   out.flaps = {.links = a.links.value_or(nics > 0 ? std::ceil(out.gpus / out.gpus_per_node) * nics : out.gpus),
                .per_link_hour = *a.flaps_per_link_year / hours_of_a_year,
-               .stall_seconds = *a.flap_stall,
+               .stall_seconds = *a.flap_stall_seconds,
                .fatal_share = a.flap_fatal.value_or(0)};
   out.question.other_failures = out.flaps.failures_per_hour() / 3600;
 }
 
-void mean_rails(FailingJob& out, const GoodputAsked& a, const GoodputWords& w, int nics) {
+void mean_rails(FailingJob& out, const GoodputRequest& a, int nics) {
   if (!a.lost_rails) {
-    if (a.rails || a.network_share)
-      throw RequestError(fmt::format("{} and {} are of lost NICs: add {}", w.rails, w.network_share, w.lost_rails));
+    if (a.rails || a.network_share) throw Refusal("<rails> and <network_share> are of lost NICs: add <lost_rails>");
     return;
   }
-  if (!a.network_share)
-    throw RequestError(fmt::format("what does a step wait for the network? Add {}, as in {}", w.network_share, w.network_example));
+  if (!a.network_share) throw Refusal("what does a step wait for the network? Add <network_share>, as in <network_share=0.2>");
   out.rails = a.rails.value_or(nics);
-  if (out.rails == 0)
-    throw RequestError(fmt::format("how many rails are there? Add {}, as in {}, or {}", w.rails, w.rails_example, w.system));
+  if (out.rails == 0) throw Refusal("how many rails are there? Add <rails>, as in <rails=8>, or <system>");
   out.lost_rails = *a.lost_rails;
   out.network = *a.network_share;
   (void)lost_rail_factor(out.rails, out.lost_rails, LostRail::spread);  // fewer than there are?
 }
 
-void mean_rate(FailingJob& out, const GoodputAsked& a, const GoodputWords& w, const FailureFacts& facts) {
+void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   FailureQuestion& q = out.question;
-  if (a.mttf_node.has_value() + a.per_node_day.has_value() + a.per_thousand_node_days.has_value() + a.fleet.has_value() > 1)
-    throw RequestError(fmt::format("one rate of failures is enough: {}", w.rates));
+  if (a.mttf_node_seconds.has_value() + a.failures_per_node_day.has_value() + a.failures_per_1000_node_days.has_value() +
+          a.fleet.has_value() >
+      1)
+    throw Refusal("one rate of failures is enough: <mttf_node_seconds>, <failures_per_node_day>, <failures_per_1000_node_days> or <fleet>");
   q.replaced = 1;
-  if (a.mttf_node) {
-    q.rate = FailureRate::of_mttf(*a.mttf_node);
-  } else if (a.per_node_day) {
-    q.rate = FailureRate::per_thousand_node_days(1000 * *a.per_node_day);
-  } else if (a.per_thousand_node_days) {
-    q.rate = FailureRate::per_thousand_node_days(*a.per_thousand_node_days);
+  if (a.mttf_node_seconds) {
+    q.rate = FailureRate::of_mttf(*a.mttf_node_seconds);
+  } else if (a.failures_per_node_day) {
+    q.rate = FailureRate::per_thousand_node_days(1000 * *a.failures_per_node_day);
+  } else if (a.failures_per_1000_node_days) {
+    q.rate = FailureRate::per_thousand_node_days(*a.failures_per_1000_node_days);
   } else {
     const FailureFleet& fleet = facts.fleet(a.fleet.value_or("llama3"));
     out.fleet = fleet;
@@ -87,45 +114,48 @@ void mean_rate(FailingJob& out, const GoodputAsked& a, const GoodputWords& w, co
   q.replaced = a.replaced.value_or(q.replaced);
 }
 
-void mean_checkpoints(FailingJob& out, const GoodputAsked& a, const GoodputWords& w, const FailureFacts& facts) {
+void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
   Checkpointing& c = out.question.checkpointing;
-  if (a.model) out.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(*a.model).total;
-  if (a.storage > 0 && out.checkpoint_bytes <= 0)
-    throw RequestError(fmt::format("{} writes the checkpoint of a model: add {}", w.storage, w.model));
-  const double written = a.storage > 0 ? out.checkpoint_bytes / a.storage : 0;
-  if (a.drain && !a.background)
-    throw RequestError(fmt::format("{} is how long a checkpoint is written in the background: add {}", w.drain, w.background));
-  c.stall = a.checkpoint.value_or(a.background ? facts.background_stall : written > 0 ? written : facts.stall);
-  if (a.background) c.drain = a.drain.value_or(written > 0 ? written : facts.background_drain);
-  c.interval = a.interval.value_or(0);
-  out.own_interval = a.interval.has_value();
-  out.reload = a.reload.value_or(written);
-  c.recovery = a.restart.value_or(facts.recovery) + out.reload;
+  if (a.model) out.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(a.model.load()).total;
+  if (a.storage_bytes_per_second && out.checkpoint_bytes <= 0)
+    throw Refusal("<storage_bytes_per_second> writes the checkpoint of a model: add <model>");
+  const double written = a.storage_bytes_per_second ? out.checkpoint_bytes / *a.storage_bytes_per_second : 0;
+  if (a.drain_seconds && !a.background)
+    throw Refusal("<drain_seconds> is how long a checkpoint is written in the background: add <background=True>");
+  c.stall = a.checkpoint_seconds.value_or(a.background ? facts.background_stall : written > 0 ? written : facts.stall);
+  if (a.background) c.drain = a.drain_seconds.value_or(written > 0 ? written : facts.background_drain);
+  c.interval = a.checkpoint_every_seconds.value_or(0);
+  out.reload = a.reload_seconds.value_or(written);
+  c.recovery = a.restart_seconds.value_or(facts.recovery) + out.reload;
   out.question.spares = a.spares.value_or(0);
-  out.question.repair = a.repair.value_or(a.spares ? facts.repair : 0);
+  out.question.repair = a.repair_seconds.value_or(a.spares ? facts.repair : 0);
 }
 
-[[nodiscard]] FailingJob job_of(const GoodputAsked& a, const GoodputWords& w, const FailureFacts& facts) {
+[[nodiscard]] FailingJob job_of(const GoodputRequest& a, const FailureFacts& facts) {
+  if (!a.gpus) throw Refusal("how many GPUs? Add <gpus>, as in <gpus=16384>", true);
+  if (!a.system && a.prices != GoodputRequest{}.prices) throw Refusal("<prices> are those of a machine: add <system>");
+  check_ranges(a);
   FailingJob out;
-  out.gpus = a.gpus;
+  out.gpus = *a.gpus;
   int nics = 0;
   if (a.system) {
-    check_size(*a.system, a.gpus);
-    if (const Tier* nic = a.system->tier(TierRole::nic)) nics = nic->endpoints;
-    out.gpus_per_node = a.system->gpus_per_node;
-    Prices prices = a.prices ? *a.prices : load_prices();
-    if (a.gpu_hour) prices.gpu_hour.value = units::USD_per_h(*a.gpu_hour);
-    out.rent = rent_of(*a.system, prices).value.value();
-  } else if (a.gpu_hour) {
-    out.rent = *a.gpu_hour / 3600;
+    const System system = a.system.load({}, KernelSets::none());
+    check_size(system, out.gpus);
+    if (const Tier* nic = system.tier(TierRole::nic)) nics = nic->endpoints;
+    out.gpus_per_node = system.gpus_per_node;
+    Prices prices = load_prices(a.prices);
+    if (a.dollars_per_gpu_hour) prices.gpu_hour.value = units::USD_per_h(*a.dollars_per_gpu_hour);
+    out.rent = rent_of(system, prices).value.value();
+  } else if (a.dollars_per_gpu_hour) {
+    out.rent = *a.dollars_per_gpu_hour / 3600;
   }
   out.gpus_per_node = a.gpus_per_node.value_or(out.gpus_per_node);
   out.question.nodes = std::ceil(out.gpus / out.gpus_per_node);
-  out.jitter = a.jitter;
-  mean_rate(out, a, w, facts);
-  mean_checkpoints(out, a, w, facts);
-  mean_flaps(out, a, w, nics);
-  mean_rails(out, a, w, nics);
+  out.jitter = a.jitter.value_or(0);
+  mean_rate(out, a, facts);
+  mean_checkpoints(out, a, facts);
+  mean_flaps(out, a, nics);
+  mean_rails(out, a, nics);
   return out;
 }
 
@@ -135,8 +165,11 @@ void mean_checkpoints(FailingJob& out, const GoodputAsked& a, const GoodputWords
   q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
   q.repair = 0;  // about failures; spares are a matter of one size
   const FailureAnswer one = failures_of(q);
-  GoodputAtScale out{gpus, one.mttf, one.checkpointing.interval, shares_of(job, one.share, gpus).of_failures.kept, {}};
-  if (job.jitter > 0) out.waiting_efficiency = 1 / expected_maximum({JitterShape::normal, 1, job.jitter}, gpus);
+  GoodputAtScale out{gpus, one.mttf, one.checkpointing.interval, shares_of(job, one.share, gpus).of_failures.kept};
+  if (job.jitter > 0) {
+    out.waiting_efficiency = 1 / expected_maximum({JitterShape::normal, 1, job.jitter}, gpus);
+    out.efficiency = *out.waiting_efficiency * out.goodput;
+  }
   return out;
 }
 
@@ -160,25 +193,51 @@ void mean_checkpoints(FailingJob& out, const GoodputAsked& a, const GoodputWords
 
 }  // namespace
 
-GoodputAnswer goodput_of_job(const GoodputAsked& asked, const GoodputWords& words) {
+GoodputAnswer answer(const GoodputRequest& request) {
   const FailureFacts facts = load_failure_facts();
-  GoodputAnswer out;
-  out.job = job_of(asked, words, facts);
-  const FailingJob& job = out.job;
-  out.failures = failures_of(job.question);
-  const FailureAnswer& r = out.failures;
+  const FailingJob job = job_of(request, facts);
+  const FailureAnswer r = failures_of(job.question);
   const Checkpointing& c = r.checkpointing;
-  out.shares = shares_of(job, r.share, job.gpus);
-  out.young = young_interval(c.stall, r.mttf);
-  out.daly = daly_interval(c.stall, r.mttf);
-  out.best = best_interval(c.stall, r.mttf, c.drain);
-  out.first_order = goodput_estimate(c, r.mttf);
-  out.ettr = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall);
-  out.lost_per_day = job.rent * job.gpus * day_seconds * (1 - out.kept());
-  if (job.fleet)
+  const GoodputShares shares = shares_of(job, r.share, job.gpus);
+  const Goodput& share = shares.of_failures;
+  GoodputAnswer out;
+  out.gpus = job.gpus, out.nodes = r.nodes;
+  out.failure_source = job.rate_source;
+  out.failures_per_1000_node_days = job.question.rate.thousand_node_days();
+  out.failures_per_day = day_seconds / r.mttf, out.mttf_seconds = r.mttf;
+  out.checkpoint_every_seconds = c.interval, out.stall_seconds = c.stall, out.drain_seconds = c.drain;
+  out.own_interval = request.checkpoint_every_seconds.has_value();
+  out.young_seconds = young_interval(c.stall, r.mttf);
+  out.daly_seconds = daly_interval(c.stall, r.mttf);
+  out.best_seconds = best_interval(c.stall, r.mttf, c.drain);
+  if (job.checkpoint_bytes > 0) out.checkpoint_bytes = job.checkpoint_bytes;
+  out.recovery_seconds = c.recovery, out.reload_seconds = job.reload;
+  out.goodput = share.kept;
+  out.goodput_first_order = goodput_estimate(c, r.mttf);
+  out.ettr_meta = effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall);
+  out.checkpoints_share = share.checkpoints, out.lost_share = share.lost, out.recovery_share = share.recovery;
+  out.waiting_share = share.waiting, out.flaps_share = shares.flaps, out.lost_rails_share = shares.lost_rails;
+  out.spares = r.spares, out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;
+  out.repair_seconds = job.question.repair;
+  out.kept_per_node = share.kept * r.nodes / (r.nodes + r.spares);
+  if (job.flaps.links > 0) {
+    out.links = job.flaps.links;
+    out.flaps_per_day = 24 * job.flaps.links * job.flaps.per_link_hour;
+    out.flap_stall_seconds = job.flaps.stall_seconds;
+    out.fatal_flaps_per_day = 24 * job.flaps.failures_per_hour();
+  }
+  if (job.lost_rails > 0) {
+    out.rails = job.rails, out.lost_rails = job.lost_rails;
+    out.network_factor = job.network_factor(), out.step_factor = job.step_factor();
+  }
+  if (job.rent > 0) out.lost_dollars_per_day = job.rent * job.gpus * day_seconds * (1 - share.kept);
+  out.dollars_per_gpu_hour = job.rent * 3600, out.jitter = job.jitter;
+  if (job.fleet) {
     for (const FailureCause& cause : job.fleet->causes)
       out.causes.push_back(
           {cause.cause, cause.part, cause.count / job.fleet->failures() * day_seconds * job.question.rate.per_node * r.nodes});
+    out.fleet_causes = out.causes;
+  }
   for (const double gpus : scales(job.gpus)) out.by_scale.push_back(at_scale(job, gpus));
   for (const FailureFleet& fleet : facts.fleets) out.by_fleet.push_back(as_elsewhere(job, fleet));
   return out;

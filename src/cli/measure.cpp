@@ -2,7 +2,7 @@
 /// fabricost measure: opens the machine, measures what is worth it in the time there is, writes points and machine.
 
 #include "text/csv.hpp"
-#include "text/duration_text.hpp"
+#include "text/short_time.hpp"
 #include "measure/machine_file.hpp"
 #include "measure/partial_file.hpp"
 #include "measure/plugin.hpp"

@@ -3,12 +3,12 @@
 
 #include "plan_serve.hpp"
 
-#include "text/duration_text.hpp"
-#include "text/text_table.hpp"
 #include "names.hpp"
 #include "question.hpp"
 #include "report.hpp"
 #include "serve_words.hpp"
+#include "text/short_time.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/nearest_plan.hpp>
@@ -103,8 +103,8 @@ using Json = nlohmann::ordered_json;
                   {"prefill"}}};
   for (const PricedServing& p : layouts)
     rows.row({fmt::format("{:.4g}", p.tokens_per_s_per_gpu), fmt::format("{:.3g}", p.tokens_per_s_per_user),
-              io::duration_text(p.time.ttft), p.time.tpot > 0 ? io::duration_text(p.time.tpot) : "-",
-              fmt::format("{:.0f}", p.batch), fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte),
+              io::short_time_text(p.time.ttft), p.time.tpot > 0 ? io::short_time_text(p.time.tpot) : "-", fmt::format("{:.0f}", p.batch),
+              fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte),
               fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
               p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : ""});
   return rows.text(2);
@@ -112,10 +112,10 @@ using Json = nlohmann::ordered_json;
 
 [[nodiscard]] std::string text_of(const ServeAnswer& a, const Terminal& terminal) {
   const ServingQuestion& q = a.question;
-  std::string out = terminal.strong(fmt::format("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}", q.model.name,
-                                                name(q.format.weights), q.gpus, a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "",
-                                                q.stack.name)) +
-                    "\n";
+  std::string out =
+      terminal.strong(fmt::format("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}", q.model.name,
+                                  name(q.format.weights), q.gpus, a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name)) +
+      "\n";
   out += layouts_text(q, a.pareto.empty() ? a.plan.layouts : a.pareto);
   if (!a.pareto.empty()) out += "  Most for each user first, most for all last; what is left out is beaten in both by one of these.\n";
   out += fmt::format("  {} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s\n",
@@ -133,21 +133,22 @@ using Json = nlohmann::ordered_json;
     out += fmt::format("\n  {:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s\n",
                        best.on_host / gibibyte, q.host.rate / 1e9);
   const ServingTime& t = best.time;
-  out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::duration_text(t.ttft),
-                     io::duration_text(t.prompt), io::duration_text(t.queue), io::duration_text(t.transfer),
-                     io::duration_text(t.ttft - t.prompt - t.queue - t.transfer));
+  out += fmt::format("\n  TTFT {}: prompt {}, waiting for others {}, cache transfer {}, framework {}\n", io::short_time_text(t.ttft),
+                     io::short_time_text(t.prompt), io::short_time_text(t.queue), io::short_time_text(t.transfer),
+                     io::short_time_text(t.ttft - t.prompt - t.queue - t.transfer));
   const auto ttft = interval_around(t.ttft, q.stack.spread_ttft), tpot = interval_around(t.tpot, q.stack.spread_tpot);
   const std::string further =
-      q.osl > 1 ? fmt::format("TPOT {} to {}, ", io::duration_text(tpot.first), io::duration_text(tpot.second)) : "";
-  out += fmt::format("  Nine in ten runs should show {}TTFT {} to {}: stack {}.\n", further, io::duration_text(ttft.first),
-                     io::duration_text(ttft.second), q.stack.name);
+      q.osl > 1 ? fmt::format("TPOT {} to {}, ", io::short_time_text(tpot.first), io::short_time_text(tpot.second)) : "";
+  out += fmt::format("  Nine in ten runs should show {}TTFT {} to {}: stack {}.\n", further, io::short_time_text(ttft.first),
+                     io::short_time_text(ttft.second), q.stack.name);
   if (q.stack.assumed_kernels) out += wrapped("  ", assumed_kernels_text(a.system), 98);
   return out;
 }
 
 /// How remedies are typed.
 const ServingWords serving_words{
-    .limits = [](double ttft, double tpot) { return fmt::format("--ttft {} --tpot {}", io::duration_text(ttft), io::duration_text(tpot)); },
+    .limits = [](double ttft,
+                 double tpot) { return fmt::format("--ttft {} --tpot {}", io::short_time_text(ttft), io::short_time_text(tpot)); },
     .precision = [](std::string_view format) { return fmt::format("--precision {}", format); },
     .together = "leave out --disaggregated"};
 

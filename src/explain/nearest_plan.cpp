@@ -1,7 +1,7 @@
 /// \file nearest_plan.cpp
 /// Where no layout fits or keeps the limits: what comes nearest, and what would help.
 
-#include "text/duration_text.hpp"
+#include "text/short_time.hpp"
 
 #include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/memory/advice.hpp>
@@ -48,15 +48,15 @@ constexpr int most_gpus = 4096;  ///< that a remedy proposes
 
 [[nodiscard]] std::string limits_missed(const ServingQuestion& q, const System& system, const PricedServing& p, const ServingWords& words) {
   std::string limits;
-  if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::duration_text(q.ttft));
-  if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::duration_text(q.tpot));
+  if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::short_time_text(q.ttft));
+  if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::short_time_text(q.tpot));
   const bool mixture = q.model.mixture();
   return fmt::format(
       "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for {}, shorter prompts or "
       "more GPUs",
       q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, mixture),
       p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, mixture)) : "", p.batch,
-      io::duration_text(p.time.ttft), io::duration_text(p.time.tpot), words.limits(1.01 * p.time.ttft, 1.01 * p.time.tpot));
+      io::short_time_text(p.time.ttft), io::short_time_text(p.time.tpot), words.limits(1.01 * p.time.ttft, 1.01 * p.time.tpot));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 /// Serving frameworks and the constants fitted of them: data/workloads/serving-stacks.yaml and serving.yaml.
 
 #include "specs/store.hpp"
-#include "text/duration_text.hpp"
+#include "text/short_time.hpp"
 
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/serving/parameters.hpp>
@@ -29,10 +29,10 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
     } else if (const SpecNode* told = in.take(p.key)) {
       const auto seconds = io::parse_duration(told->text);
       if (!seconds || *seconds < p.least || *seconds > p.most)
-        in.fault(
-            *told, p.key,
-            fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::duration_text(p.least), io::duration_text(p.most)),
-            "write a number with us, ms or s, as in \"6.2 us\"");
+        in.fault(*told, p.key,
+                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::short_time_text(p.least),
+                             io::short_time_text(p.most)),
+                 "write a number with us, ms or s, as in \"6.2 us\"");
       else
         into.*p.member = *seconds;
     }
@@ -286,7 +286,7 @@ std::string serving_yaml(const ServingTable& table, std::string_view date, std::
   const auto cells = [](const auto& set, const auto& parameters) {
     std::vector<std::string> all;
     for (const auto& p : parameters)
-      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::duration_text(set.*p.member))
+      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::short_time_text(set.*p.member))
                            : fmt::format("{}: {:.4g}", p.key, set.*p.member));
     return fmt::format("{}", fmt::join(all, ", "));
   };

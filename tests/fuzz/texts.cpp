@@ -6,7 +6,7 @@
 #include "cli/layout_words.hpp"
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
-#include "text/duration_text.hpp"
+#include "text/short_time.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/text/quantity.hpp>

@@ -11,112 +11,212 @@
 ///   lost rails     of kept work 1 - 1/f, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
 ///   other sizes    nodes and links in proportion to GPUs, spares left out: they are a matter of one size
 
-#include <fabricost/economics/cost.hpp>
-#include <fabricost/economics/reliability.hpp>
-#include <fabricost/economics/stragglers.hpp>
-#include <fabricost/hardware/system.hpp>
-#include <fabricost/model/model.hpp>
-#include <fabricost/specs/failures.hpp>
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fabricost {
 
-/// What was said of a job; empty where nothing was. Seconds, bytes, bytes per second, shares from 0 to 1.
-struct GoodputAsked {
-  double gpus = 0;
-  std::optional<double> gpus_per_node{};                           ///< else the machine's, else 8
-  std::optional<System> system{};                                  ///< for GPUs and NICs of a node and the rent
-  std::optional<Prices> prices{};                                  ///< else the shipped ones
-  std::optional<double> gpu_hour{};                                ///< USD
-  std::optional<std::string> fleet{};                              ///< fails as often as; at most one of these four
-  std::optional<double> mttf_node{};                               ///< s
-  std::optional<double> per_node_day{}, per_thousand_node_days{};  ///< failures
-  std::optional<double> replaced{};                                ///< share of failures that take a node away
-  std::optional<double> checkpoint{}, interval{}, drain{}, restart{}, reload{}, repair{};
-  std::optional<int> spares{};
-  bool background = false;       ///< checkpoints are written beside the work
-  std::optional<Model> model{};  ///< for the size of a checkpoint
-  double storage = 0;            ///< byte/s it is written and read at; 0: not said
-  double jitter = 0;             ///< standard deviation of one rank's step over its mean
-  std::optional<double> flaps_per_link_year{}, flap_stall{}, links{}, flap_fatal{};
-  std::optional<int> lost_rails{}, rails{};
-  std::optional<double> network_share{};  ///< of a step that waits for the network
-};
+struct GoodputRequest {
+  std::optional<int> gpus, gpus_per_node;
+  Machine system;
+  std::optional<std::string> fleet;
+  std::optional<double> mttf_node_seconds, failures_per_node_day, failures_per_1000_node_days, checkpoint_seconds, checkpoint_every_seconds;
+  bool background = false;
+  std::optional<double> drain_seconds, restart_seconds, reload_seconds;
+  NamedModel model;
+  std::optional<double> storage_bytes_per_second;
+  std::optional<int> spares;
+  std::optional<double> repair_seconds, replaced, jitter, dollars_per_gpu_hour;
+  std::string prices = "default";
+  std::optional<double> flaps_per_link_year, flap_stall_seconds, links, flap_fatal;
+  std::optional<int> lost_rails, rails;
+  std::optional<double> network_share;
 
-/// How whoever asks calls what it was given, for messages.
-struct GoodputWords {
-  std::string_view rates;  ///< all four ways to say a rate, "a, b, c or d"
-  std::string_view storage, model, drain, background, flaps, flap_stall, links, flap_fatal, lost_rails, rails, network_share;
-  std::string_view rails_example, network_example, system;
-};
-
-/// A job, and how it came about.
-struct FailingJob {
-  FailureQuestion question;
-  double gpus = 0, gpus_per_node = 8;
-  std::string rate_source = "as given";
-  std::optional<FailureFleet> fleet{};  ///< when its rate is used
-  bool own_interval = false;            ///< between checkpoints; else the best
-  double checkpoint_bytes = 0;          ///< 0: no model
-  double reload = 0;                    ///< s
-  double rent = 0;                      ///< USD per GPU and second; 0 unknown
-  double jitter = 0;
-  LinkFlaps flaps{};  ///< of all links of the job
-  int rails = 0, lost_rails = 0;
-  double network = 0;  ///< share of a step that waits for the network
-  /// What the network's part of a step takes beside one with all NICs; 1 where none is lost.
-  [[nodiscard]] double network_factor() const { return lost_rails > 0 ? lost_rail_factor(rails, lost_rails, LostRail::spread) : 1; }
-  /// What a step takes.
-  [[nodiscard]] double step_factor() const { return lost_rails > 0 ? network_slowed(1, network, network_factor()) : 1; }
-};
-
-/// Where the time goes, what links take included; shares of it that add up to 1.
-struct GoodputShares {
-  Goodput of_failures;
-  double flaps = 0;       ///< standing still until a link is back
-  double lost_rails = 0;  ///< the same work through fewer NICs
-};
-
-/// A job of another size.
-struct GoodputAtScale {
-  double gpus = 0, mttf = 0, interval = 0, kept = 0;  ///< s
-  std::optional<double> waiting_efficiency{};         ///< mean step over the slowest rank's; none without jitter
-  [[nodiscard]] std::optional<double> efficiency() const {
-    return waiting_efficiency ? std::optional{*waiting_efficiency * kept} : std::nullopt;
+  static constexpr auto fields() {
+    using R = GoodputRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs the job has"},
+        Asks{&R::gpus_per_node, "gpus_per_node", "--gpus-per-node", count, any_count, "N", "Default 8, or the system's"},
+        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: GPUs per node and price"},
+        Asks{&R::fleet, "fleet", "--fleet", number, {}, "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"},
+        Asks{&R::mttf_node_seconds, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
+             "Mean time to failure of a node, as in 6000h"},
+        Asks{&R::failures_per_node_day, "failures_per_node_day", "--failures-per-node-day", number, {1e-9, 1e6}, "X", "The same as a rate"},
+        Asks{&R::failures_per_1000_node_days,
+             "failures_per_1000_node_days",
+             "--failures-per-1000-node-days",
+             number,
+             {1e-6, 1e9},
+             "X",
+             "The same as papers print it"},
+        Asks{&R::checkpoint_seconds, "checkpoint_seconds", "--checkpoint,-c", seconds, any_time, "TIME",
+             "How long the job stands still for one; default 40s, <background> 0.6s"},
+        Asks{&R::checkpoint_every_seconds, "checkpoint_every_seconds", "--interval", seconds, some_time, "TIME",
+             "Work between checkpoints; default the best"},
+        Asks{&R::background, "background", "--async", number, {}, "", "Checkpoints are written in the background"},
+        Asks{&R::drain_seconds, "drain_seconds", "--drain", seconds, any_time, "TIME",
+             "How long that takes; default 60s, or the model's size at <storage_bytes_per_second>"},
+        Asks{&R::restart_seconds, "restart_seconds", "--restart", seconds, any_time, "TIME", "Detect, replace and restart; default 10min"},
+        Asks{&R::reload_seconds, "reload_seconds", "--reload", seconds, any_time, "TIME",
+             "Load the checkpoint; default the model's size at <storage_bytes_per_second>"},
+        Asks{&R::model, "model", "--model,-m", number, {}, "NAME", "The model: 14 bytes a parameter in a checkpoint"},
+        Asks{&R::storage_bytes_per_second,
+             "storage_bytes_per_second",
+             "--storage",
+             bytes_per_second,
+             {1, 1e18},
+             "RATE",
+             "What the storage writes and reads, as in 2TB/s"},
+        Asks{&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Nodes that stand by; default: there is always one"},
+        Asks{&R::repair_seconds, "repair_seconds", "--repair", seconds, any_time, "TIME", "Until a node is back; default 24h"},
+        Asks{&R::replaced, "replaced", "--replaced", share, any_share, "X", "Share of failures that take a node away; default the fleet's"},
+        Asks{&R::flaps_per_link_year,
+             "flaps_per_link_year",
+             "--flaps-per-link-year",
+             number,
+             {0, 1e9},
+             "X",
+             "How often a link drops out and comes back; needs <flap_stall_seconds>"},
+        Asks{&R::flap_stall_seconds, "flap_stall_seconds", "--flap-stall", seconds, any_time, "TIME",
+             "Until traffic flows again: everybody waits"},
+        Asks{&R::links, "links", "--links", number, {1, 1e9}, "N", "Links whose flaps the job feels; default one per NIC"},
+        Asks{&R::flap_fatal, "flap_fatal", "--flap-fatal", share, any_share, "X",
+             "Share of flaps that outlast the transport and end the job; default 0"},
+        Asks{&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N", "NICs that one node has lost; needs <network_share>"},
+        Asks{&R::rails, "rails", "--rails", count, any_count, "N", "NICs of a node; default the system's"},
+        Asks{&R::network_share, "network_share", "--network-share", share, any_share, "X", "Share of a step that waits for the network"},
+        Asks{&R::jitter, "jitter", "--jitter", share, any_share, "X",
+             "Deviation of one GPU's step over its mean: adds waiting to the table"},
+        Asks{&R::prices, "prices", "--prices", number, {}, "FILE", "A file of prices"},
+        Asks{&R::dollars_per_gpu_hour, "dollars_per_gpu_hour", "--price-gpu-hour", number, {0, 1e6}, "X", "USD for a GPU-hour"}};
   }
 };
-/// The job if nodes failed as they did elsewhere.
+
+/// Goodput of a job of another size.
+struct GoodputAtScale {
+  double gpus = 0, mttf_seconds = 0, checkpoint_every_seconds = 0, goodput = 0;
+  std::optional<double> waiting_efficiency{}, efficiency{};
+  bool operator==(const GoodputAtScale&) const = default;
+
+  static constexpr auto fields() {
+    using A = GoodputAtScale;
+    return std::tuple{Gives{&A::gpus, "gpus", "gpus", "How many GPUs."},
+                      Gives{&A::mttf_seconds, "mttf_s", "mttf_seconds", "Mean time to failure of the job, s."},
+                      Gives{&A::checkpoint_every_seconds, "interval_s", "checkpoint_every_seconds", "Work between checkpoints, s."},
+                      Gives{&A::goodput, "goodput", "goodput", "Share of the time that counts."},
+                      Gives{&A::waiting_efficiency, "waiting_efficiency", "waiting_efficiency",
+                            "Mean step over the slowest rank's; None: no jitter was given.", 1, true},
+                      Gives{&A::efficiency, "efficiency", "efficiency", "Both together; None: no jitter was given.", 1, true}};
+  }
+};
+/// Goodput of the job if nodes failed as they did elsewhere.
 struct GoodputOfFleet {
-  std::string name, title;
-  double per_thousand_node_days = 0, kept = 0;
+  std::string fleet, title;
+  double failures_per_1000_node_days = 0, goodput = 0;
+  bool operator==(const GoodputOfFleet&) const = default;
+
+  static constexpr auto fields() {
+    using A = GoodputOfFleet;
+    return std::tuple{Gives{&A::fleet, "fleet", "fleet", "Whose."},
+                      Gives{&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
+                            "As published, of nodes of its own size."},
+                      Gives{&A::goodput, "goodput", "goodput", "Share of the time that counts."}};
+  }
 };
 /// Failures of one kind, of the job.
 struct CausePerDay {
   std::string cause, part;
   double per_day = 0;
+  bool operator==(const CausePerDay&) const = default;
+
+  static constexpr auto fields() {
+    using A = CausePerDay;
+    return std::tuple{Gives{&A::cause, "cause", "cause", "What fails."}, Gives{&A::part, "part", "part", "gpu, network, host or software."},
+                      Gives{&A::per_day, "per_day", "per_day", "Of the job, failures a day."}};
+  }
 };
 
 struct GoodputAnswer {
-  FailingJob job;
-  FailureAnswer failures;
-  GoodputShares shares;
-  double young = 0, daly = 0, best = 0;  ///< intervals, s
-  double first_order = 0, ettr = 0;      ///< goodput_estimate, effective_training_time
-  double lost_per_day = 0;               ///< USD that what does not count costs; 0: no price is known
-  std::vector<CausePerDay> causes;       ///< of the fleet
+  double gpus = 0, nodes = 0;
+  std::string failure_source;
+  double failures_per_1000_node_days = 0, failures_per_day = 0, mttf_seconds = 0;
+  double checkpoint_every_seconds = 0, stall_seconds = 0, drain_seconds = 0, young_seconds = 0, daly_seconds = 0, best_seconds = 0;
+  std::optional<double> checkpoint_bytes;
+  double recovery_seconds = 0, goodput = 0, goodput_first_order = 0, ettr_meta = 0;
+  double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0, flaps_share = 0, lost_rails_share = 0;
+  int spares = 0, spares_to_wait_a_thousandth = 0;
+  double repair_seconds = 0, kept_per_node = 0;
+  std::optional<double> links, flaps_per_day, flap_stall_seconds, fatal_flaps_per_day;
+  std::optional<int> rails, lost_rails;
+  std::optional<double> network_factor, step_factor, lost_dollars_per_day;
+  std::optional<std::vector<CausePerDay>> fleet_causes;  ///< nothing where the rate is one's own
+  std::vector<CausePerDay> causes;
   std::vector<GoodputAtScale> by_scale;  ///< 1,024 to 131,072 GPUs, and the job's own number
   std::vector<GoodputOfFleet> by_fleet;
-  [[nodiscard]] double kept() const { return shares.of_failures.kept; }
-  /// Kept work per node that is there, spares counted.
-  [[nodiscard]] double kept_per_node() const { return kept() * failures.nodes / (failures.nodes + failures.spares); }
+  bool own_interval = false;  ///< the interval was given; else it is the best
+  double reload_seconds = 0, dollars_per_gpu_hour = 0, jitter = 0;
+
+  static constexpr auto fields() {
+    using A = GoodputAnswer;
+    constexpr bool left_out = true;
+    return std::tuple{
+        Gives{&A::gpus, "gpus", "gpus", "GPUs of the job."},
+        Gives{&A::nodes, "nodes", "nodes", "Nodes of the job."},
+        Gives{&A::failure_source, "failures.source", "failure_source", "Whose rate of failures it is."},
+        Gives{&A::failures_per_1000_node_days, "failures.per_1000_node_days", "failures_per_1000_node_days", "Of one node."},
+        Gives{&A::failures_per_day, "failures.per_day", "failures_per_day", "Of the job."},
+        Gives{&A::mttf_seconds, "failures.mttf_s", "mttf_seconds", "Mean time to failure: 1 / (nodes x rate), s."},
+        Gives{&A::checkpoint_every_seconds, "checkpoint.interval_s", "checkpoint_every_seconds",
+              "Work between checkpoints, s: as given, or the best."},
+        Gives{&A::stall_seconds, "checkpoint.stall_s", "stall_seconds", "The job stands still for a checkpoint, s."},
+        Gives{&A::drain_seconds, "checkpoint.drain_s", "drain_seconds", "Until it could be loaded, s."},
+        Gives{&A::young_seconds, "checkpoint.young_s", "young_seconds", "Young's interval sqrt(2 C M), s."},
+        Gives{&A::daly_seconds, "checkpoint.daly_s", "daly_seconds", "Daly's, s."},
+        Gives{&A::best_seconds, "checkpoint.best_s", "best_seconds", "The exact best, s."},
+        Gives{&A::checkpoint_bytes, "checkpoint.bytes", "checkpoint_bytes", "14 bytes a parameter; None: no model was given.", 1, left_out},
+        Gives{&A::recovery_seconds, "recovery_s", "recovery_seconds", "Detect, replace, restart, load, s."},
+        Gives{&A::goodput, "goodput", "goodput", "Share of the time that is work that counts."},
+        Gives{&A::goodput_first_order, "goodput_first_order", "goodput_first_order", "1 - C/tau - (tau/2 + d + R)/M."},
+        Gives{&A::ettr_meta, "ettr_meta", "ettr_meta", "Effective training time ratio of arXiv 2410.21680."},
+        Gives{&A::goodput, "shares.kept", "", "Work that counts."},
+        Gives{&A::checkpoints_share, "shares.checkpoints", "checkpoints_share", "Share of standing still for checkpoints."},
+        Gives{&A::lost_share, "shares.lost", "lost_share", "Share of work done again."},
+        Gives{&A::recovery_share, "shares.recovery", "recovery_share", "Share of recovery."},
+        Gives{&A::waiting_share, "shares.waiting", "waiting_share", "Share of waiting for a node."},
+        Gives{&A::flaps_share, "shares.flaps", "flaps_share", "Share of standing still until a link is back."},
+        Gives{&A::lost_rails_share, "shares.lost_rails", "lost_rails_share",
+              "Share that lost NICs take: kept work x (1 - 1 / step_factor)."},
+        Gives{&A::spares, "spares.spares", "spares", "Nodes that stand by."},
+        Gives{&A::repair_seconds, "spares.repair_s", "repair_seconds", "Until a node is back, s; 0: there is always another."},
+        Gives{&A::spares_to_wait_a_thousandth, "spares.to_wait_a_thousandth", "spares_to_wait_a_thousandth",
+              "Fewest with which the job waits at most 0.1 % of its time."},
+        Gives{&A::kept_per_node, "spares.kept_per_node", "kept_per_node", "Goodput x nodes / (nodes + spares)."},
+        Gives{&A::links, "flaps.links", "links", "Links whose flaps the job feels; None: no flaps were given.", 1, left_out},
+        Gives{&A::flaps_per_day, "flaps.per_day", "flaps_per_day", "Flaps of all links, a day; None: no flaps were given.", 1, left_out},
+        Gives{&A::flap_stall_seconds, "flaps.stall_s", "", "Until traffic flows again, s.", 1, left_out},
+        Gives{&A::fatal_flaps_per_day, "flaps.fatal_per_day", "fatal_flaps_per_day",
+              "Of those, the ones that end the job; None: no flaps were given.", 1, left_out},
+        Gives{&A::rails, "rails.rails", "", "NICs of a node.", 1, left_out},
+        Gives{&A::lost_rails, "rails.lost", "", "Of them lost.", 1, left_out},
+        Gives{&A::network_factor, "rails.network_factor", "network_factor",
+              "Factor of lost NICs on the network's part of a step; None: none are lost.", 1, left_out},
+        Gives{&A::step_factor, "rails.step_factor", "step_factor", "Their factor on a step; None: none are lost.", 1, left_out},
+        Gives{&A::lost_dollars_per_day, "lost_usd_per_day", "lost_dollars_per_day",
+              "What does not count costs, USD a day; None: no price is known.", 1, left_out},
+        Gives{&A::fleet_causes, "causes", "", "Of the fleet.", 1, left_out},
+        Gives{&A::causes, "", "causes", "Of the fleet, a list of FailureCause."},
+        Gives{&A::by_scale, "by_scale", "by_scale", "Other sizes, a list of GoodputAtScale."},
+        Gives{&A::by_fleet, "by_fleet", "by_fleet", "Other fleets' failures, a list of GoodputOfFleet."}};
+  }
 };
 
-/// \throws RequestError for two rates, a storage without a model, a drain without a background, flaps or lost NICs told by half, in
-/// `words`; as failures_of; SpecError for faults of the files of fleets and prices
-[[nodiscard]] GoodputAnswer goodput_of_job(const GoodputAsked& asked, const GoodputWords& words);
+/// \throws Refusal for two rates, a storage without a model, a drain without a background, flaps or lost NICs given by half; RequestError
+/// as failures_of; SpecError for faults of the files of fleets and prices
+[[nodiscard]] GoodputAnswer answer(const GoodputRequest& request);
 
 }  // namespace fabricost

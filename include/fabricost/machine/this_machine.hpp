@@ -9,7 +9,7 @@
 ///
 /// Memories and the tier to the host take the measured rate itself. A scale-up tier keeps the rate of the links that are there, since NCCL
 /// plans with it and fitted constants are shares of it; its payload share (`efficiency`) takes what copies reach. Collectives are fitted as
-/// `calibrate` fits any (calibrate/calibrate.hpp). An empty kernel's launch is reported and enters nothing: c0 of a collective is more than it.
+/// `calibrate` fits any. An empty kernel's launch is reported and enters nothing: c0 of a collective is more than it.
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/specs/saved_system.hpp>
@@ -70,7 +70,7 @@ struct MeasuredFigure {
   std::string slowest{};             ///< the GPU or pair that is furthest behind; empty: one alone
 };
 
-/// Something that sets this machine apart from what it could be. `cause` is a word of `diagnose` (diagnose/diagnose.hpp) where one fits, else
+/// Something that sets this machine apart from what it could be. `cause` is a word of `diagnose` where one fits, else
 /// mig_slice, memory_slow, host_copies_slow, clocks_low, collectives_slow, measurement_incomplete.
 struct MachineFinding {
   std::string cause;

@@ -1,5 +1,5 @@
 #pragma once
-/// \file duration_text.hpp
+/// \file short_time.hpp
 /// Times from microseconds to seconds as people write them: "30ms", "1 s", "250 us". Private to the sources.
 
 #include <optional>
@@ -11,6 +11,6 @@ namespace fabricost::io {
 /// Seconds; nothing for a text that is no number with us, ms or s behind it, or is negative.
 [[nodiscard]] std::optional<double> parse_duration(std::string_view text);
 /// "250 us", "30 ms", "1.5 s": four digits.
-[[nodiscard]] std::string duration_text(double seconds);
+[[nodiscard]] std::string short_time_text(double seconds);
 
 }  // namespace fabricost::io

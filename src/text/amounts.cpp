@@ -1,7 +1,7 @@
 /// \file amounts.cpp
 /// Reading and printing amounts.
 
-#include "amounts.hpp"
+#include "text/amounts.hpp"
 
 #include "text/units.hpp"
 
@@ -17,13 +17,13 @@
 #include <utility>
 #include <variant>
 
-namespace fabricost::cli {
+namespace fabricost::io {
 namespace {
 
 template <std::size_t N>
 [[nodiscard]] double scaled(const std::string& text, const std::array<std::pair<std::string_view, double>, N>& units) {
   std::string_view rest;
-  const double number = io::leading_number(text, rest);
+  const double number = leading_number(text, rest);
   for (const auto& [unit, worth] : units)
     if (rest == unit) return number * worth;
   return std::nan("");
@@ -79,7 +79,7 @@ double share_of(const std::string& text, std::string_view option) {
 
 double number_from(const std::string& text, std::string_view option, double least, double most) {
   std::string_view rest;
-  const double number = io::leading_number(text, rest);
+  const double number = leading_number(text, rest);
   if (!rest.empty() || !(number >= least && number <= most)) refuse(option, text, fmt::format("a number from {} to {}", least, most));
   return number;
 }
@@ -94,9 +94,9 @@ int whole_number_from(const std::string& text, std::string_view option, int leas
 }
 
 double storage_rate_of(const std::string& text, std::string_view option) {
-  const io::Parsed parsed = io::parse_quantity(text, io::QuantityKind::memory_rate);
+  const Parsed parsed = parse_quantity(text, QuantityKind::memory_rate);
   if (const double* rate = std::get_if<double>(&parsed)) return *rate;
-  const io::Refusal& refusal = std::get<io::Refusal>(parsed);
+  const Refusal& refusal = std::get<Refusal>(parsed);
   throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
 }
 
@@ -124,4 +124,4 @@ std::string large_text(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-}  // namespace fabricost::cli
+}  // namespace fabricost::io

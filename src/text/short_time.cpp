@@ -1,7 +1,7 @@
-/// \file duration_text.cpp
+/// \file short_time.cpp
 /// Times as people write them.
 
-#include "text/duration_text.hpp"
+#include "text/short_time.hpp"
 
 #include "text/units.hpp"
 
@@ -21,7 +21,7 @@ std::optional<double> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
-std::string duration_text(double seconds) {
+std::string short_time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", 1e3 * seconds) : fmt::format("{:.4g} us", 1e6 * seconds);
 }

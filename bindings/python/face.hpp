@@ -1,0 +1,190 @@
+#pragma once
+/// \file face.hpp
+/// Python's face of any question: keyword arguments, defaults, signature and docstring of a function from the fields of its request, and a
+/// record from the fields of its answer.
+
+#include "asked.hpp"
+#include "plan.hpp"
+#include "record.hpp"
+
+#include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost::python {
+
+namespace detail {
+
+/// One value from an object. Overloaded for the types a request may hold.
+template <class E>
+requires std::is_enum_v<E>
+void from_object(pybind11::handle given, std::string_view name, const Range&, E& out) {
+  const auto words = words_of(E{});
+  out = word<E>(given, name, words.what, words.names);
+}
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, bool& out) { out = flag(given, name); }
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::string& out) { out = text(given, name); }
+inline void from_object(pybind11::handle given, std::string_view name, const Range& range, int& out) {
+  out = whole(given, name, range.least, range.most);
+}
+inline void from_object(pybind11::handle given, std::string_view name, const Range& range, double& out) {
+  out = real(given, name, range.least, range.most);
+  if (!range.holds(out)) refuse_range(name, out, range);
+}
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, Machine& out) {
+  out.value = std::make_shared<const System>(system_from(given, name));
+}
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedModel& out) {
+  out.value = std::make_shared<const Model>(model_from(given, name));
+}
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, PlannedRate& out) {
+  if (!pybind11::isinstance<PlannedTraining>(given)) throw_type(name, "a TrainingPlan", given);
+  const auto& plan = given.cast<const PlannedTraining&>();
+  out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
+}
+template <class T>
+void from_object(pybind11::handle given, std::string_view name, const Range& range, std::optional<T>& out) {
+  from_object(given, name, range, out.emplace());
+}
+
+/// As Python writes a default: None, 1.0, 'default', False.
+template <class T>
+[[nodiscard]] std::string default_text(const T& value) {
+  if constexpr (std::same_as<T, bool>)
+    return value ? "True" : "False";
+  else if constexpr (std::same_as<T, std::string>)
+    return "'" + value + "'";
+  else if constexpr (std::same_as<T, double>)
+    return pybind11::repr(pybind11::float_(value)).template cast<std::string>();
+  else if constexpr (std::same_as<T, int>)
+    return std::to_string(value);
+  else
+    return "None";
+}
+
+/// Whether None leaves the field as it is by default.
+template <class T>
+inline constexpr bool may_be_none = !std::same_as<T, bool> && !std::is_arithmetic_v<T> && !std::same_as<T, std::string>;
+
+/// Lines of at most 130 columns, later ones indented.
+[[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
+/// "cost() has no seq_len; did you mean sequence?" \throws TypeError
+[[noreturn]] void throw_no_such(std::string_view function, std::string_view given, const std::vector<std::string>& names);
+
+}  // namespace detail
+
+/// A field as an argument: "gpus=16384".
+[[nodiscard]] std::string as_argument(std::string_view name, std::string_view value);
+
+/// Names of the arguments, in their order.
+template <HasFields Request>
+[[nodiscard]] std::vector<std::string> argument_names() {
+  std::vector<std::string> out;
+  for_each_field<Request>([&](const auto& field) {
+    if (!field.name.empty()) out.emplace_back(field.name);
+  });
+  return out;
+}
+
+/// "cost(system, *, gpus=None, ...)\n--\n\n", what the function does, and a line for each argument.
+/// \param by_place how many arguments come first, without their names, and are needed
+template <HasFields Request>
+[[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
+  const Request defaults{};
+  std::vector<std::string> signature;
+  std::string lines;
+  for_each_field<Request>([&](const auto& field) {
+    if (field.name.empty()) return;
+    if (signature.size() == by_place) signature.emplace_back("*");
+    signature.push_back(std::string{field.name} +
+                        (signature.size() < by_place ? "" : "=" + detail::default_text(defaults.*(field.member))));
+    lines += fmt::format("{}: {}{}\n", field.name, with_fields(field.words, as_argument), field.words.ends_with('?') ? "" : ".");
+  });
+  return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines + "\n" +
+         std::string{examples};
+}
+
+/// The request of a call. \throws TypeError for an argument there is not, RequestError for a wrong value
+template <HasFields Request>
+[[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
+                                 const pybind11::kwargs& kwargs) {
+  const std::vector<std::string> names = argument_names<Request>();
+  if (args.size() > by_place)
+    throw pybind11::type_error(fmt::format("{}() takes {} without a name, not {}; write {}=...", function, by_place, args.size(),
+                                           names.at(std::min(by_place, names.size() - 1))));
+  for (const auto& [key, value] : kwargs) {
+    const auto given = key.template cast<std::string>();
+    const auto at = std::find(names.begin(), names.end(), given);
+    if (at == names.end()) detail::throw_no_such(function, given, names);
+    if (static_cast<std::size_t>(at - names.begin()) < args.size())
+      throw pybind11::type_error(fmt::format("{}() was given {} twice", function, given));
+  }
+  Request out;
+  std::size_t place = 0;
+  for_each_field<Request>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    if constexpr (!std::same_as<T, std::vector<std::string>>) {
+      if (field.name.empty()) return;
+      pybind11::object given;
+      if (place < args.size())
+        given = args[place];
+      else if (kwargs.contains(std::string{field.name}.c_str()))
+        given = kwargs[std::string{field.name}.c_str()];
+      ++place;
+      if (!given || (detail::may_be_none<T> && given.is_none())) return;
+      detail::from_object(given, field.name, field.range, out.*(field.member));
+    }
+  });
+  return out;
+}
+
+/// What a rule refuses, with arguments for its fields: TypeError where one is missing, else RequestError. The GIL is released meanwhile.
+template <class Ask>
+[[nodiscard]] auto answered(Ask&& ask) {
+  try {
+    return searched(std::forward<Ask>(ask));
+  } catch (const Refusal& refusal) {
+    const std::string message = with_fields(refusal.text(), as_argument);
+    if (refusal.missing()) throw pybind11::type_error(message);
+    throw RequestError(message);
+  }
+}
+
+/// module.function(...) that answers the request.
+template <HasFields Request>
+void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples) {
+  module.def(
+      function,
+      [function, by_place](const pybind11::args& args, const pybind11::kwargs& kwargs) {
+        try {
+          const auto request = request_of<Request>(function, by_place, args, kwargs);
+          return answered([&] { return answer(request); });
+        } catch (const Refusal& refusal) {
+          throw RequestError(with_fields(refusal.text(), as_argument));
+        }
+      },
+      docstring_of<Request>(function, by_place, words, examples).c_str());
+}
+
+/// The answer as a record, its fields those that have a name in Python.
+template <HasFields Answer>
+pybind11::class_<Answer> add_answer(pybind11::module_& module, const char* name, const char* words) {
+  return std::apply(
+      [&](const auto&... gives) {
+        return add_record<Answer>(module, name, words, field(gives.name.data(), gives.member, gives.words.data())...);
+      },
+      Answer::fields());
+}
+
+}  // namespace fabricost::python

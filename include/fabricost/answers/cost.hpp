@@ -1,0 +1,206 @@
+#pragma once
+/// \file cost.hpp
+/// What GPUs, tokens and training runs cost in dollars and joules, and what a share of the time is worth.
+///
+///   rented   GPUs x time x price of a GPU-hour
+///   owned    (servers + network) x time / lifetime + energy x electricity + rated power x time x site
+///   share    p x what an hour costs: the rent, or owning where no rent is known; payback = upgrade / that
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/economics/bill.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+[[nodiscard]] constexpr auto words_of(PriceKind) { return EnumWords{asked_price_kinds, "a kind of price"}; }
+
+/// The speed of a plan somebody made before, and of what.
+struct PlannedRate {
+  std::string system, model;
+  double gpus = 0, tokens_per_second_per_gpu = 0;
+  std::string source;  ///< in words
+};
+
+struct CostRequest {
+  Machine system;
+  std::optional<int> gpus;
+  std::optional<double> hours, tokens, step_seconds;
+  std::optional<int> global_batch, sequence;
+  std::optional<double> tokens_per_second_per_gpu;
+  NamedModel model;
+  std::optional<double> mfu;
+  std::optional<PlannedRate> plan;
+  double goodput = 1, share = 0.01;
+  std::optional<double> upgrade_dollars, dollars_per_gpu_hour;
+  std::optional<PriceKind> price_kind;
+  std::optional<double> dollars_per_server, dollars_per_kwh, pue, lifetime_years;
+  std::string prices = "default";
+  std::vector<std::string> overrides;
+
+  static constexpr auto fields() {
+    using R = CostRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: a name of fabricost systems, or a YAML file"},
+        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"},
+        Asks{&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"},
+        Asks{&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "A run of so many tokens, as in 15T"},
+        Asks{&R::step_seconds, "step_seconds", "--step-time", seconds, some_time, "TIME",
+             "Speed: seconds of a step, with <global_batch> and <sequence>"},
+        Asks{&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step"},
+        Asks{&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Tokens a sequence; default 4096 with <mfu>"},
+        Asks{&R::tokens_per_second_per_gpu,
+             "tokens_per_second_per_gpu",
+             "--tokens-per-s-per-gpu",
+             number,
+             {1e-9, 1e12},
+             "X",
+             "Speed: tokens a second of one GPU"},
+        Asks{&R::model, "model", "--model,-m", number, {}, "NAME", "The model, for <mfu>"},
+        Asks{&R::mfu, "mfu", "--mfu", Amount::share, some_share, "X", "Speed: share of the 16-bit peak that a training step reaches"},
+        Asks{&R::plan, "plan", "--plan", number, {}, "FILE", "Speed: what fabricost plan --json wrote, its fastest layout"},
+        Asks{&R::goodput, "goodput", "--goodput", Amount::share, some_share, "X",
+             "Share of the time that counts (fabricost goodput); default 1"},
+        Asks{&R::share, "share", "--share", Amount::share, any_share, "X", "What this share of the time costs; default 1%"},
+        Asks{&R::upgrade_dollars,
+             "upgrade_dollars",
+             "--upgrade",
+             large_count,
+             {0, 1e18},
+             "N",
+             "USD that would save that share: when is it paid back?"},
+        Asks{&R::dollars_per_gpu_hour,
+             "dollars_per_gpu_hour",
+             "--price-gpu-hour",
+             number,
+             {1e-6, 1e6},
+             "X",
+             "USD for a GPU-hour; default the GPU's of <prices>"},
+        Asks{&R::price_kind,
+             "price_kind",
+             "--price-kind",
+             number,
+             {},
+             "KIND",
+             "on_demand, reserved or owned; default on_demand where known, else reserved"},
+        Asks{&R::dollars_per_server,
+             "dollars_per_server",
+             "--price-server",
+             number,
+             {1, 1e12},
+             "X",
+             "USD for a server, or a rack where that is the machine"},
+        Asks{&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", number, {0, 10}, "X", "USD for a kWh"},
+        Asks{&R::pue, "pue", "--pue", number, {1, 5}, "X", "Power of the site over that of racks and switches"},
+        Asks{&R::lifetime_years, "lifetime_years", "--years", number, {0.1, 50}, "X", "Over which servers are written off"},
+        Asks{&R::prices, "prices", "--prices", number, {}, "FILE", "A file of prices; it may say extends: default"},
+        Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override a value of the machine"}};
+  }
+};
+
+/// What something costs, both ways of paying; nothing for what is not known.
+struct MoneyAnswer {
+  std::optional<double> dollars, rented_dollars, owned_dollars, servers_dollars, electricity_dollars, site_dollars, joules;
+  double network_dollars = 0;
+  bool operator==(const MoneyAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = MoneyAnswer;
+    return std::tuple{Gives{&A::dollars, "", "dollars", "The rent where it is known, else what owning costs, USD."},
+                      Gives{&A::rented_dollars, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."},
+                      Gives{&A::owned_dollars, "owned_usd", "owned_dollars", "servers + network + electricity + site, USD."},
+                      Gives{&A::servers_dollars, "servers_usd", "servers_dollars", "Servers x time / lifetime, USD."},
+                      Gives{&A::network_dollars, "network_usd", "network_dollars", "Switches and cables x time / lifetime, USD."},
+                      Gives{&A::electricity_dollars, "electricity_usd", "electricity_dollars", "Energy x its price, USD."},
+                      Gives{&A::site_dollars, "site_usd", "site_dollars", "Rated power x time x price of building and staff, USD."},
+                      Gives{&A::joules, "joules", "joules", "Energy of the site with cooling, J."}};
+  }
+};
+
+struct CostAnswer {
+  std::string system;
+  double gpus = 0;
+  std::string prices, prices_date;
+  std::optional<double> dollars_per_gpu_hour;
+  std::optional<std::string> gpu_hour_kind;
+  std::string gpu_hour_source, gpu_hour_confidence;
+  std::optional<double> server_dollars_per_gpu;
+  std::string server_source;
+  double dollars_per_kwh = 0, pue = 0, load = 0, lifetime_years = 0;
+  std::optional<double> rated_watts, racks_watts, switches_watts, site_watts;
+  std::string power_source, power_confidence;
+  std::optional<double> servers_dollars;
+  double network_dollars = 0;
+  std::optional<double> network_share;
+  int network_tiers = 0;
+  double network_ports = 0, network_cables = 0;
+  MoneyAnswer hour;
+  double share = 0, share_gpus = 0;
+  std::optional<double> share_dollars_per_day, share_dollars_per_30_days, share_dollars_per_year, payback_days;
+  std::optional<double> tokens_per_second;
+  std::string rate_source;
+  std::optional<MoneyAnswer> million_tokens;
+  double goodput = 1;
+  std::optional<double> run_seconds, run_tokens, run_goodput, run_gpu_hours;
+  std::optional<MoneyAnswer> run;
+  std::optional<double> upgrade_dollars;
+
+  static constexpr auto fields() {
+    using A = CostAnswer;
+    constexpr bool left_out = true;
+    return std::tuple{
+        Gives{&A::system, "system", "system", "Name of the machine."},
+        Gives{&A::gpus, "gpus", "gpus", "How many GPUs."},
+        Gives{&A::prices, "prices.file", "prices", "Name of the prices."},
+        Gives{&A::prices_date, "prices.date", "prices_date", "Their date."},
+        Gives{&A::dollars_per_gpu_hour, "prices.gpu_hour_usd", "dollars_per_gpu_hour", "Rent of a GPU, USD/h; None: not known."},
+        Gives{&A::gpu_hour_kind, "prices.gpu_hour_kind", "gpu_hour_kind", "on_demand, reserved or stated (your own); None: not known."},
+        Gives{&A::gpu_hour_source, "prices.gpu_hour_source", "gpu_hour_source", "Where that comes from."},
+        Gives{&A::gpu_hour_confidence, "prices.gpu_hour_confidence", "gpu_hour_confidence", "How far to trust it."},
+        Gives{&A::server_dollars_per_gpu, "prices.server_per_gpu_usd", "server_dollars_per_gpu",
+              "A GPU's share of its server, USD; None: not known."},
+        Gives{&A::server_source, "prices.server_source", "server_source", "Where that comes from."},
+        Gives{&A::dollars_per_kwh, "prices.electricity_usd_per_kwh", "dollars_per_kwh", "Electricity, USD/kWh."},
+        Gives{&A::pue, "prices.pue", "pue", "Power of the site over that of racks and switches."},
+        Gives{&A::load, "prices.load", "load", "What a busy node draws of its rating."},
+        Gives{&A::lifetime_years, "prices.lifetime_years", "lifetime_years", "Over which servers are written off."},
+        Gives{&A::rated_watts, "power.rated_kW", "rated_watts", "Of the racks, W; None: not known.", 1e3},
+        Gives{&A::racks_watts, "power.racks_kW", "racks_watts", "Drawn: rated x load, W.", 1e3},
+        Gives{&A::switches_watts, "power.switches_kW", "switches_watts", "NICs x (2 tiers - 1) ports x power of a port, W.", 1e3},
+        Gives{&A::site_watts, "power.site_kW", "site_watts", "(racks + switches) x PUE, W.", 1e3},
+        Gives{&A::power_source, "power.source", "power_source", "Where the rating comes from."},
+        Gives{&A::power_confidence, "power.confidence", "power_confidence", "How far to trust it."},
+        Gives{&A::servers_dollars, "capital.servers_usd", "servers_dollars", "To buy all servers, USD; None: not known."},
+        Gives{&A::network_dollars, "capital.network_usd", "network_dollars", "To buy all switches and cables, USD."},
+        Gives{&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."},
+        Gives{&A::network_tiers, "capital.network_tiers", "network_tiers", "Tiers of switches; 0: one domain."},
+        Gives{&A::hour, "hour", "hour", "One hour, a Money."},
+        Gives{&A::share, "share.share", "share", "The share of the time asked about."},
+        Gives{&A::share_gpus, "share.gpus", "", "The same in GPUs."},
+        Gives{&A::share_dollars_per_day, "share.usd_per_day", "share_dollars_per_day", "What that share costs a day, USD."},
+        Gives{&A::share_dollars_per_30_days, "share.usd_per_30_days", "share_dollars_per_30_days", "The same in 30 days, USD."},
+        Gives{&A::share_dollars_per_year, "share.usd_per_year", "share_dollars_per_year", "The same in 8,766 hours, USD."},
+        Gives{&A::payback_days, "share.payback_days", "payback_days",
+              "Days until an upgrade that saves the share is paid; None: none was given.", 1, left_out},
+        Gives{&A::tokens_per_second, "tokens_per_s", "tokens_per_second", "Of all GPUs; None: no speed was given.", 1, left_out},
+        Gives{&A::rate_source, "", "rate_source", "Where that comes from."},
+        Gives{&A::million_tokens, "per_million_tokens", "million_tokens",
+              "One million tokens that count, a Money; None: no speed was given.", 1, left_out},
+        Gives{&A::goodput, "", "goodput", "Share of the time that counts."},
+        Gives{&A::run_seconds, "run.seconds", "run_seconds", "How long the run takes, s; None: none was asked for.", 1, left_out},
+        Gives{&A::run_tokens, "run.tokens", "run_tokens", "Its tokens.", 1, left_out},
+        Gives{&A::run_goodput, "run.goodput", "", "Share of the time that counts.", 1, left_out},
+        Gives{&A::run_gpu_hours, "run.gpu_hours", "run_gpu_hours", "gpus x run_seconds / 3600.", 1, left_out},
+        Gives{&A::run, "run", "run", "The run, a Money; None: none was asked for.", 1, left_out}};
+  }
+};
+
+/// \throws Refusal for values that contradict each other; SpecError, RequestError as load_system, load_model, load_prices
+[[nodiscard]] CostAnswer answer(const CostRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,143 @@
+#pragma once
+/// \file fields.hpp
+/// The table of fields that a request and an answer carry, from which every face is made.
+///
+/// A request names each of its values once: the member, how the command spells it, what it counts in, its range, and one sentence. The
+/// command makes options, checks and help of that table; Python makes keyword arguments, defaults and docstrings; C++ uses the members. A
+/// member has the name it has in Python, with its unit at the end: `step_seconds`.
+///
+/// An answer names its values the same way: the key in JSON ("power.rated_kW", with the unit JSON prints) and the name in Python.
+///
+/// A rule between fields is written once, in the question's own file, and names fields in angle brackets: "<mfu> is of a model's FLOPs: add
+/// <model>". Each face spells them its own way: --mfu, mfu=, mfu.
+
+#include <fabricost/error.hpp>
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace fabricost {
+
+/// How a number is written where it is typed. Everywhere else it is SI.
+enum class Amount : unsigned char {
+  number,            ///< 2.5
+  count,             ///< a whole number
+  large_count,       ///< 15T
+  seconds,           ///< 30s, 10min, 4h
+  share,             ///< 0.01 or 1%
+  bytes_per_second,  ///< 2TB/s
+};
+
+/// Both ends are allowed, unless `above`: then `least` itself is not.
+struct Range {
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  bool above = false;
+  [[nodiscard]] constexpr bool holds(double x) const { return (above ? x > least : x >= least) && x <= most; }
+};
+inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 1, true}, any_time{0, 1e12}, some_time{0, 1e12, true};
+
+/// One value of a request.
+/// \tparam T double, int, bool, std::string, an optional of these or of an enumeration, a vector of texts, Machine and its like (named.hpp)
+template <class Request, class T>
+struct Asks {
+  using Value = T;
+  T Request::*member;
+  std::string_view name;    ///< in Python and in rules; the member's name
+  std::string_view option;  ///< of the command: "--gpus,-g"; empty: the command has none
+  Amount amount = Amount::number;
+  Range range{};
+  std::string_view kind;   ///< what help calls its value: "TIME"
+  std::string_view words;  ///< one sentence; other fields in angle brackets
+};
+
+template <class Request, class T>
+Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view) -> Asks<Request, T>;
+
+/// One value of an answer.
+template <class Answer, class T>
+struct Gives {
+  using Value = T;
+  T Answer::*member;
+  std::string_view json;   ///< path of its key: "power.rated_kW"; empty: not in JSON
+  std::string_view name;   ///< in Python; empty: not there
+  std::string_view words;  ///< one sentence, with the unit it has in Python and C++
+  double json_unit = 1;    ///< JSON prints the value over this
+  bool left_out = false;   ///< an absent optional has no key; else it is null
+};
+
+template <class Answer, class T>
+Gives(T Answer::*, std::string_view, std::string_view, std::string_view, double = 1, bool = false) -> Gives<Answer, T>;
+
+/// The names one may write for an enumeration, and what it is, with its article. A request's enumerations have words_of(E) -> EnumWords.
+template <std::size_t N>
+struct EnumWords {
+  std::array<std::string_view, N> names;
+  std::string_view what;
+};
+template <std::size_t N>
+EnumWords(std::array<std::string_view, N>, std::string_view) -> EnumWords<N>;
+
+template <class S>
+concept HasFields = requires {
+  S::fields();
+};
+
+/// visit(field)... in the order of the table.
+template <HasFields S, class Visit>
+constexpr void for_each_field(Visit&& visit) {
+  std::apply([&](const auto&... field) { (visit(field), ...); }, S::fields());
+}
+
+/// `text` with each <name> or <name=value> replaced by what `spelled` makes of (name, value).
+[[nodiscard]] std::string with_fields(std::string_view text,
+                                      const std::function<std::string(std::string_view name, std::string_view value)>& spelled);
+
+/// A request that breaks a rule, in words that name fields in angle brackets. what() has the fields' own names.
+class Refusal : public RequestError {
+ public:
+  /// \param missing that a value is needed which nothing stands in for
+  explicit Refusal(std::string text, bool missing = false);
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] bool missing() const noexcept { return missing_; }
+
+ private:
+  std::string text_;
+  bool missing_;
+};
+/// Of a field outside its range. \throws Refusal
+[[noreturn]] void refuse_range(std::string_view name, double value, const Range& range);
+
+namespace detail {
+template <class T>
+[[nodiscard]] std::optional<double> number_in(const T& value) {
+  if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+    return static_cast<double>(value);
+  else if constexpr (requires {
+                       typename T::value_type;
+                       value.has_value();
+                     })
+    return value.has_value() ? number_in(*value) : std::nullopt;
+  else
+    return std::nullopt;
+}
+}  // namespace detail
+
+/// Every number of a request lies in its range. Faces check it earlier, where they can say what was typed. \throws Refusal
+template <HasFields Request>
+void check_ranges(const Request& request) {
+  for_each_field<Request>([&](const auto& field) {
+    const std::optional<double> value = detail::number_in(request.*(field.member));
+    if (value && !field.range.holds(*value)) refuse_range(field.name, *value, field.range);
+  });
+}
+
+}  // namespace fabricost

@@ -1,0 +1,15 @@
+/// \file named.cpp
+/// From a name or a value to the value.
+
+#include <fabricost/answers/named.hpp>
+#include <fabricost/specs/load_model.hpp>
+
+namespace fabricost {
+
+System Machine::load(const std::vector<std::string>& overrides, KernelSets kernels) const {
+  return value != nullptr ? *value : load_system(name, overrides, {}, kernels);
+}
+
+Model NamedModel::load() const { return value != nullptr ? *value : load_model(name); }
+
+}  // namespace fabricost
