@@ -82,6 +82,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--against")
     told = parser.parse_args()
+    recorded.prove_that_it_can_fail()
     groups = told.groups or sorted(path.stem for path in (HERE / "commands").glob("*.txt"))
     tool = os.path.abspath(told.tool)
     changed, ran, left_out = [], 0, 0

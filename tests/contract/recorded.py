@@ -14,7 +14,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = pathlib.Path(__file__).resolve().parent / "recorded"
-LINES, FIRST, LAST, STRIDE, WIDTH = 60, 24, 4, 24, 240
+LINES, FIRST, LAST, STRIDE, WIDTH = 80, 24, 4, 24, 240
 LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])-?\d+e[-+]?\d+")
 
 
@@ -85,3 +85,13 @@ def compare(group, now, write, diff, skipped=()):
         if diff:
             show(title, known, now.get(title, ""), "recorded", "now")
     return changed + gone
+
+
+def prove_that_it_can_fail():
+    """A changed line is seen wherever it stands, a changed number down to its twelfth digit and no further."""
+    lines = [f"line {number}" for number in range(10 * LINES)]
+    for at in (0, FIRST, 5 * LINES, len(lines) - 1):
+        other = lines[:at] + ["another"] + lines[at + 1:]
+        assert body("\n".join(other)) != body("\n".join(lines)) and len(body("\n".join(other))) < LINES, at
+    assert body("x" * 2 * WIDTH) != body("x" * (2 * WIDTH - 1) + "y") and body("end\n") != body("end")
+    assert plain("1.00000000000049 of /a", [("/a", "A")]) == "1 of A" and plain("1.00000000049") != plain("1.00000000048")
