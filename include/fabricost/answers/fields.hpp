@@ -11,6 +11,7 @@
 /// A rule between fields is written once, in the question's own file, and names fields in angle brackets: "<mfu> is of a model's FLOPs: add
 /// <model>". Each face spells them its own way: --mfu, mfu=, mfu.
 
+#include <fabricost/compiled_part.hpp>
 #include <fabricost/error.hpp>
 
 #include <array>
