@@ -7,6 +7,7 @@
 #include "arguments.hpp"
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>  // everywhere, or what a list becomes would depend on which files are compiled together
 
 namespace fabricost::python {
 

@@ -108,7 +108,7 @@ template <HasFields Request>
     if (field.name.empty()) return;
     if (signature.size() == by_place) signature.emplace_back("*");
     signature.push_back(std::string{field.name} +
-                        (signature.size() < by_place ? "" : "=" + detail::default_text(defaults.*(field.member))));
+                        (signature.size() < by_place || field.needed ? "" : "=" + detail::default_text(defaults.*(field.member))));
     lines += fmt::format("{}: {}{}\n", field.name, with_fields(field.words, as_argument), field.words.ends_with('?') ? "" : ".");
   });
   return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines + "\n" +

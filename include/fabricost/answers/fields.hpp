@@ -58,10 +58,11 @@ struct Asks {
   Range range{};
   std::string_view kind;   ///< what help calls its value: "TIME"
   std::string_view words;  ///< one sentence; other fields in angle brackets
+  bool needed = false;     ///< Python shows no default
 };
 
 template <class Request, class T>
-Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view) -> Asks<Request, T>;
+Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view, bool = false) -> Asks<Request, T>;
 
 /// One value of an answer.
 template <class Answer, class T>

@@ -40,7 +40,7 @@ struct GoodputRequest {
     using R = GoodputRequest;
     using enum Amount;
     return std::tuple{
-        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs the job has"},
+        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs the job has", true},
         Asks{&R::gpus_per_node, "gpus_per_node", "--gpus-per-node", count, any_count, "N", "Default 8, or the system's"},
         Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: GPUs per node and price"},
         Asks{&R::fleet, "fleet", "--fleet", number, {}, "NAME", "Fail as often as: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"},
@@ -122,7 +122,7 @@ struct GoodputOfFleet {
 
   static constexpr auto fields() {
     using A = GoodputOfFleet;
-    return std::tuple{Gives{&A::fleet, "fleet", "fleet", "Whose."},
+    return std::tuple{Gives{&A::fleet, "fleet", "fleet", "Whose."}, Gives{&A::title, "", "", "In words."},
                       Gives{&A::failures_per_1000_node_days, "per_1000_node_days", "failures_per_1000_node_days",
                             "As published, of nodes of its own size."},
                       Gives{&A::goodput, "goodput", "goodput", "Share of the time that counts."}};
