@@ -4,7 +4,8 @@
     run.py                    every case, with each compiler that is installed
     run.py --only clang       with one of them; exit status 77 says that it is not there
     run.py --page FILE        writes docs/units-mistakes.md from the cases and the compilers' messages
-    run.py --check-page FILE  fails when that page is not what --page would write
+    run.py --check-page FILE  also fails when that page is not what --page would write
+    run.py --check-page FILE --no-compiler   compiles nothing: the cases of the page alone
 
 A BAD line has to fail without any warning option and for another reason than a misspelt name; a GOOD line has to
 compile with all warnings as errors. Before that, cases that must be reported are run, to see that they are.
@@ -68,7 +69,8 @@ def harness_proofs() -> list[tuple[str, Case, bool]]:
     ]
 
 
-def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> bool:
+def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> tuple[bool, dict[str, str]]:
+    """Whether every case is as it should be, and the messages of those that are rejected."""
     start = time.monotonic()
     ok = True
     for what, case, expected in harness_proofs():
@@ -78,9 +80,10 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> bool:
             print(f"  harness: it is not so that {what}: {problems} {message}")
     if not ok:
         print(f"{compiler.label}: the harness cannot be trusted, no case was run")
-        return False
+        return False, {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        verdicts = list(pool.map(lambda case: judge(compiler, case)[0], cases))
+        judged = list(pool.map(lambda case: judge(compiler, case), cases))
+    verdicts = [problems for problems, _ in judged]
     for case, problems in zip(cases, verdicts):
         for problem in problems:
             print(f"  cases.txt:{case.line}: {case.title}\n    {problem}")
@@ -96,7 +99,7 @@ def check_cases(compiler: Compiler, cases: list[Case], jobs: int) -> bool:
         f"{gaps - count('ACCEPTED')} of {gaps} known gaps still open; "
         f"harness proved on {len(harness_proofs())} cases; {time.monotonic() - start:.1f} s"
     )
-    return not any(verdicts)
+    return not any(verdicts), {case.title: message for case, (_, message) in zip(cases, judged) if case.rejected}
 
 
 def messages_of(compiler: Compiler, cases: list[Case], jobs: int) -> dict[str, str]:
@@ -117,6 +120,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.txt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page")
+    parser.add_argument("--no-compiler", action="store_true", help="with --check-page: compile nothing")
     parser.add_argument("--check-page", type=pathlib.Path, metavar="FILE", help="compare the page")
     return parser.parse_args()
 
@@ -130,20 +134,23 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="compile_fail.") as work:
         compilers = []
-        for family in [args.only] if args.only else NAMES:
+        for family in [] if args.no_compiler else [args.only] if args.only else NAMES:
             try:
                 path = getattr(args, family)
                 compilers.append(Compiler(family, path, args.include, args.isystem, pathlib.Path(work)))
             except Unavailable as reason:
                 print(f"skipped: {NAMES[family]}: {reason}")
-        if args.page or args.check_page:
+        if args.page:
             found = {c.family: page.Recorded(c.label, messages_of(c, cases, args.jobs)) for c in compilers}
-            if args.page:
-                return page.write(args.page, cases, found)
-            return page.compare(args.check_page, cases, found)
-        if not compilers:
+            return page.write(args.page, cases, found)
+        if not compilers and not args.no_compiler:
             return SKIPPED
-        return 0 if all([check_cases(compiler, cases, args.jobs) for compiler in compilers]) else 1
+        checked = {compiler: check_cases(compiler, cases, args.jobs) for compiler in compilers}
+        status = 0 if all(ok for ok, _ in checked.values()) else 1
+        if args.check_page:
+            found = {compiler.family: page.Recorded(compiler.label, messages) for compiler, (_, messages) in checked.items()}
+            status |= page.compare(args.check_page, cases, found)
+        return status
 
 
 if __name__ == "__main__":
