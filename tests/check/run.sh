@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # The long checks, one step after another: what `./quickstart check` does once everything is installed.
-#   tests/check/run.sh [STEP...]      all of them, or those named
-# With FABRICOST_CHECK_SECONDS set, a step that no longer fits in that time is named and left out, and one that outlasts it is stopped and
-# counts as not finished; neither is a failure. Closes with a line for every step and exit status 1 when one failed.
+#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers and fuzz are all their parts)
+#   tests/check/run.sh --plan [DATE]    says which of them a run of that day (default today) takes when time is short, and when the others come
+# With FABRICOST_CHECK_SECONDS set, time is short: the steps of the day's turn come first and then those of the days after it, as many as
+# fit, so that within seven days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
+# that outlasts the time is stopped and counts as not finished; neither is a failure. Closes with a line for every step and exit status 1
+# when one failed.
 set -uo pipefail
 set -m  # each step in a process group of its own, so that all of it can be stopped
 cd "$(dirname "$0")/../.."
 python="$PWD/.venv/bin/python"
 jobs=$(nproc)
 began=$SECONDS
-budget=${FABRICOST_CHECK_SECONDS:-86400}
-steps=()
-failed=0
+sanitized=build-sanitized
 
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
@@ -21,20 +22,38 @@ dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # runs in it but those that build or install other programs or time themselves. In such a build names that files keep to themselves meet: a
 # redefinition is a name to make longer, or something that stands twice.
 configured() { cmake --preset sanitized -DPython3_EXECUTABLE="$python" >/dev/null; }
-sanitizers() {
+sanitized_programs() { # PART OF: the test programs of one of so many parts of the alphabet
+  local folders=() targets
+  mapfile -t folders < <(printf '%s\n' tests/*/test_*.cpp | cut -d/ -f2 | sort -u)
+  folders=("${folders[@]:$((${#folders[@]} * ($1 - 1) / $2)):$((${#folders[@]} * $1 / $2 - ${#folders[@]} * ($1 - 1) / $2))}")
+  echo "test programs of ${folders[*]}"
+  targets=("${folders[@]/#/test_}")
   configured &&
-    find build-sanitized -name '*.gcda' -delete &&
-    cmake --build --preset sanitized -j "$jobs" &&
+    cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
+    ctest --preset sanitized -j "$jobs" -R "^unit\.($(IFS='|' && echo "${folders[*]}"))(\.measurements)?\$"
+}
+sanitizers_1() { sanitized_programs 1 3; }
+sanitizers_2() { sanitized_programs 2 3; }
+sanitizers_3() { sanitized_programs 3 3; }
+sanitizers_4() { # all tests but those programs
+  local targets=(src/all examples/all) file
+  configured || return
+  for file in tests/*/CMakeLists.txt; do
+    [ -f "$sanitized/${file%/*}/CTestTestfile.cmake" ] && targets+=("${file%/*}/all")
+  done
+  cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
     ctest --preset sanitized -j "$jobs" \
-      -E 'consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|fabric_in_a_box$|cli.measure|measure.mpi' &&
+      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|fabric_in_a_box$|cli.measure|measure.mpi' &&
     ctest --preset sanitized -R 'cli.measure|measure.mpi' --repeat until-pass:2  # they keep to times, which these builds stretch
 }
 coverage() {
   local least=92
   [ -d "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ] || least=0  # tests that read them were skipped
-  "$python" tests/check/coverage.py build-sanitized --least "$least"
+  "$python" tests/check/coverage.py "$sanitized" --least "$least"
 }
-fuzz() { configured && FUZZ_BUILD=build-sanitized tests/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-60}"; }
+fuzz() { configured && FUZZ_BUILD=$sanitized tests/fuzz/run.sh "${FABRICOST_FUZZ_SECONDS:-40}" "$1"; }
+fuzz_1() { fuzz 1/2; }
+fuzz_2() { fuzz 2/2; }
 threads() {
   cmake --preset tsan -DPython3_EXECUTABLE="$python" >/dev/null &&
     cmake --build --preset tsan -j "$jobs" --target test_process &&
@@ -42,30 +61,99 @@ threads() {
 }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
-# name, seconds it takes on two cores, what it is
+# name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
+shared=150
 all=(
   "random_calls 20 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
   "threads 150 thread sanitizer"
   "tidy 300 clang-tidy"
-  "sanitizers 1300 address and undefined behaviour sanitizers over all tests"
+  "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
+  "sanitizers_2 330 address and undefined behaviour sanitizers: the second third of them"
+  "sanitizers_3 280 address and undefined behaviour sanitizers: the last third of them"
+  "sanitizers_4 330 address and undefined behaviour sanitizers: all other tests"
   "coverage 80 lines of include/ and src/ that the tests run"
-  "fuzz 1200 a minute of every fuzz target"
+  "fuzz_1 400 every second fuzz target"
+  "fuzz_2 400 the other fuzz targets"
 )
+# What a day brings first when time is short, day after day; coverage counts what all the sanitizers' tests ran, so a full run alone has it.
+turns=("sanitizers_1" "fuzz_1" "sanitizers_2" "tidy threads random_calls dask" "sanitizers_3" "fuzz_2" "sanitizers_4")
 
-for entry in "${all[@]}"; do
-  read -r name estimate what <<<"$entry"
-  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
-  left=$((budget - SECONDS + began))
-  if [ "$name" = coverage ] && [[ "${steps[*]}" == *" sanitizers: "* ]]; then
-    steps+=("left out   coverage: counts what the sanitizers' tests ran, which were not all run")
+day_of() { # DATE: the number of a day
+  local second
+  second=$(LC_ALL=C date -u -d "$1" +%s) && echo $((second / 86400))
+}
+first_day() { # STEP DAY: the next day after that one on which the step comes first
+  local ahead
+  for ahead in "${!turns[@]}"; do
+    [[ " ${turns[($2 + 1 + ahead) % ${#turns[@]}]} " == *" $1 "* ]] && LC_ALL=C date -u -d "@$((($2 + 1 + ahead) * 86400))" '+%A, %Y-%m-%d'
+  done
+}
+in_turn() { # DAY: the steps, those of its turn first
+  local ahead words=""
+  for ahead in "${!turns[@]}"; do words+=" ${turns[($1 + ahead) % ${#turns[@]}]}"; done
+  echo "$words"
+}
+described() { # STEP: its seconds and what it is
+  local entry
+  for entry in "${all[@]}"; do [ "${entry%% *}" = "$1" ] && echo "${entry#* }"; done
+}
+about() { # STEP: its seconds, with what the sanitizers' build shares where that is not there yet
+  local seconds words
+  read -r seconds words <<<"$(described "$1")"
+  [[ "$1" =~ ^(sanitizers|fuzz)_ && "$have_shared" = no ]] && seconds=$((seconds + shared))
+  echo "$seconds"
+}
+left_out() { echo "left out   $1: takes about $2 s, $3 s are left; comes first on $(first_day "$1" "$today")"; }
+
+have_shared=no
+steps=()
+failed=0
+if [ "${1:-}" = --plan ]; then
+  today=$(day_of "${2:-today}") || exit 2
+  left=${FABRICOST_CHECK_SECONDS:-600}
+  echo "long checks of $(LC_ALL=C date -u -d "@$((today * 86400))" '+%A, %Y-%m-%d'), $left s given:"
+  for name in $(in_turn "$today"); do
+    needs=$(about "$name")
+    if [ "$left" -lt "$needs" ]; then
+      left_out "$name" "$needs" "$left"
+      continue
+    fi
+    echo "runs       $name, about $needs s: $(described "$name" | cut -d' ' -f2-)"
+    left=$((left - needs))
+    [[ "$name" =~ ^(sanitizers|fuzz)_ ]] && have_shared=yes
+  done
+  echo "left out   coverage: counts what all the sanitizers' tests ran; ./quickstart check has it"
+  exit
+fi
+
+today=$(day_of today)
+if [ -n "${FABRICOST_CHECK_SECONDS:-}" ]; then
+  read -ra chosen <<<"$(in_turn "$today")"
+else
+  read -ra chosen <<<"${all[*]%% *}"
+  export FABRICOST_FUZZ_SECONDS=${FABRICOST_FUZZ_SECONDS:-60}  # nobody waits
+fi
+for word in "$@"; do
+  [[ " ${all[*]%% *} " == *" $word"[\ _]* ]] || { echo "run.sh: \"$word\" is no step; there are: ${all[*]%% *}" >&2 && exit 2; }
+done
+has_shared() { [ -f "$sanitized/src/libfabricost_io.a" ] && have_shared=yes; }
+has_shared
+[ -d "$sanitized" ] && { [ $# = 0 ] || [[ " $* " == *" sanitizers "* ]]; } && find "$sanitized" -name '*.gcda' -delete  # coverage counts anew
+
+for name in "${chosen[@]}"; do
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* && " $* " != *" ${name%_*} "* ]]; then continue; fi
+  left=$((${FABRICOST_CHECK_SECONDS:-86400} - SECONDS + began))
+  needs=$(about "$name")
+  if [ "$name" = coverage ] && [[ $# = 0 && $(grep -c '^passed     sanitizers_' <<<"$(printf '%s\n' "${steps[@]}")") -lt 4 ]]; then
+    steps+=("left out   coverage: counts what all the sanitizers' tests ran, and they did not all pass")
     continue
   fi
-  if [ "$left" -lt "$estimate" ]; then
-    steps+=("left out   $name: takes about $estimate s, $left s are left")
+  if [ "$left" -lt "$needs" ]; then
+    steps+=("$(left_out "$name" "$needs" "$left")")
     continue
   fi
-  printf '\n== %s (%s)\n' "$what" "$name"
+  printf '\n== %s (%s)\n' "$(described "$name" | cut -d' ' -f2-)" "$name"
   start=$SECONDS
   "$name" &
   child=$!
@@ -74,14 +162,16 @@ for entry in "${all[@]}"; do
     kill -TERM -- "-$child" 2>/dev/null
   ) &
   watch=$!
+  disown "$watch"  # it is killed below; no word of that
   wait "$child"
   status=$?
   kill -- "-$watch" 2>/dev/null
   took=$((SECONDS - start))
+  has_shared
   if [ "$status" = 0 ]; then
     steps+=("passed     $name, $took s")
   elif [ "$took" -ge "$left" ]; then
-    steps+=("unfinished $name: stopped after $took s, when the time given was up")
+    steps+=("unfinished $name: stopped after $took s, when the time given was up; comes first on $(first_day "$name" "$today")")
   else
     steps+=("FAILED     $name, $took s, exit status $status")
     failed=1

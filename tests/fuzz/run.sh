@@ -2,6 +2,7 @@
 # Fuzzes every parser: builds the targets with libFuzzer and sanitizers in build-fuzz/ and runs each for some seconds.
 #
 #   tests/fuzz/run.sh SECONDS [TARGET...]      all targets when none is named; `build-fuzz/tests/fuzz/fuzz_replay --list` lists them
+#   tests/fuzz/run.sh SECONDS K/N              every N-th target, from the K-th on
 #
 # Starts from the kept inputs (corpus/, found/), from FUZZ_SEEDS/TARGET/ where that folder is given, and from what earlier runs left in
 # build-fuzz/grown/TARGET/. A finding (crash, sanitizer, more than 5 s or 1000 MB) is written to build-fuzz/findings/TARGET/ and fails the
@@ -26,6 +27,10 @@ cmake --build "$build" -j "${FUZZ_JOBS:-$(nproc)}" --target fabricost_fuzz fuzz_
 program=$PWD/$build/tests/fuzz/fabricost_fuzz
 mapfile -t known < <("$build/tests/fuzz/fuzz_replay" --list)
 targets=("${@:-${known[@]}}")
+if [[ $# = 1 && "$1" =~ ^([1-9])/([1-9])$ ]]; then
+  targets=()
+  for ((at = BASH_REMATCH[1] - 1; at < ${#known[@]}; at += BASH_REMATCH[2])); do targets+=("${known[at]}"); done
+fi
 
 for target in "${targets[@]}"; do
   if [[ " ${known[*]} " != *" $target "* ]]; then
