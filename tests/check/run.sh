@@ -17,6 +17,7 @@ sanitized=build-sanitized
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
+box() { ctest --test-dir build -C long -R '^fabric_in_a_box$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # One build, by clang, several files at a time (a third of the time), serves the sanitizers, the coverage and the fuzz targets: every test
 # runs in it but those that build or install other programs or time themselves. In such a build names that files keep to themselves meet: a
@@ -43,7 +44,7 @@ sanitizers_4() { # all tests but those programs
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
     ctest --preset sanitized -j "$jobs" \
-      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|fabric_in_a_box$|cli.measure|measure.mpi' &&
+      -E '^unit\.|skipped_is_seen|consumer|compile_fail|headers_alone|compile_time|mixed_versions|packaging.installed|cli.measure|measure.mpi' &&
     ctest --preset sanitized -R 'cli.measure|measure.mpi' --repeat until-pass:2  # they keep to times, which these builds stretch
 }
 coverage() {
@@ -66,6 +67,7 @@ shared=150
 all=(
   "random_calls 20 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
+  "box 160 Open MPI on networks of namespaces, beside what is predicted"
   "threads 150 thread sanitizer"
   "tidy 300 clang-tidy"
   "sanitizers_1 360 address and undefined behaviour sanitizers: the first third of the test programs"
@@ -77,7 +79,7 @@ all=(
   "fuzz_2 400 the other fuzz targets"
 )
 # What a day brings first when time is short, day after day; coverage counts what all the sanitizers' tests ran, so a full run alone has it.
-turns=("sanitizers_1" "fuzz_1" "sanitizers_2" "tidy threads random_calls dask" "sanitizers_3" "fuzz_2" "sanitizers_4")
+turns=("sanitizers_1" "fuzz_1" "sanitizers_2" "tidy threads random_calls dask" "sanitizers_3 box" "fuzz_2" "sanitizers_4")
 
 day_of() { # DATE: the number of a day
   local second
