@@ -196,11 +196,10 @@ class Figures {
 }  // namespace
 
 double pcie_rate(int generation, int lanes) {
-  if (generation < 3 || generation > 7 || lanes <= 0) {
-    if (generation != 1 && generation != 2) return 0;
-    return lanes * (generation == 1 ? 0.25e9 : 0.5e9);  // 2.5 and 5 GT/s, 8b/10b
-  }
-  const Link link = load_link(fmt::format("pcie-{}", generation));
+  const std::string name = fmt::format("pcie-{}", generation);
+  const std::vector<std::string> known = names_in("links");
+  if (lanes <= 0 || !std::binary_search(known.begin(), known.end(), name)) return 0;
+  const Link link = load_link(name);
   return link.bandwidth.value.value() * lanes / link.lanes;
 }
 

@@ -4,7 +4,7 @@
 #include "machine/settings.hpp"
 
 #include "machine/figures.hpp"
-#include "readings/topology/models.hpp"
+#include "specs/identities.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -54,7 +54,7 @@ class Settings {
   /// A GPU nobody described, or a slice of one.
   void gpu() {
     const MeasuredGpu& first = machine_.gpus.front();
-    const std::string known{gpu_named(first.name).value_or("")};
+    const std::string known = GpuIdentities::shipped()->gpu_named(first.name);
     if (known.empty()) keep(fmt::format("compute rates and sizes are those of {}: {} is not in data/gpus", stock_.gpu.name, first.name));
     if (!first.mig_instance) return;
     const Gpu whole = known.empty() ? stock_.gpu : load_gpu(known);

@@ -6,7 +6,7 @@
 #include "machine/figures.hpp"
 #include "machine/findings.hpp"
 #include "machine/settings.hpp"
-#include "readings/topology/models.hpp"
+#include "specs/identities.hpp"
 #include "specs/store.hpp"
 #include "validation/machines.hpp"
 
@@ -123,7 +123,7 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
   out.machine = read_measured_machine(machine_file_of(points));
   const std::string named = stock_of(out.machine, request.system);
   System stock = load_system(named, {}, request.calibration);
-  const std::string gpu{io::gpu_named(out.machine.gpus.front().name).value_or("")};
+  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(out.machine.gpus.front().name);
   std::vector<std::string> other_gpu;
   if (!gpu.empty() && gpu != stock.gpu.name) other_gpu.push_back(fmt::format("gpu={}", gpu));
   if (!other_gpu.empty()) stock = load_system(named, other_gpu, request.calibration);

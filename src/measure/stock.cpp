@@ -3,7 +3,7 @@
 
 #include "measure/stock.hpp"
 
-#include "readings/topology/models.hpp"
+#include "specs/identities.hpp"
 
 #include <fabricost/specs/load.hpp>
 
@@ -15,29 +15,14 @@
 
 namespace fabricost::measure {
 
-namespace {
-
-/// The name in data/gpus; where no clue of topology files knows the marketing name, the longest GPU name that ends it or a word of it.
-std::string gpu_called(const std::string& called) {
-  if (const auto known = io::gpu_named(called)) return std::string{*known};
-  std::string text, best;
-  for (const char c : called) text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  text = " " + text + " ";
-  for (const std::string& name : names_in("gpus")) {
-    const std::string word = name.substr(0, name.find("-gcd"));  // a die is called as its package
-    if (word.size() > best.size() && text.find(" " + word + " ") != std::string::npos) best = name;
-  }
-  return best;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 StockSystem stock_system(const Machine& machine, int gpus) {
   if (machine.units.empty() || machine.runtime == "MPI") return {"", "processes do not tell which machine they run on"};
   const Unit& first = machine.units.front();
   for (const Unit& unit : machine.units)
     if (unit.name != first.name) return {"", fmt::format("GPUs of several kinds: {}, {}", first.name, unit.name)};
-  const std::string gpu = gpu_called(first.name);
+  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(first.name);
   if (gpu.empty()) return {"", fmt::format("no shipped system has a GPU called {}", first.name)};
   using Rank = std::tuple<bool, bool, int, std::string>;  // smaller is nearer
   std::optional<Rank> best;

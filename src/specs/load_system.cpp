@@ -33,6 +33,8 @@ Tier memory_tier(std::string_view tier_name, const Sourced<Bandwidth>& bandwidth
 
 constexpr std::size_t most_tiers = 64;
 
+constexpr bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
+
 Library collectives_of(const Gpu& gpu) {
   if (gpu.vendor == "nvidia") return Library::nccl;
   if (gpu.vendor == "amd") return Library::rccl;
@@ -114,6 +116,11 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.title = in.text("title");
   system.notes = in.text("notes");
   system.provenance = in.provenance(tree);
+  // who looks for a machine by these reads them from all files (specs/identities.hpp)
+  for (const std::string_view key : {"aliases", "usual_for"})
+    for (const SpecNode* one : in.texts(key))
+      if (one->text.empty() || !std::all_of(one->text.begin(), one->text.end(), is_name_letter))
+        in.fault(*one, key, fmt::format("\"{}\" is no name", clipped(one->text)), "names are lower case with digits and dashes");
   const std::string gpu = in.reference("gpu", true);
   if (!gpu.empty()) system.gpu = read_system_gpu(*tree.find("gpu"), gpu, library, overrides, altered, faults);
   system.library = collectives_of(system.gpu);

@@ -1,10 +1,12 @@
 /// \file parts.cpp
 /// GPU, link and switch files: the parts systems are made of.
 
+#include "specs/identities.hpp"
 #include "specs/store.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fabricost::io {
@@ -36,6 +38,7 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
   if (const auto clock = in.quantity("clock", QuantityKind::clock)) gpu.clock_hz = clock->number;
   in.quantity("power", QuantityKind::power, gpu.power);
   in.quantity("price", QuantityKind::rent, gpu.price);
+  if (const SpecNode* identity = in.take("identity")) gpu.arch = read_identity(*identity, gpu.name, gpu.vendor, faults).arch;
   if (const SpecNode* hbm = in.take("hbm", true)) {
     MapReader at(*hbm, "hbm", faults);
     at.quantity("bandwidth", QuantityKind::memory_rate, gpu.hbm_bandwidth, true);
@@ -123,6 +126,9 @@ Link read_link(const SpecNode& tree, Faults& faults) {
     link.packet_header = header.value;
   }
   in.quantity("latency", QuantityKind::time, link.latency);
+  for (const SpecNode* one : in.texts("usual_beside"))
+    if (std::find(generation_names.begin(), generation_names.end(), one->text) == generation_names.end())
+      in.fault(*one, "usual_beside", fmt::format("\"{}\" is no generation of GPUs", clipped(one->text)), "write one as in data/gpus");
   in.finish();
   return link;
 }

@@ -4,6 +4,7 @@
 
 #include "specs/store.hpp"
 
+#include "specs/identities.hpp"
 #include "text/ascii.hpp"
 
 #include <fabricost/specs/load_model.hpp>
@@ -105,15 +106,6 @@ bool is_missing_file(const SpecNode& at, const std::string& path, const std::str
   return true;
 }
 
-namespace {
-
-SpecNode read_aliases(const fs::path& data) {
-  const fs::path file = data / "aliases.yaml";
-  return is_there(file) ? parse_spec(file) : SpecNode{};
-}
-
-}  // namespace
-
 SpecStore::SpecStore() : data_(data_directory()) {}
 
 fs::path SpecStore::find(std::string_view folder, const std::string& name) const {
@@ -134,16 +126,16 @@ fs::path SpecStore::find_or_alias(std::string_view folder, const std::string& wa
   std::replace(plain.begin(), plain.end(), '_', '-');
   file = find(folder, plain);
   if (!file.empty()) return file;
-  const SpecNode aliases = read_aliases(data_);
-  const SpecNode* target = aliases.find(plain);
-  return target != nullptr ? find(folder, target->text) : fs::path{};
+  const MachineIdentities machines = machine_identities(data_);
+  const auto target = machines.aliases.find(plain);
+  return target != machines.aliases.end() ? find(folder, target->second) : fs::path{};
 }
 
 std::string SpecStore::unknown(std::string_view folder, const std::string& wanted) const {
   std::vector<std::string> names = yaml_names(data_ / folder);
   if (folder == "systems") {
     for (std::string& cluster : yaml_names(data_ / "clusters")) names.push_back(std::move(cluster));
-    for (const SpecNode::Entry& alias : read_aliases(data_).entries) names.push_back(alias.key);
+    for (const auto& [alias, target] : machine_identities(data_).aliases) names.push_back(alias);
   }
   const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));

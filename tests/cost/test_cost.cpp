@@ -95,6 +95,11 @@ TEST_CASE("Ethernet ports are cheaper and cables are not") {
 TEST_CASE("power is the rating's share, the switches and the cooling") {
   const System h100 = load_system("dgx-h100");
   const Prices prices = load_prices();
+  const PowerUse of_nobody;  // the header's defaults are those of the file
+  CHECK(of_nobody.load.value == prices.power.load.value);
+  CHECK(of_nobody.pue.value == prices.power.pue.value);
+  CHECK(of_nobody.node_over_gpus.value == prices.power.node_over_gpus.value);
+  CHECK(of_nobody.switch_radix == prices.power.switch_radix);
   const Power node = power_of(h100, 8, prices.power);
   CHECK(kilowatts(node.rated) == within(10.2, 1e-12));
   CHECK(kilowatts(node.racks) == within(8.4, 0.005));  // measured at most

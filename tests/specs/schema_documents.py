@@ -41,6 +41,13 @@ price: 2.95 USD/h
 scale_up: {link: nvlink-4, links: 18}
 host: {link: pcie-5, lanes: 16}
 c2c: {link: nvlink-c2c, links: 10}
+identity:
+  arch: sm_90
+  names: [CARD 9]
+  pci: ["10de:ffff"]
+  stands_in_for: [{what: a card, names: [CARD 8], pci: ["10de:fffe"]}]
+  clues: [{arch: sm_90, links: [13, 18], gpus: 8, sockets: 2, per_processor: 1, pcie: 5, wiring: direct, remark: "; so"}]
+  instances: [{name: c1.large, gpus: 8, nics: 4}]
 """,
     "link": """
 name: wire
@@ -55,6 +62,7 @@ bandwidth: 25 GB/s per direction
 usable: 20 GB/s per direction
 packet: {payload: 256 B, header: 24 B}
 latency: 150 ns
+usual_beside: [hopper]
 """,
     "switch": """
 name: chip
@@ -69,6 +77,8 @@ in_network: [reduction, multicast]
     "system": """
 name: box
 title: A box
+aliases: [crate]
+usual_for: [h100-sxm]
 source: a test
 confidence: assumed
 gpu: h100-sxm

@@ -29,7 +29,7 @@ inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per
   const double h = hidden;
   switch (p) {
     case Precision::fp8: return h + 4 * h / 128;
-    case Precision::fp4: return h / 2 + h / 16;
+    case Precision::fp4: return bytes_in_4_bit * h;
     default: return 2 * h;
   }
 }

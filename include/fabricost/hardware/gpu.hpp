@@ -30,6 +30,10 @@ struct Gpu {
   int scale_up_links = 0;
   std::string host_link;
   std::string c2c_link;
+  std::string arch;  ///< as compilers take it: sm_90, gfx942; empty: nobody said
 };
+
+/// Compute capability 10.3, of which engines tell apart what they run.
+[[nodiscard]] inline bool is_blackwell_ultra(const Gpu& gpu) { return gpu.arch == "sm_103"; }
 
 }  // namespace fabricost

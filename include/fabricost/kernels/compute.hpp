@@ -82,7 +82,7 @@ namespace detail {
   const ComputeConstants& c = gpu.constants;
   const bool narrow = precision == Precision::fp4;
   const double share = c.gemm * (precision == Precision::fp8 ? c.gemm_fp8 : narrow ? c.gemm_fp4 : 1);
-  const double width = precision == Precision::fp8 ? 1 : precision == Precision::fp4 ? 0.5625 : 2;
+  const double width = bytes_of(precision);
   const double penalty = detail::odd_size(N) || detail::odd_size(K) ? 1 + c.misaligned : 1;
   const double arithmetic = 2 * M * N * K * penalty / (share * gpu.peak(precision));
   const double traffic = (width * (M * K + count * K * N) + 2 * M * N) / (c.memory * gpu.memory_rate);

@@ -22,6 +22,10 @@ enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
 /// What matrix products are computed in; weights kept in 16 bit beside fp32 masters unless said otherwise.
 enum class Precision : unsigned char { bf16, fp16, fp8, fp4 };
 inline constexpr std::array<std::string_view, 4> precision_names{"bf16", "fp16", "fp8", "fp4"};
+/// Bytes of a number in 4 bits with its share of a block scale: one byte for 16 numbers (NVFP4).
+inline constexpr double bytes_in_4_bit = 0.5 + 1.0 / 16;
+/// Bytes of a number that a product reads.
+[[nodiscard]] constexpr double bytes_of(Precision p) { return p == Precision::fp8 ? 1 : p == Precision::fp4 ? bytes_in_4_bit : 2; }
 
 /// Which groups are nearest each other beyond tensor and context ranks: the data replicas of a stage, or the stages of a replica.
 enum class Placing : unsigned char { data_inside, stages_inside };

@@ -191,8 +191,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce || choice.algorithm ||
       choice.protocol || choice.rule != Choice::Rule::nccl)
     return {};
-  const std::string_view gpu = system.gpu.name;
-  return reduce_pieces(choice.inference, f, gpu.starts_with("b300") || gpu.starts_with("gb300"));
+  return reduce_pieces(choice.inference, f, is_blackwell_ultra(system.gpu));
 }
 
 /// compile, on a fabric that is known already. \throws RequestError also where a number of the machine is none (check)

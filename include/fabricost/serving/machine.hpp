@@ -26,8 +26,10 @@ namespace fabricost {
 enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
 inline constexpr std::array<std::string_view, 4> weight_format_names{"bf16", "fp8", "fp4", "int4"};
 [[nodiscard]] constexpr std::string_view name(WeightFormat f) { return weight_format_names[static_cast<std::size_t>(f)]; }
-/// Bytes of a weight, block scales included: fp4 and int4 one byte for 16 numbers.
-[[nodiscard]] constexpr double weight_bytes(WeightFormat f) { return f == WeightFormat::bf16 ? 2 : f == WeightFormat::fp8 ? 1 : 0.5625; }
+/// Bytes of a weight, block scales included: int4 has as many as fp4.
+[[nodiscard]] constexpr double weight_bytes(WeightFormat f) {
+  return f == WeightFormat::bf16 ? bytes_of(Precision::bf16) : f == WeightFormat::fp8 ? bytes_of(Precision::fp8) : bytes_in_4_bit;
+}
 
 /// A machine as an engine sees it. The system must outlive it. Keeps compiled curves; not for two threads at once.
 class ServingMachine {

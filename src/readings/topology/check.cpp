@@ -3,6 +3,7 @@
 
 #include "readings/topology/shape.hpp"
 #include "readings/topology/topology_text.hpp"
+#include "specs/identities.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +13,6 @@
 namespace fabricost::io {
 
 namespace {
-
-constexpr int most_links = 18;  ///< NVLinks of one GPU: Hopper, Blackwell
 
 /// The table says what joins the two; rows cut off at its end leave pairs unsaid.
 [[nodiscard]] bool said(const DescribedTopology& t, std::size_t i, std::size_t j) { return t.links[i][j] > 0 || t.paths[i][j].has_value(); }
@@ -77,6 +76,7 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
 }
 
 void settle_nvlinks(DescribedTopology& t, const TopologyFile& file) {
+  const int most_links = GpuIdentities::shipped()->most_nvlinks();
   const auto line_of = [&](std::size_t i) { return static_cast<std::size_t>(std::max(0, t.gpus[i].line - 1)); };
   for (const std::vector<std::size_t>& island : islands_of(t)) {
     if (island.size() < 2) continue;

@@ -7,10 +7,10 @@
 /// PCI classes: 0x0604 bridge, 0x02 network (0x0207 InfiniBand), 0x03 and 0x12 GPU, 0x0680 NVSwitch, 0x068001 a POWER processor's NVLink.
 /// Two bridges of one chip (a switch's upstream and downstream port, same vendor and device) count as one switch.
 
-#include "readings/topology/models.hpp"
 #include "readings/topology/topology_text.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "specs/identities.hpp"
 #include "text/csv.hpp"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ class NcclXml {
     t_.links_said = false;
     for (const pugi::xml_node& child : document_.children())
       if (child.type() == pugi::node_comment)
-        if (const CloudInstance* known = cloud_instance_in(child.value()); known != nullptr && t_.instance.empty())
+        if (const CloudInstance* known = known_->instance_in(child.value()); known != nullptr && t_.instance.empty())
           t_.instance = known->name;
     for (const pugi::xml_node& child : system.children()) {
       if (child.type() != pugi::node_element) continue;
@@ -291,7 +291,7 @@ class NcclXml {
   /// Addresses without a class: told apart only by what is known of the instance the file's comment names.
   void sort_unclassified() {
     if (unclassified_.empty() || !t_.gpus.empty()) return;
-    const CloudInstance* known = cloud_instance(t_.instance);
+    const CloudInstance* known = known_->instance(t_.instance);
     if (known == nullptr || static_cast<int>(unclassified_.size()) != known->gpus + known->nics)
       fault(unclassified_.front().node,
             fmt::format("and {} others are PCI functions without a class and without <gpu> or <nic>: which are GPUs cannot be told",
@@ -311,6 +311,7 @@ class NcclXml {
   }
 
   void read_links() {
+    const int most = known_->most_nvlinks_announced();
     std::map<std::string, std::size_t> by_bus;
     for (std::size_t i = 0; i < t_.gpus.size(); ++i) by_bus[t_.gpus[i].bus] = i;
     std::map<std::pair<std::size_t, std::size_t>, pugi::xml_node> said;
@@ -321,11 +322,12 @@ class NcclXml {
           if (std::string_view{child.name()} == "nvlink" || std::string_view{child.name()} == "xgmi") all.push_back(child);
       for (const pugi::xml_node& link : all) {
         t_.links_said = true;
-        const int count = whole(link, "count", 1, 36, 1);
+        const int count = whole(link, "count", 1, most, 1);
         const std::string kind = hex(link.attribute("tclass").value());
         const std::string target = link.attribute("target").value();
         t_.links_of[i] += count;
-        if (t_.links_of[i] > 36) fault(link, fmt::format("makes {} links of one GPU", t_.links_of[i]), "no GPU has more than 36");
+        if (t_.links_of[i] > most)
+          fault(link, fmt::format("makes {} links of one GPU", t_.links_of[i]), fmt::format("no GPU has more than {}", most));
         const auto peer = by_bus.find(target);
         if (kind == "068000") t_.switched = true;
         if (peer == by_bus.end()) {
@@ -379,6 +381,7 @@ class NcclXml {
   }
 
   const TopologyFile& file_;
+  std::shared_ptr<const GpuIdentities> known_ = GpuIdentities::shipped();
   std::string text_;
   std::vector<std::size_t> starts_;  ///< offset of each line
   pugi::xml_document document_;

@@ -11,6 +11,7 @@
 #include "readings/topology/topology_text.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "specs/identities.hpp"
 
 #include <fmt/format.h>
 
@@ -243,7 +244,7 @@ class NvidiaSmi {
           // a row of a NIC whose own columns were cut off ends early; so does one whose affinities follow
           if (!is_gpu(name) && out.size() >= gpu_columns()) return finish_row(line, out);
           fault(word, fmt::format("\"{}\" is no cell of {}'s row", printable(words[k]), name),
-                "a cell is X, NV1 to NV18, PIX, PXB, PHB, NODE or SYS");
+                fmt::format("a cell is X, NV1 to NV{}, PIX, PXB, PHB, NODE or SYS", known_->most_nvlinks()));
         }
         out.push_back(word);
       }
@@ -343,9 +344,12 @@ class NvidiaSmi {
     if (i >= t.gpus.size() || j >= t.gpus.size())
       fault(word, fmt::format("{} between {} and {}: a NIC has no NVLinks", word.text, row, column),
             "the columns have moved or a cell is damaged");
-    if (cell.links < 1 || (cell.links > 18 && cell.links != 36))
+    const std::vector<int>& announced = known_->announced_nvlinks();
+    const bool whole = std::find(announced.begin(), announced.end(), cell.links) != announced.end();
+    if (cell.links < 1 || (cell.links > known_->most_nvlinks() && !whole))
       fault(word, fmt::format("{} between {} and {}: no GPU has {} NVLinks", word.text, row, column, cell.links),
-            "write NV1 to NV18 (36 behind switches on Rubin)");
+            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->most_nvlinks(),
+                        fmt::join(announced, ", ")));
   }
 
   /// 0-23,48-71  0  N/A, or NUMA 0. \return what of a list of numbers and ranges is no such list
@@ -409,6 +413,7 @@ class NvidiaSmi {
   }
 
   const TopologyFile& file_;
+  std::shared_ptr<const GpuIdentities> known_ = GpuIdentities::shipped();
   std::vector<std::string> text_;  ///< lines with what only decorates blanked out
   std::vector<Tokens> words_;
   std::vector<std::string> names_;  ///< of the columns

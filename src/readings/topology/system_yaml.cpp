@@ -3,6 +3,7 @@
 
 #include "readings/topology/models.hpp"
 #include "readings/topology/shape.hpp"
+#include "specs/identities.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -96,11 +97,8 @@ class SystemText {
     if (grace() && std::string_view{role} == "host") return c2c();
     std::string link = gpu_.host_link.empty() ? "pcie-5" : gpu_.host_link;
     std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of data/gpus/" + out_.gpu;
-    constexpr std::array<std::pair<double, const char*>, 4> generations{
-        {{60e9, "pcie-6"}, {30e9, "pcie-5"}, {15e9, "pcie-4"}, {7e9, "pcie-3"}}};
-    std::string said;
-    for (const auto& [rate, known] : generations)
-      if (said.empty() && t_.pcie_lane_rate >= rate) said = known;
+    const int generation = io::GpuIdentities::shipped()->slot_generation(t_.pcie_lane_rate);
+    const std::string said = generation > 0 ? fmt::format("pcie-{}", generation) : "";
     if (said.empty()) {
       unknown("the PCIe generation and width of the slots");
       if (t_.pcie_lane_rate > 0) reason += fmt::format("; link_speed of {:g} GT/s is that of an idle link", t_.pcie_lane_rate * 1e-9);
@@ -224,12 +222,9 @@ class SystemText {
     };
     const bool aws = t_.instance.ends_with("xlarge");
     const std::string device = t_.nics[used.front()].device.empty() ? t_.nics[used.front()].name : t_.nics[used.front()].device;
-    const double guessed = gpu_.generation == Generation::blackwell || gpu_.generation == Generation::hopper ? 400e9
-                           : gpu_.generation == Generation::ampere || gpu_.vendor == "amd"                   ? 200e9
-                                                                                                             : 100e9;
     for (const std::size_t n : used) g.rate = std::max(g.rate, t_.nics[n].line_rate);
     const bool said = g.rate > 0;
-    if (!said) g.rate = guessed;
+    if (!said) g.rate = 8 * load_link(io::usual_nic(name(gpu_.generation))).bandwidth.value.value();
     g.link_reason = said ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
                          : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
     const auto set = [&](std::string transport, std::string reason, std::string link) {
@@ -259,10 +254,10 @@ class SystemText {
       if (!said) g.rate = load_link(g.link).bandwidth.value.value() * 8, g.link_reason = "the rate of EFA " + version;
     } else if (named({"cxi", "hsn"})) {
       set("slingshot", fmt::format("{} is a Slingshot interface", device), "slingshot-11");
-      if (!said) g.rate = 200e9, g.link_reason = "Slingshot 11";
+      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = "Slingshot 11";
     } else if (named({"hfi1", "opa"})) {
       set("omnipath", fmt::format("{} is an Omni-Path adapter", device), "omnipath-100");
-      if (!said) g.rate = 100e9, g.link_reason = "Omni-Path 100";
+      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = "Omni-Path 100";
     } else if (class_is("0207") || named({"ib", "mthca"})) {
       set("infiniband", class_is("0207") ? "PCI class 0x0207 is InfiniBand" : fmt::format("{} is an InfiniBand name", device),
           infiniband());

@@ -1,0 +1,152 @@
+// Which GPU has a name, a PCI id or an architecture, and which machine is usual for it: the identities of data/.
+
+#include "specs/identities.hpp"
+
+#include "files.hpp"
+#include "support/message_of.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <catch.hpp>
+
+#include <set>
+
+using namespace fabricost;
+using namespace fabricost::io;
+using namespace specs;
+
+namespace {
+
+/// What the index over a data directory refuses it with; empty: nothing.
+std::string said_of(const Folder& data) {
+  try {
+    (void)GpuIdentities(data.path("."));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a driver's name means the GPU with the longest part of it", "[specs]") {
+  const GpuIdentities known(data_directory());
+  for (const auto& [name, gpu] : {std::pair{"NVIDIA H100 80GB HBM3", "h100-sxm"},
+                                  {"NVIDIA H100 PCIe", "h100-pcie"},
+                                  {"NVIDIA H100 NVL", "h100-nvl"},
+                                  {"NVIDIA GH200 480GB", "gh200"},
+                                  {"NVIDIA H20", "h20"},
+                                  {"NVIDIA A100-SXM4-40GB", "a100-sxm-40"},
+                                  {"NVIDIA A100-SXM4-80GB", "a100-sxm-80"},
+                                  {"NVIDIA A10G", "a10g"},
+                                  {"NVIDIA GB300", "gb300"},
+                                  {"NVIDIA B300 SXM6 AC", "b300-sxm"},
+                                  {"Tesla V100-SXM2-32GB", "v100-sxm"},
+                                  {"Tesla T4", "t4"},
+                                  {"AMD Instinct MI300X", "mi300x"},
+                                  {"AMD Instinct MI250X / MI250", "mi250x-gcd"},
+                                  {"NVIDIA L40", ""},        // an L40S stands in
+                                  {"NVIDIA RTX A6000", ""},  // an A40
+                                  {"NVIDIA H200 NVL", ""},   // an H200 on a board
+                                  {"Moore Threads S4000", ""}}) {
+    INFO(name);
+    CHECK(known.gpu_named(name) == gpu);
+  }
+  REQUIRE(known.named("NVIDIA L40") != nullptr);
+  CHECK(known.named("NVIDIA L40")->gpu == "l40s");
+  CHECK(known.named("NVIDIA L40")->stands_for == "an L40");
+  CHECK(known.named("Moore Threads S4000") == nullptr);
+}
+
+TEST_CASE("every PCI id and every name leads to a GPU that loads, and one with an architecture", "[specs]") {
+  const GpuIdentities known(data_directory());
+  CHECK(known.with_pci_id("10de:2330")->gpu == "h100-sxm");
+  CHECK(known.with_pci_id("1002:740f")->stands_for == "an MI210, which is one such die");
+  CHECK(known.with_pci_id("10de:0000") == nullptr);
+  for (const std::string& name : names_in("gpus")) {
+    INFO(name);
+    const Gpu gpu = load_gpu(name);
+    const bool sold = gpu.vendor == "nvidia" && gpu.generation != Generation::rubin;
+    CHECK(gpu.arch.empty() != (sold || (gpu.vendor == "amd" && name != "mi455x")));
+  }
+  CHECK(is_blackwell_ultra(load_gpu("b300-sxm")));
+  CHECK(is_blackwell_ultra(load_gpu("gb300")));
+  CHECK_FALSE(is_blackwell_ultra(load_gpu("b200-sxm")));
+}
+
+TEST_CASE("no two clues of data/gpus ask for the same", "[specs]") {
+  const GpuIdentities known(data_directory());
+  for (std::size_t i = 0; i < known.clues().size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const GpuClue &a = known.clues()[i], &b = known.clues()[j];
+      INFO(a.gpu << " and " << b.gpu);
+      const bool links = a.links && b.links ? a.links->first <= b.links->second && b.links->first <= a.links->second : a.links == b.links;
+      CHECK_FALSE((a.vendor == b.vendor && a.arch == b.arch && links && a.gpus == b.gpus && a.sockets == b.sockets &&
+                   a.per_processor == b.per_processor && a.pcie == b.pcie && a.wiring == b.wiring));
+    }
+}
+
+TEST_CASE("architectures stand in the order they were made", "[specs]") {
+  CHECK(arch_number("sm_60") == 60);
+  CHECK(arch_number("sm_103") == 103);
+  CHECK(arch_number("gfx908") < arch_number("gfx90a"));
+  CHECK(arch_number("gfx90a") < arch_number("gfx942"));
+  for (const char* none : {"", "sm_", "sm90", "sm_90a", "gfx", "sm_99999", "hopper"}) CHECK(arch_number(none) == 0);
+}
+
+TEST_CASE("lanes tell a PCIe generation that some GPU's slot has", "[specs]") {
+  const GpuIdentities known(data_directory());
+  CHECK(known.slowest_slot() == 3);
+  for (const auto& [rate, generation] : {std::pair{2.5e9, 0}, {5e9, 0}, {8e9, 3}, {16e9, 4}, {32e9, 5}, {64e9, 6}, {128e9, 7}})
+    CHECK(known.slot_generation(rate) == generation);
+  CHECK(known.most_nvlinks() == 18);
+  CHECK(known.announced_nvlinks() == std::vector<int>{36, 52});
+}
+
+TEST_CASE("usual machines have the GPU they are usual for, or a relative of its name", "[specs]") {
+  const MachineIdentities machines = machine_identities(data_directory());
+  std::set<std::string> known;
+  for (const SystemName& one : system_names()) known.insert(one.name);
+  CHECK(machines.aliases.size() > 20);
+  for (const auto& [alias, name] : machines.aliases) {
+    INFO(alias);
+    CHECK(known.count(alias) == 0);
+    CHECK(load_system(alias).name == name);
+  }
+  for (const auto* of : {&machines.systems, &machines.clusters})
+    for (const auto& [gpu, name] : *of) {
+      INFO(name);
+      CHECK(load_system(name).gpu.name.substr(0, 4) == gpu.substr(0, 4));
+      CHECK(load_gpu(gpu).name == gpu);
+    }
+  for (auto at = machines.systems.begin(); at != machines.systems.end(); ++at) CHECK(machines.systems.count(at->first) == 1);
+}
+
+TEST_CASE("a GPU of one's own is known by its file alone", "[specs]") {
+  const Folder folder;
+  const auto gpu = [&](const std::string& name, const std::string& identity) {
+    folder.write("gpus/" + name + ".yaml", "name: " + name + "\nvendor: nvidia\nidentity: " + identity + "\n");
+  };
+  gpu("x1", "{arch: sm_140, names: [X1], pci: [\"10de:4000\"], clues: [{arch: sm_140}], instances: [{name: x.big, gpus: 4, nics: 2}]}");
+  {
+    const GpuIdentities known(folder.path("."));
+    CHECK(known.gpu_named("NVIDIA X1 192GB") == "x1");
+    CHECK(known.with_pci_id("10de:4000")->gpu == "x1");
+    CHECK(known.instance_in("for x.big machines")->nics == 2);
+    CHECK(known.clues().size() == 1);
+  }
+  gpu("x2", "{names: [X1]}");
+  CHECK(support::contains(said_of(folder), "x1 and x2 both have the name \"X1\""));
+  for (const auto& [identity, said] : {std::pair{"{pci: [H100]}", "is no PCI id"},
+                                       {"{names: [X]}", "is part of too many names"},
+                                       {"{arch: hopper}", "is no architecture"},
+                                       {"{clues: [{gpus: 8}]}", "says nothing a machine shows"},
+                                       {"{clues: [{links: [5, 3]}]}", "is no range"},
+                                       {"{clues: 7}", "is not a list"},
+                                       {"{instances: [{gpus: 8}]}", "is missing"},
+                                       {"{marketing: X}", "unknown key"}}) {
+    INFO(identity);
+    gpu("x2", identity);
+    CHECK(support::contains(said_of(folder), said));
+  }
+}
