@@ -63,17 +63,18 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
     at.quantity("fp4", QuantityKind::flop_rate, gpu.fp4);
     at.finish();
   }
-  const auto attachment = [&](std::string_view key, std::string_view count_key, std::string& link) {
+  const auto attachment = [&](std::string_view key, std::string_view count_key, std::string& link, bool* bridge = nullptr) {
     int count = 0;
     if (const SpecNode* node = in.take(key)) {
       MapReader at(*node, std::string{key}, faults);
       link = at.reference("link", true);
       count = at.count(count_key, 1, 1, 1000, true);
+      if (bridge != nullptr) *bridge = at.flag("bridge", false);
       at.finish();
     }
     return count;
   };
-  gpu.scale_up_links = attachment("scale_up", "links", gpu.scale_up_link);
+  gpu.scale_up_links = attachment("scale_up", "links", gpu.scale_up_link, &gpu.scale_up_bridge);
   attachment("host", "lanes", gpu.host_link);
   attachment("c2c", "links", gpu.c2c_link);
   in.finish();
@@ -141,6 +142,7 @@ SwitchSpec read_switch(const SpecNode& tree, Faults& faults) {
   spec.title = in.text("title");
   spec.link = in.reference("link", true);
   spec.ports = in.count("ports", 0, 1, 100000, true);
+  spec.per_board = in.count("per_board", 0, 1, 1000);
   in.quantity("latency", QuantityKind::time, spec.latency);
   for (const SpecNode* item : in.texts("in_network")) {
     if (item->text == "reduction")

@@ -38,7 +38,7 @@ units: 132
 clock: 1830 MHz
 power: 700 W
 price: 2.95 USD/h
-scale_up: {link: nvlink-4, links: 18}
+scale_up: {link: nvlink-4, links: 18, bridge: false}
 host: {link: pcie-5, lanes: 16}
 c2c: {link: nvlink-c2c, links: 10}
 identity:
@@ -71,6 +71,7 @@ source: a test
 confidence: assumed
 link: nvlink-4
 ports: 64
+per_board: 4
 latency: 150 ns
 in_network: [reduction, multicast]
 """,

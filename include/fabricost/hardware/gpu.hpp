@@ -28,6 +28,7 @@ struct Gpu {
   Sourced<DollarRate> price;
   std::string scale_up_link;  ///< empty when it has none
   int scale_up_links = 0;
+  bool scale_up_bridge = false;  ///< they need a bridge between cards, which is bought apart
   std::string host_link;
   std::string c2c_link;
   std::string arch;  ///< as compilers take it: sm_90, gfx942; empty: nobody said

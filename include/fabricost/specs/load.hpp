@@ -46,6 +46,7 @@ struct KernelSets {
 struct SwitchSpec {
   std::string name, title, link;
   int ports = 0;
+  int per_board = 0;  ///< chips on a board of up to 8 GPUs; 0: on none
   Sourced<Time> latency;
   bool reduces = false, multicasts = false;
 };

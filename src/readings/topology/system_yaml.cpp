@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace fabricost {
@@ -148,8 +147,7 @@ class SystemText {
     io::LinkShape shape = io::link_shape(t_);
     std::string why = fmt::format("direct links as in {}", t_.format);
     const auto gpus = static_cast<int>(t_.gpus.size());
-    const bool card = out_.gpu.find("pcie") != std::string::npos;  // its bridge is an extra
-    if (!t_.links_said && gpu_.scale_up_links > 0 && gpus > 1 && !card) {
+    if (!t_.links_said && gpu_.scale_up_links > 0 && gpus > 1 && !gpu_.scale_up_bridge) {
       const bool mesh = gpu_.scale_up_links % (gpus - 1) == 0 && gpus <= 4;
       shape = {.kind = mesh ? TierKind::full_mesh : TierKind::switched, .links = gpu_.scale_up_links, .edges = {}, .remark = {}};
       why = fmt::format("the file says nothing of direct links; {} has {}", out_.gpu, gpu_.scale_up_links);
@@ -182,25 +180,17 @@ class SystemText {
   }
 
   void switches(int links, int gpus, std::string& why) {
-    struct Board {
-      std::string_view link, chip;
-      int switches;
-    };
-    constexpr std::array<Board, 6> boards{{{"nvlink-2", "nvswitch-1", 6},
-                                           {"nvlink-3", "nvswitch-2", 6},
-                                           {"nvlink-4", "nvswitch-3", 4},
-                                           {"nvlink-5", "nvswitch-4", 2},
-                                           {"nvlink-6", "nvswitch-5", 4},
-                                           {"nvlink-7", "nvswitch-kyber", 4}}};
-    for (const Board& board : boards) {
-      if (board.link != link_) continue;
-      const int ports = load_switch(board.chip).ports;
-      const int need = (gpus * links + ports - 1) / ports;
-      const int count = std::max(board.switches * (gpus > 8 && link_ == "nvlink-2" ? 2 : 1), need);
-      line(fmt::format("switch: {}", board.chip));
+    constexpr int board_gpus = 8;
+    for (const std::string& chip : names_in("switches")) {
+      const SwitchSpec spec = load_switch(chip);
+      if (spec.link != link_ || spec.per_board == 0) continue;
+      const int need = (gpus * links + spec.ports - 1) / spec.ports;
+      const int count = std::max(spec.per_board * ((gpus + board_gpus - 1) / board_gpus), need);
+      line(fmt::format("switch: {}", chip));
       line(fmt::format("switches: {}", count));
-      guess("switches", fmt::format("{} {}", count, board.chip), "as on an HGX board of that generation");
+      guess("switches", fmt::format("{} {}", count, chip), "as on an HGX board of that generation");
       why += "; switches as on an HGX board";
+      return;
     }
   }
 
