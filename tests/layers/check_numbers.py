@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Code holds no number that somebody fitted, measured or chose: those stand in data/, with a source.
+
+    check_numbers.py SOURCE_DIR
+
+Reads the floating literals of the folders below. 0, 0.5, 1, 2 and powers of ten (units, per cent) may stand anywhere; what else a folder needs is in
+its row, with why. Exit status 1 and file:line for each literal that no row allows, and for each row that nothing needs any more."""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+ANYWHERE = {"0", "0.5", "1", "2", "100"}
+
+# Folder or file below the source directory -> literals allowed there beside those, each with its reason. A folder counts with all below it.
+FOLDERS = {
+    "src/diagnose": {
+        "1.25e8": "byte/s in a Gbit/s",
+        "1.25e5": "byte/s in a Mbit/s",
+        "1.25e11": "byte/s in a Tbit/s",
+    },
+}
+# Files of those folders that are read by nobody here: tables of other people's programs. Each with its reason.
+LEFT_OUT = {}
+
+SUFFIXES = {".hpp", ".cpp", ".h"}
+# Comments, raw strings, strings and characters; a quote between two digits separates thousands.
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<end>[^(]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+FLOATING = re.compile(r"(?<![\w.])(?:\d[\d']*\.[\d']*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d[\d']*[eE][+-]?\d+)[fFlL]?(?!\w)")
+
+
+def literals(text):
+    """[(line, literal)] of the floating literals in C++ text."""
+    code = NOT_CODE.sub(lambda found: "\n" * found.group().count("\n") + " ", text)
+    return [(code.count("\n", 0, found.start()) + 1, found.group()) for found in FLOATING.finditer(code)]
+
+
+def value(literal):
+    return float(literal.replace("'", "").rstrip("fFlL"))
+
+
+def is_unit(literal):
+    """A power of ten written as one."""
+    return re.fullmatch(r"1(?:\.0?)?[eE][+-]?\d+[fFlL]?", literal) is not None
+
+
+def check(root, folders, left_out):
+    """(faults as lines, literals read) of the sources below root."""
+    root, faults, read = pathlib.Path(root), [], 0
+    for folder, allowed in folders.items():
+        fine = {value(literal): literal for literal in allowed}
+        needed = set()
+        place = root / folder
+        files = [place] if place.is_file() else sorted(p for p in place.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        if not files:
+            faults.append(f"{folder}: no sources found")
+        for path in files:
+            name = path.relative_to(root).as_posix()
+            if name in left_out:
+                continue
+            for line, literal in literals(path.read_text(encoding="utf-8")):
+                read += 1
+                if value(literal) in {value(one) for one in ANYWHERE} or is_unit(literal):
+                    continue
+                if value(literal) in fine:
+                    needed.add(fine[value(literal)])
+                else:
+                    faults.append(f"{name}:{line}: {literal} stands in the code; it belongs into data/, with its source")
+        faults += [f"{folder}: {literal} is allowed ({allowed[literal]}) and stands nowhere" for literal in allowed if literal not in needed]
+    faults += [f"{name}: is left out ({why}) and is no file" for name, why in left_out.items() if not (root / name).is_file()]
+    return faults, read
+
+
+def prove_that_it_can_fail():
+    """Literals of every spelling are found on their lines, and none in words or in whole numbers."""
+    text = """// 0.7 of it
+/* 0.7
+ 0.7 */ const char* a = "0.7 \\" 0.7"; char b = '"';
+double c = 0.7, d = .7f, e = 7e-1, f = 1'000.7, g = 0.5 * 1e9 + 100 / 2.0 + x1.y2 + 0x1e5 + v2.7;
+double h = 1.25e8;  // 0.7
+auto i = R"(0.7)";
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "src").mkdir()
+        (pathlib.Path(folder) / "src" / "one.cpp").write_text(text)
+        faults, read = check(folder, {"src": {"125e6": "bits"}}, {})
+        assert [fault.split(" ")[1] for fault in faults] == ["0.7", ".7f", "7e-1", "1'000.7"], faults
+        assert all(fault.startswith("src/one.cpp:4: ") for fault in faults) and read == 8, (faults, read)
+        assert any("stands nowhere" in fault for fault in check(folder, {"src": {"0.9": "why"}}, {})[0])
+        assert any("no sources" in fault for fault in check(folder, {"none": {}}, {})[0])
+        assert check(folder, {"src/one.cpp": {}}, {"src/one.cpp": "somebody else's table"}) == ([], 0)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    prove_that_it_can_fail()
+    faults, read = check(sys.argv[1], FOLDERS, LEFT_OUT)
+    print("\n".join(faults) if faults else f"{read} floating literals, none that belongs into data/")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
