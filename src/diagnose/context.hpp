@@ -1,8 +1,9 @@
 #pragma once
 /// \file context.hpp
-/// Everything the rules look at, and what a rule is. Private.
+/// Everything the signals look at, and what several of them ask. Private.
 
 #include "diagnose/quoted.hpp"
+#include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
@@ -47,6 +48,7 @@ struct Expectation {
 };
 
 struct Context {
+  Rules rules;
   io::NcclInfo info;
   std::vector<Quoted> quoted;
   std::vector<Shown> curve;  ///< of the table with most sizes, by size
@@ -72,28 +74,9 @@ struct Context {
   /// Highest bus bandwidth shown in the table's upper sizes; 0: no table.
   [[nodiscard]] double best_bus() const;
   [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }
+  /// The thresholds of one thing, whoever asks.
+  [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules.numbers.find(of)->second; }
 };
-
-/// How much a clue is worth beside a measurement.
-enum class Weight : unsigned char {
-  proof,   ///< stands whatever the table shows
-  hint,    ///< speaks only while the run is in doubt
-  defence  ///< says why a healthy run looks slow
-};
-struct Clue {
-  Finding finding;
-  Weight weight = Weight::hint;
-};
-using Rule = std::optional<Clue> (*)(const Context&);
-
-/// Rules on the log's lines, by what they are about; on settings, on figures quoted in it, on the curve of its table.
-[[nodiscard]] std::span<const Rule> adapter_rules();
-[[nodiscard]] std::span<const Rule> network_rules();
-[[nodiscard]] std::span<const Rule> node_rules();
-[[nodiscard]] std::span<const Rule> run_rules();
-[[nodiscard]] std::span<const Rule> setting_rules();
-[[nodiscard]] std::span<const Rule> quoted_rules();
-[[nodiscard]] std::span<const Rule> curve_rules();
 
 /// Connections over a network that is not plain sockets; all of them together.
 struct Fabric {
@@ -120,18 +103,17 @@ struct Machine {
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
 
 /// Sets a table beside its prediction.
-[[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed);
-
-/// What says that the log's times cannot be; nothing when they can.
-[[nodiscard]] std::optional<Finding> impossible_times(const Context& context);
+[[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);
+/// What the table and the prediction say together, in one sentence.
+[[nodiscard]] std::string compared_in_words(const Context& context);
+/// The same for a slow run: measured against predicted.
+[[nodiscard]] std::string against(const Context& context);
 
 /// Reads --expected. \throws RequestError when it is no rate
 [[nodiscard]] Expectation parse_expectation(const std::string& text);
-/// Says whether the expectation was wrong, with the arithmetic; nothing when it was not, or none was said.
-[[nodiscard]] std::optional<Finding> judged_expectation(const Context& context);
-/// The run, or the best figure quoted, is more than 5 % above what was expected.
+/// The run, or the best figure quoted, is clearly above what was expected.
 [[nodiscard]] bool exceeds_expectation(const Context& context);
-/// It is at least 95 % of it.
+/// It is as good as reached.
 [[nodiscard]] bool meets_expectation(const Context& context);
 
 }  // namespace fabricost::diagnosis

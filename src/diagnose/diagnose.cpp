@@ -28,7 +28,7 @@ namespace {
 
 using diagnosis::Clue;
 using diagnosis::Context;
-using diagnosis::Weight;
+using diagnosis::Role;
 
 double median(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
@@ -74,16 +74,14 @@ int rows_without_time(const std::vector<io::LogRun>& runs) {
   return rows;
 }
 
-/// A machine told from the log alone may have more links than one looks like.
-constexpr double doubt_of_guess = 1.35;
-
-/// Holds every point to what its machine's wires and a kernel's launch allow. \param system nullptr: not known
-diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, bool guessed) {
+/// Holds every point to what its machine's wires and a kernel's launch allow. \param system nullptr: not known \param doubt how many times
+/// the links it looks like it may have
+diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, double doubt) {
   diagnosis::Impossible out;
   out.of = points.size();
   double worst = 0;
   for (const Point& p : points) {
-    const double most = system != nullptr ? highest_bus_bandwidth(*system, p) * (guessed ? doubt_of_guess : 1) : 0;
+    const double most = system != nullptr ? highest_bus_bandwidth(*system, p) * doubt : 0;
     if (!is_impossible(p, most)) continue;
     ++out.times;
     const double rate = p.bytes / p.seconds * bus_factor(p.collective, p.path ? 2 : p.ranks());
@@ -213,47 +211,42 @@ void merge(std::vector<Finding>& findings) {
   findings = std::move(out);
 }
 
-/// What the table and the prediction say together, in one sentence.
-std::string compared_in_words(const Context& c) {
-  if (!c.judged.compared)
-    return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
-  const ComparedSize& at = *c.judged.at;
-  const std::string where = fmt::format("at {}", size_text(at.operation.bytes));
-  if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
-  if (c.judged.slow_small) return "large sizes are as predicted, small ones take several times as long";
-  return fmt::format("{} {} measured, {} predicted", where, diagnosis::gigabytes(at.bus), diagnosis::gigabytes(at.bus * c.judged.ratio));
+/// What the rows of one role say, over all files.
+std::optional<Finding> first_of(const Context& c, Role role) {
+  for (const diagnosis::RuleFile& file : c.rules.files)
+    for (Clue& clue : diagnosis::clues_of(file, c, {&role, 1})) return std::move(clue.finding);
+  return std::nullopt;
 }
 
+constexpr std::array spoken{Role::proof, Role::hint, Role::defence};
+
 void conclude(Diagnosis& out, const Context& c) {
-  if (const auto impossible = diagnosis::impossible_times(c)) {  // of such times no other rule says anything
+  if (const auto impossible = first_of(c, Role::invalid)) {  // of such times no other rule says anything
     out.healthy = false;
     out.causes = {*impossible};
     out.verdict = "impossible: the times or the sizes of this log are not what they say";
     return;
   }
   std::vector<Clue> clues;
-  for (const auto& rules : {diagnosis::adapter_rules(), diagnosis::network_rules(), diagnosis::node_rules(), diagnosis::run_rules(),
-                            diagnosis::setting_rules(), diagnosis::curve_rules()})
-    for (const diagnosis::Rule rule : rules)
-      if (auto clue = rule(c)) clues.push_back(std::move(*clue));
-  const bool accused = std::any_of(clues.begin(), clues.end(), [&](const Clue& clue) {
-    return clue.weight == Weight::proof || (clue.weight == Weight::hint && c.in_doubt());
-  });
-  for (const diagnosis::Rule rule : diagnosis::quoted_rules())
-    if (auto clue = rule(c)) clues.push_back(std::move(*clue));
+  bool accused = false;
+  for (const diagnosis::RuleFile& file : c.rules.files)
+    for (Clue& clue : diagnosis::clues_of(file, c, spoken)) {
+      accused = accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
+      clues.push_back(std::move(clue));
+    }
   std::vector<Finding> faults, defences;
   bool proven = false;
   for (Clue& clue : clues) {
-    if (clue.weight == Weight::defence) {
+    if (clue.role == Role::defence) {
       defences.push_back(std::move(clue.finding));
-    } else if (clue.weight == Weight::proof || c.in_doubt()) {
-      proven = proven || clue.weight == Weight::proof;
+    } else if (clue.role == Role::proof || c.in_doubt()) {
+      proven = proven || clue.role == Role::proof;
       faults.push_back(std::move(clue.finding));
     }
   }
   merge(faults);
   merge(defences);
-  if (const auto wrong = diagnosis::judged_expectation(c)) {
+  if (const auto wrong = first_of(c, Role::expectation)) {
     // who sees more than expected does not ask why some other run quoted beside it was slow
     const bool exceeded = !accused && diagnosis::exceeds_expectation(c);
     // reached at its best size, a run may still be at fault at others: hints about those stay
@@ -265,13 +258,12 @@ void conclude(Diagnosis& out, const Context& c) {
     if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
   }
   if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
-  if (c.judged.slow && faults.empty() && defences.empty())
-    faults.push_back({Cause::other, 0.2, fmt::format("{}; no line of the log says why", compared_in_words(c)),
-                      "run again with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,NET and diagnose that log"});
+  if (faults.empty() && defences.empty())
+    if (auto unexplained = first_of(c, Role::last_resort)) faults.push_back(std::move(*unexplained));
   out.healthy = faults.empty();
   out.causes = out.healthy ? std::move(defences) : std::move(faults);
   if (out.healthy && out.causes.size() > 1) out.causes.resize(1);
-  const std::string compared = compared_in_words(c);
+  const std::string compared = diagnosis::compared_in_words(c);
   if (out.healthy && !out.causes.empty())
     out.verdict = fmt::format("healthy, and here is why it looks {}: {}", diagnosis::exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.healthy)
@@ -332,7 +324,9 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   Context c;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
   if (!request.system.empty()) c.system = load_system(request.system);
-  c.info = io::read_nccl_info(file);
+  c.rules = diagnosis::load_rules();
+  const diagnosis::Numbers& judgement = c.numbers("judgement");
+  c.info = io::read_nccl_info(file, c.rules.signs);
   c.quoted = diagnosis::quoted_figures(file);
   const std::vector<io::LogRun> runs = first_runs(file);
   c.curve = curve_of(runs, c.test);
@@ -357,7 +351,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
       table = true;
       if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", most_points));
       place_on(points, machine);
-      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed);
+      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
       if (!machine.system.empty()) c.sizes = compare(points);
@@ -375,7 +369,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
     std::erase_if(c.curve,
                   [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
-  c.judged = diagnosis::judge(c.sizes, c.guessed);
+  c.judged = diagnosis::judge(c.sizes, c.guessed, judgement);
   if (c.system) out.system = c.system->name;
   out.system_guessed = c.guessed;
   if (c.judged.compared) out.basis = c.system->constants.basis;

@@ -34,9 +34,8 @@ double shown_bus(const Context& c) {
   return best;
 }
 
-/// One-way rate of one GPU's scale-up links: of the machine, else by "NVn" in a topology matrix (25 GB/s a link and direction, NVLink 2 to
-/// 4).
-double one_way_links(const Context& c, std::string& how) {
+/// One-way rate of one GPU's scale-up links: of the machine, else by "NVn" in a topology matrix.
+double one_way_links(const Context& c, const Numbers& n, std::string& how) {
   if (c.system) {
     const Tier* tier = c.system->tier(TierRole::scale_up);
     if (tier == nullptr) return 0;
@@ -47,29 +46,37 @@ double one_way_links(const Context& c, std::string& how) {
   for (const io::MatrixRow& row : c.info.matrix)
     for (const std::string& cell : row.cells)
       if (cell.starts_with("NV")) links = std::max(links, static_cast<int>(io::parse_number(cell.substr(2)).value_or(0)));
-  how = fmt::format("{} NVLinks of 25 GB/s", links);
-  return links * 25e9;
+  how = fmt::format("{} NVLinks of {:.3g} GB/s", links, n["nvlink"] / 1e9);
+  return links * n["nvlink"];
 }
 
 bool near(double a, double b, double tolerance) { return b > 0 && std::fabs(a / b - 1) <= tolerance; }
 
+/// Too little was measured to show a bandwidth.
+bool shows_nothing_large(const Context& c, const Numbers& n) {
+  return !(shown_bus(c) > 0) || (!c.curve.empty() && c.largest() < n["smallest"]);
+}
+
+/// What the largest messages move of a link's rate.
+std::string moved_share(const Numbers& n) { return fmt::format("{:.0f} to {:.0f} %", 100 * n["least_moved"], 100 * n["most_moved"]); }
+std::string moved(const Numbers& n, double rate) {
+  return fmt::format("{} of it: {} to {}", moved_share(n), gigabytes(n["least_moved"] * rate), gigabytes(n["most_moved"] * rate));
+}
+
 /// Nothing large was measured: still, a line rate or a headline is no figure to expect.
-std::optional<Finding> of_the_link_itself(const Context& c) {
+std::optional<Facts> line_rate_expected(const Context& c, const Numbers&) {
+  const Numbers& n = c.numbers("expectation");
+  const double e = c.expected.rate;
+  if (!(e > 0) || !shows_nothing_large(c, n)) return std::nullopt;
   std::string links;
-  const double one_way = one_way_links(c, links), e = c.expected.rate;
+  const double one_way = one_way_links(c, n, links);
   if (one_way <= 0) return std::nullopt;
-  std::string evidence;
-  if (near(e, 2 * one_way, 0.06))
-    evidence = fmt::format("expected {}: that adds up both directions ({}); one way is {}", c.expected.typed, links, gigabytes(one_way));
-  else if (near(e, one_way, 0.06))
-    evidence = fmt::format("expected {}: that is the line rate one way ({})", c.expected.typed, links);
-  else
-    return std::nullopt;
-  return Finding{
-      Cause::expected_value_wrong, 0.75,
-      fmt::format("{}; flags, headers and acknowledgements share the link, so that the largest messages move 72 to 87 % of it: {} to {}",
-                  evidence, gigabytes(0.72 * one_way), gigabytes(0.87 * one_way)),
-      "measure up to several GiB (-e 8G) and compare bus bandwidth with that"};
+  if (near(e, 2 * one_way, n["near_line_rate"]))
+    return Facts{fmt::format("expected {}: that adds up both directions ({}); one way is {}", c.expected.typed, links, gigabytes(one_way)),
+                 moved(n, one_way)};
+  if (near(e, one_way, n["near_line_rate"]))
+    return Facts{fmt::format("expected {}: that is the line rate one way ({})", c.expected.typed, links), moved(n, one_way)};
+  return std::nullopt;
 }
 
 /// Bus bandwidth predicted for the compared operation at another size; 0: cannot be.
@@ -122,120 +129,195 @@ Expectation parse_expectation(const std::string& text) {
   return out;
 }
 
-bool exceeds_expectation(const Context& c) { return c.expected.rate > 0 && shown_bus(c) > 1.05 * c.expected.rate; }
+bool exceeds_expectation(const Context& c) {
+  return c.expected.rate > 0 && shown_bus(c) > c.numbers("expectation")["exceeds"] * c.expected.rate;
+}
 
-bool meets_expectation(const Context& c) { return c.expected.rate > 0 && shown_bus(c) >= 0.95 * c.expected.rate; }
+bool meets_expectation(const Context& c) {
+  return c.expected.rate > 0 && shown_bus(c) >= c.numbers("expectation")["meets"] * c.expected.rate;
+}
 
-std::optional<Finding> judged_expectation(const Context& c) {
-  const Expectation& e = c.expected;
-  if (!(e.rate > 0)) return std::nullopt;
-  const double shown = shown_bus(c);
-  if (!(shown > 0) || (!c.curve.empty() && c.largest() < 4 * mebibyte)) return of_the_link_itself(c);
-  std::string why;
-  const auto add = [&why](const std::string& text) { why += (why.empty() ? "" : "; ") + text; };
-  const auto say = [](double rate) { return gigabytes(rate); };
-  double meant = e.rate;
-  if (e.in_bits) add(fmt::format("{} are bits: {} / 8 = {}", e.typed, e.typed, say(e.rate)));
-  std::string links;
-  const double one_way = one_way_links(c, links);
-  bool slip = false;
-  if (e.both_directions) {
-    meant = e.rate / 2;
-    add(fmt::format("both directions together: one way is {} / 2 = {}", say(e.rate), say(meant)));
-  } else if (one_way > 0 && near(e.rate, 2 * one_way, 0.06)) {
-    slip = true;
-    meant = one_way;
-    add(fmt::format("{} adds up both directions ({}): one way is {}, and bus bandwidth counts one way", say(e.rate), links, say(one_way)));
-  } else if (one_way > 0 && near(e.rate, one_way, 0.06)) {
-    slip = shown >= 0.6 * e.rate;
-    add(fmt::format(
-        "{} is the line rate one way ({}); flags, headers and acknowledgements share the link, so that the largest messages move "
-        "72 to 87 % of it: {} to {}",
-        say(e.rate), links, say(0.72 * one_way), say(0.87 * one_way)));
+namespace {
+
+/// The expectation set beside the run: one slip after another, each with its arithmetic.
+class Account {
+ public:
+  explicit Account(const Context& context) : c(context), shown(shown_bus(context)), meant(context.expected.rate) {
+    if (e.in_bits) add(fmt::format("{} are bits: {} / 8 = {}", e.typed, e.typed, say(e.rate)));
+    links();
+    bits();
+    bandwidths();
+    met_ = shown >= n["meets"] * meant;
+    adapters();
+    average();
+    prediction();
+    const bool fine = (c.judged.compared && !c.judged.slow) || full_adapters();
+    reached = met_ || fine;
+    slipped = !reached && !c.judged.compared && slip_;
+    if (why.empty()) why = fmt::format("{} expected, {} measured: the expectation is met", say(e.rate), say(shown));
   }
-  if (one_way == 0 && c.nodes() <= 1) {  // the usual headlines: NVLink 2 to 5 one way, as vendors' datasheets have them added up
-    for (const double one : {150e9, 300e9, 450e9, 900e9}) {
-      if (near(e.rate, 2 * one, 0.02) && shown > 0.6 * one && shown < 1.45 * one) {
-        slip = true;
+
+  bool reached = false, slipped = false;  ///< by the run; by whoever expected it
+  [[nodiscard]] Facts facts() const {
+    const double off = std::max(e.rate / shown, shown / e.rate);
+    return {e.typed, say(shown), fmt::format("{:.3g}", off), why};
+  }
+
+ private:
+  void add(const std::string& text) { why += (why.empty() ? "" : "; ") + text; }
+  [[nodiscard]] static std::string say(double rate) { return gigabytes(rate); }
+
+  void links() {
+    std::string how;
+    const double one_way = one_way_links(c, n, how);
+    if (e.both_directions) {
+      meant = e.rate / 2;
+      add(fmt::format("both directions together: one way is {} / 2 = {}", say(e.rate), say(meant)));
+    } else if (one_way > 0 && near(e.rate, 2 * one_way, n["near_line_rate"])) {
+      slip_ = true;
+      meant = one_way;
+      add(fmt::format("{} adds up both directions ({}): one way is {}, and bus bandwidth counts one way", say(e.rate), how,
+                      say(one_way)));
+    } else if (one_way > 0 && near(e.rate, one_way, n["near_line_rate"])) {
+      slip_ = shown >= n["line_rate_least"] * e.rate;
+      add(fmt::format("{} is the line rate one way ({}); flags, headers and acknowledgements share the link, so that the largest messages "
+                      "move {}",
+                      say(e.rate), how, moved(n, one_way)));
+    }
+    if (one_way != 0 || c.nodes() > 1) return;
+    for (const double one : n.list("headlines")) {
+      if (near(e.rate, 2 * one, n["near_headline"]) && shown > n["doubled_least"] * one && shown < n["doubled_most"] * one) {
+        slip_ = true;
         meant = one;
         add(fmt::format("{} is the headline of an NVLink GPU, both directions added up: one way is {}", say(e.rate), say(one)));
-      } else if (near(e.rate, one, 0.02) && shown > 0.65 * one && shown < one) {
-        slip = true;
-        add(fmt::format("{} is an NVLink GPU's line rate one way, of which messages move 72 to 87 %", say(e.rate)));
+      } else if (near(e.rate, one, n["near_headline"]) && shown > n["headline_least"] * one && shown < one) {
+        slip_ = true;
+        add(fmt::format("{} is an NVLink GPU's line rate one way, of which messages move {}", say(e.rate), moved_share(n)));
       }
     }
   }
-  if (!e.in_bits && e.rate > 3 * shown && near(e.rate / 8, shown, 0.35)) {
-    slip = true;
+
+  void bits() {
+    if (e.in_bits || !(e.rate > n["bits_least"] * shown) || !near(e.rate / 8, shown, n["near_bits"])) return;
+    slip_ = true;
     meant = e.rate / 8;
     add(fmt::format("{} read as Gbit/s is {} / 8 = {}, which the run shows ({})", e.typed, fmt::format("{:.4g}", e.rate / 1e9),
                     say(e.rate / 8), say(shown)));
   }
-  const Collective collective = c.judged.at != nullptr ? c.judged.at->operation.collective : Collective::all_reduce;
-  if (const int n = c.ranks(); n > 1 && c.judged.at != nullptr) {
-    const double factor = bus_factor(collective, n);
+
+  void bandwidths() {
+    const int ranks = c.ranks();
+    if (ranks <= 1 || c.judged.at == nullptr) return;
+    const double factor = bus_factor(collective(), ranks);
     if (e.of_algorithm) {
       meant = e.rate * factor;
       add(fmt::format("as algorithm bandwidth {} is a bus bandwidth of {} x {:.4g} = {}", say(e.rate), say(e.rate), factor, say(meant)));
-    } else if (factor > 1.05 && shown / factor < 0.95 * e.rate && shown > 0.6 * e.rate) {
+    } else if (factor > n["factor_least"] && shown / factor < n["meets"] * e.rate && shown > n["algorithm_least"] * e.rate) {
       add(fmt::format("compare bus bandwidth: algorithm bandwidth {} x {:.4g} = bus bandwidth {}", say(shown / factor), factor,
                       say(shown)));
     }
   }
-  const bool met = shown >= 0.95 * meant;
-  if (const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr; nic != nullptr && c.nodes() > 1) {
+
+  void adapters() {
+    const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+    if (nic == nullptr || c.nodes() <= 1) {
+      if (met_ && e.rate < n["more_than_expected"] * shown)
+        add(fmt::format("{} measured is more than expected: trees on two nodes and reduction in the switch move fewer bytes than the bus "
+                        "bandwidth's formula counts, so it may exceed a link's rate",
+                        say(shown)));
+      return;
+    }
     const double sum = nic->aggregate().value();
-    if (shown > 1.02 * sum && collective == Collective::all_reduce)
-      add(fmt::format(
-          "{} above the {} of the {} adapters is no fault: on two nodes a tree sends every byte over the network once where the bus "
-          "bandwidth's formula counts 2(n-1)/n times",
-          say(shown), say(sum), nic->endpoints));
-    else if (near(e.rate, sum, 0.1))
+    if (shown > n["above_adapters"] * sum && collective() == Collective::all_reduce)
+      add(fmt::format("{} above the {} of the {} adapters is no fault: on two nodes a tree sends every byte over the network once where "
+                      "the bus bandwidth's formula counts 2(n-1)/n times",
+                      say(shown), say(sum), nic->endpoints));
+    else if (near(e.rate, sum, n["near_adapters"]))
       add(fmt::format("{} is the line rate of {} adapters together, headers included", say(e.rate), nic->endpoints));
-  } else if (met && e.rate < 0.97 * shown) {
-    add(fmt::format(
-        "{} measured is more than expected: trees on two nodes and reduction in the switch move fewer bytes than the bus bandwidth's "
-        "formula counts, so it may exceed a link's rate",
-        say(shown)));
   }
-  if (!c.info.averages.empty() && !c.curve.empty()) {
+
+  void average() {
+    if (c.info.averages.empty() || c.curve.empty()) return;
     const auto& [average, line] = c.info.averages.back();
-    if (average * 1e9 < 0.93 * shown)
+    if (average * 1e9 < n["average_below"] * shown)
       add(fmt::format("line {}: the average {:.4g} mixes all sizes; the largest show {}", line.number, average, say(shown)));
   }
-  if (c.judged.compared && !c.judged.slow) {
+
+  void prediction() {
+    if (!c.judged.compared || c.judged.slow) return;
     const ComparedSize& at = *c.judged.at;
     const double predicted = at.bus * at.measured / at.predicted;
     add(fmt::format("{} gives {} at {} (between {} and {}); measured {}", c.system->name, say(predicted), size_text(at.operation.bytes),
                     say(at.bus * at.measured / at.high), say(at.bus * at.measured / at.low), say(at.bus)));
-    const double grown = predicted_bus(c, 8.0 * 1024 * mebibyte, at.operation.nodes);
-    if (grown > 1.12 * predicted)
-      add(fmt::format("{} is too small to show the machine: 8 GiB would give {}", size_text(at.operation.bytes), say(grown)));
+    const double grown = predicted_bus(c, n["large"], at.operation.nodes);
+    if (grown > n["grown"] * predicted)
+      add(fmt::format("{} is too small to show the machine: {} would give {}", size_text(at.operation.bytes),
+                      size_text(Bytes::from_value(n["large"])), say(grown)));
     if (at.operation.nodes > 2)
-      if (const double pair = predicted_bus(c, at.operation.bytes.value(), 2); pair > 1.1 * predicted)
+      if (const double pair = predicted_bus(c, at.operation.bytes.value(), 2); pair > n["two_nodes"] * predicted)
         add(fmt::format("two nodes would show {} because a tree between two moves half the bytes; {} nodes cannot", say(pair),
                         at.operation.nodes));
   }
-  // without a description: does each GPU get what an adapter of a usual rate carries?
-  bool full_adapters = false;
-  if (const int local = c.ranks_per_node(); !c.judged.compared && c.nodes() > 2 && local >= 4 && collective == Collective::all_reduce)
-    for (const double gbits : {100.0, 200.0, 400.0, 800.0}) {
-      const double each = shown / local, line = gbits * 1.25e8;
-      if (each < 0.85 * line || each > 0.99 * line) continue;
-      full_adapters = true;
+
+  /// Without a description: does each GPU get what an adapter of a usual rate carries?
+  [[nodiscard]] bool full_adapters() {
+    const int local = c.ranks_per_node();
+    if (c.judged.compared || c.nodes() <= 2 || local < 4 || collective() != Collective::all_reduce) return false;
+    bool full = false;
+    for (const double bits : n.list("adapter_rates")) {
+      const double each = shown / local, line = bits / 8, gbits = bits / 1e9;
+      if (each < n["adapter_least"] * line || each > n["adapter_most"] * line) continue;
+      full = true;
       add(fmt::format(
           "{} over {} GPUs of a node is {} each, {:.0f} % of an adapter of {:.0f} Gbit/s ({} / 8 = {}): the network is full; fewer nodes "
           "show more because a tree between two sends half the bytes",
           say(shown), local, say(each), 100 * each / line, gbits, gbits, say(line)));
     }
-  const bool fine = (c.judged.compared && !c.judged.slow) || full_adapters;
-  if (!(met || fine || (!c.judged.compared && slip))) return std::nullopt;
-  if (why.empty()) why = fmt::format("{} expected, {} measured: the expectation is met", say(e.rate), say(shown));
-  const double off = std::max(e.rate / shown, shown / e.rate);
-  return Finding{Cause::expected_value_wrong, met || fine ? 0.9 : 0.75,
-                 fmt::format("expected {}, measured {} (a factor of {:.3g}): {}", e.typed, say(shown), off, why),
-                 "none needed: compare bus bandwidth at the largest sizes with one direction of the link; for the network's own rate force "
-                 "NCCL_ALGO=RING"};
+    return full;
+  }
+
+  [[nodiscard]] Collective collective() const {
+    return c.judged.at != nullptr ? c.judged.at->operation.collective : Collective::all_reduce;
+  }
+
+  const Context& c;
+  const Numbers& n = c.numbers("expectation");
+  const Expectation& e = c.expected;
+  double shown, meant;
+  bool slip_ = false, met_ = false;
+  std::string why;
+};
+
+std::optional<Facts> account(const Context& c, bool reached) {
+  if (!(c.expected.rate > 0) || shows_nothing_large(c, c.numbers("expectation"))) return std::nullopt;
+  const Account one(c);
+  return (reached ? one.reached : one.slipped) ? std::optional{one.facts()} : std::nullopt;
+}
+std::optional<Facts> expectation_met(const Context& c, const Numbers&) { return account(c, true); }
+std::optional<Facts> expectation_slipped(const Context& c, const Numbers&) { return account(c, false); }
+
+}  // namespace
+
+std::span<const Signal> expectation_signals() {
+  using enum io::QuantityKind;
+  using enum Threshold::Use;
+  static const std::vector<Signal> all{
+      {"line_rate_expected", line_rate_expected, {"slip", "moved"}},
+      {"expectation_met", expectation_met, {"expected", "shown", "factor", "why"}},
+      {"expectation_slipped", expectation_slipped, {"expected", "shown", "factor", "why"}},
+      {"expectation",
+       nullptr,
+       {},
+       {{"exceeds"},        {"meets"},           {"smallest", size},     {"near_line_rate"},
+        {"least_moved"},    {"most_moved"},      {"nvlink", link_rate},  {"line_rate_least"},
+        {"headlines", link_rate, list},          {"near_headline"},      {"doubled_least"},
+        {"doubled_most"},   {"headline_least"},  {"bits_least"},         {"near_bits"},
+        {"factor_least"},   {"algorithm_least"}, {"above_adapters"},     {"near_adapters"},
+        {"more_than_expected"}, {"average_below"}, {"large", size},      {"grown"},
+        {"two_nodes"},      {"adapter_rates", line_rate, list},          {"adapter_least"},
+        {"adapter_most"}}},
+  };
+  return all;
 }
 
 }  // namespace fabricost::diagnosis

@@ -1,11 +1,12 @@
 /// \file judge.cpp
-/// When a table counts as slow. For each size x = measured / upper end of the prediction's 5-95 % interval. Large messages are slow when x
-/// is above 1.15 both at the size of the best bus bandwidth and at the median of the sizes within a factor of 16 of the largest: a dip, or
-/// a fall at one end, is a matter of shape (rules_curve.cpp). Small ones are slow when x is above 5 at the median of three sizes up to 64
-/// KiB: launching from the host, which calibrations from graphs do not hold, costs a few times the operation (all-to-all, a launch to every
-/// peer, still more: not judged). A machine told from the log alone gets 1.35 for 1.15.
+/// When a table counts as slow: data/diagnosis/comparison.yaml says it, `judgement` holds its numbers. All-to-all at small sizes, a launch to
+/// every peer, is not judged.
 
 #include "diagnose/context.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -14,9 +15,6 @@
 namespace fabricost::diagnosis {
 
 namespace {
-
-constexpr double margin = 1.15, margin_of_guess = 1.35, margin_of_small = 5;
-constexpr double smallest_large = 4 * mebibyte, largest_small = 64 * kibibyte;
 
 double beyond(const ComparedSize& one) { return one.measured / one.high; }
 
@@ -33,7 +31,7 @@ bool misaligned(const ComparedSize& one) {
   return part % 16 != 0;
 }
 
-Judged judge_one(const std::vector<const ComparedSize*>& sizes, double allowed) {
+Judged judge_one(const std::vector<const ComparedSize*>& sizes, double allowed, const Numbers& n) {
   Judged out;
   double top = 0;
   for (const ComparedSize* one : sizes) top = std::max(top, one->operation.bytes.value());
@@ -41,31 +39,47 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, double allowed) 
   for (const ComparedSize* one : sizes) {
     const double bytes = one->operation.bytes.value();
     if (bytes >= top / 16) upper.push_back(one);
-    if (bytes <= largest_small && one->operation.collective != Collective::all_to_all) small.push_back(one);
+    if (bytes <= n["largest_small"] && one->operation.collective != Collective::all_to_all) small.push_back(one);
   }
   if (upper.empty()) return out;
   out.compared = true;
   out.at = *std::max_element(upper.begin(), upper.end(), [](const ComparedSize* a, const ComparedSize* b) { return a->bus < b->bus; });
   out.ratio = out.at->measured / out.at->predicted;
-  if (top >= smallest_large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
-  if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > margin_of_small;
+  if (top >= n["smallest_large"]) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
+  if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   return out;
 }
 
 }  // namespace
 
-Judged judge(const std::vector<ComparedSize>& sizes, bool guessed) {
+Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement) {
   std::map<std::tuple<Collective, DataType, int, int>, std::vector<const ComparedSize*>> runs;
   for (const ComparedSize& one : sizes)
     if (one.predicted > 0 && !misaligned(one))
       runs[{one.operation.collective, one.operation.dtype, one.operation.nodes, one.ranks}].push_back(&one);
   Judged worst;
   for (const auto& [key, run] : runs) {
-    const Judged one = judge_one(run, guessed ? margin_of_guess : margin);
+    const Judged one = judge_one(run, judgement[guessed ? "margin_of_guess" : "margin"], judgement);
     const auto rank = [](const Judged& j) { return std::tuple{j.compared, j.slow, j.slow_small, j.ratio}; };
     if (rank(one) > rank(worst)) worst = one;
   }
   return worst;
+}
+
+std::string compared_in_words(const Context& c) {
+  if (!c.judged.compared)
+    return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
+  const ComparedSize& at = *c.judged.at;
+  const std::string where = fmt::format("at {}", size_text(at.operation.bytes));
+  if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
+  if (c.judged.slow_small) return "large sizes are as predicted, small ones take several times as long";
+  return fmt::format("{} {} measured, {} predicted", where, gigabytes(at.bus), gigabytes(at.bus * c.judged.ratio));
+}
+
+std::string against(const Context& c) {
+  const ComparedSize& at = *c.judged.at;
+  return fmt::format("{} at {} where {} gives {} (at least {})", gigabytes(at.bus), size_text(at.operation.bytes), c.system->name,
+                     gigabytes(at.bus * c.judged.ratio), gigabytes(at.bus * at.measured / at.high));
 }
 
 }  // namespace fabricost::diagnosis

@@ -31,6 +31,11 @@ struct Quoted {
   io::LogLine line;
 };
 
+/// Its rate and line, to cite.
+[[nodiscard]] std::string shown(const Quoted& figure);
+/// Measured in the same way, at the same size, on as many nodes: only what is looked at may differ.
+[[nodiscard]] bool alike(const Quoted& a, const Quoted& b);
+
 /// The figures of a log outside nccl-tests tables, and of its tables where comment lines tell them apart.
 [[nodiscard]] std::vector<Quoted> quoted_figures(const std::filesystem::path& file);
 

@@ -1,10 +1,11 @@
 /// \file nccl_info.cpp
-/// One pass over the log. Messages that only need recognising stand in a table of words (nccl_signs.cpp); those that carry values have a
-/// function each.
+/// One pass over the log. Messages that only need recognising are signs that the caller brings (nccl_signs.cpp); those that carry values have
+/// a function each.
 
 #include "readings/logs/nccl_info.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "text/ascii.hpp"
 #include "text/csv.hpp"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ void keep(std::vector<T>& list, T one) {
 
 class NcclInfoReader {
  public:
-  explicit NcclInfoReader(const std::filesystem::path& file) : lines_(file) {}
+  NcclInfoReader(const std::filesystem::path& file, std::span<const Sign> wanted) : lines_(file), wanted_(wanted) {}
 
   NcclInfo read() {
     std::string line;
@@ -123,14 +124,17 @@ class NcclInfoReader {
     }
   }
 
-  void see(Sign sign, std::string_view line) {
-    Seen& seen = info_.signs[static_cast<std::size_t>(sign)];
+  void see(const std::string& sign, std::string_view line) {
+    Seen& seen = info_.signs[sign];
     if (seen.times++ == 0) seen.first = quote(line);
     info_.says_words = true;
   }
 
   void signs(const std::string& line) {
-    for (const Sign sign : signs_in(line)) see(sign, line);
+    if (wanted_.empty()) return;
+    const std::string folded = lowered(line);
+    for (const Sign& sign : wanted_)
+      if (carries(sign, line, folded)) see(sign.name, line);
   }
 
   /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
@@ -253,7 +257,7 @@ class NcclInfoReader {
     // nvidia-smi: "PCIe Generation Max 4 Current 1"
     if (line.find("PCIe") != std::string::npos && line.find("Current") != std::string::npos) {
       const double most = real_at(after(line, "Max ")), now = real_at(after(line, "Current "));
-      if (most > 0 && now > 0 && now < most) see(Sign::link_downgraded, line);
+      if (most > 0 && now > 0 && now < most) see("link_downgraded", line);
     }
     const bool capability = line.find("LnkCap:") != std::string::npos, state = line.find("LnkSta:") != std::string::npos;
     if (!capability && !state) return;
@@ -263,7 +267,7 @@ class NcclInfoReader {
       capable_ = {speed, width};
     } else if (line.find("downgraded") == std::string::npos && capable_[0] > 0 &&
                ((speed > 0 && speed < capable_[0]) || (width > 0 && width < capable_[1]))) {
-      see(Sign::link_downgraded, line);
+      see("link_downgraded", line);
     }
     if (state) capable_ = {};
   }
@@ -406,8 +410,8 @@ class NcclInfoReader {
     int number = number_at(code);
     if (number < 0)
       if (const auto open = code.find('('); open != std::string_view::npos) number = number_at(code.substr(open + 1));
-    if (number == 12 || number == 13) see(Sign::retries_exceeded, line);
-    if (number == 4 || number == 10 || number == 8) see(Sign::protection_error, line);
+    if (number == 12 || number == 13) see("retries_exceeded", line);
+    if (number == 4 || number == 10 || number == 8) see("protection_error", line);
     info_.says_anything = true;
   }
 
@@ -422,6 +426,7 @@ class NcclInfoReader {
   }
 
   LineReader lines_;
+  std::span<const Sign> wanted_;
   NcclInfo info_;
   std::map<int, std::string> host_of_;  ///< of ranks with network connections
   std::array<double, 2> capable_{};     ///< GT/s and lanes of the last LnkCap
@@ -429,30 +434,6 @@ class NcclInfoReader {
 
 }  // namespace
 
-const Setting* NcclInfo::setting(std::string_view name) const {
-  for (auto it = settings.rbegin(); it != settings.rend(); ++it)
-    if (it->name == name) return &*it;
-  return nullptr;
-}
-
-int NcclInfo::node_count() const {
-  std::set<std::string> hosts, talkers;
-  std::set<int> numbers;
-  for (const RankLine& one : rank_lines) {
-    hosts.insert(one.host);
-    numbers.insert(one.rank);
-  }
-  for (const auto& [transport, use] : net)
-    for (const auto& [host, devices] : use.by_host)
-      if (!host.empty()) talkers.insert(host);
-  // lists lose lines in logs: one that lacks ranks tells a least number only
-  const bool whole =
-      !numbers.empty() && static_cast<int>(numbers.size()) == *numbers.rbegin() + 1 && static_cast<int>(numbers.size()) >= ranks;
-  const int listed = static_cast<int>(hosts.size()), seen = static_cast<int>(talkers.size());
-  if (whole) return std::max(listed, nodes);
-  return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0});
-}
-
-NcclInfo read_nccl_info(const std::filesystem::path& file) { return NcclInfoReader(file).read(); }
+NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs) { return NcclInfoReader(file, signs).read(); }
 
 }  // namespace fabricost::io

@@ -7,13 +7,13 @@
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
 /// ...").
 
-#include <array>
-#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost::io {
@@ -24,55 +24,18 @@ struct LogLine {
   std::string text;
 };
 
-/// Messages that need no more than being recognised.
-enum class Sign : unsigned char {
-  gdr_off_nic,      ///< GPUDirect RDMA off for an adapter
-  gdr_on,           ///< on for an adapter or a pair
-  acs_on,           ///< an ACS control register with redirection
-  acs_word,         ///< somebody speaks of ACS
-  iommu_word,       ///< of the IOMMU, or its faults
-  p2p_refused,      ///< peer access could not be had
-  p2p_unsupported,  ///< intraNodeP2pSupport 0
-  shm_failed,       ///< shared memory could not be made
-  nvls_missing,     ///< no multicast
-  nvls_present,
-  nvls_failed,         ///< multicast memory could not be bound
-  fabric_manager,      ///< fabric manager or NVLink fabric not ready
-  verbs_missing,       ///< no verbs library, no device, device not opened
-  plugin_missing,      ///< network plugin not found
-  retries_exceeded,    ///< IBV_WC_RETRY_EXC_ERR (12) or IBV_WC_RNR_RETRY_EXC_ERR (13)
-  protection_error,    ///< IBV_WC_LOC_PROT_ERR (4), IBV_WC_REM_ACCESS_ERR (10): memory the adapter may not touch
-  queue_pair_failed,   ///< ibv_modify_qp failed
-  memory_lock_failed,  ///< ibv_reg_mr / ibv_create failed for want of locked memory
-  port_event,          ///< a port went down or changed
-  link_downgraded,     ///< lspci or nvidia-smi: PCIe below its capability
-  chipset_path,        ///< a GPU behind the chipset
-  half_width,          ///< a network port with fewer lanes or a lower rate than it has
-  bond,                ///< a bonded network device
-  drops,               ///< counters of drops, retransmissions, pauses
-  mtu_word,
-  fabric_words,  ///< spine, ECMP, oversubscription
-  virtual_machine,
-  numa_balancing,
-  p2p_hang,         ///< runs stop with P2P
-  core_binding,     ///< processes bound to single cores
-  launch_blocking,  ///< launches or timing that wait for every operation
-  wrong_results,
-  relaxed_ordering,  ///< PCIe relaxed ordering named as a setting
-  mnnvl,             ///< multi-node NVLink is there
-  throttled,         ///< clocks held down
-  tcp_provider,      ///< libfabric over tcp or sockets
-  no_gdr_ring,       ///< "PXN n GDR 0" of connected rings
-  straggler_word,
-  bogus_topology,  ///< link_speed or link_width empty, NUMA node unknown
-  nvlink_inactive,
-  port_down,    ///< a network port is down
-  fault_build,  ///< built with fault injection, debugging or sanitizers
-  count
+/// Messages that need no more than being recognised: one of the patterns is in the line, with all of its texts and none of the others.
+struct Sign {
+  struct Pattern {
+    std::vector<std::string> all, none;
+    bool any_case = false;  ///< the texts are in lower case then
+  };
+  std::string name;
+  std::vector<Pattern> patterns;
 };
 
-/// Those a line carries, each once.
-[[nodiscard]] std::vector<Sign> signs_in(const std::string& line);
+/// Whether a line carries it. \param folded the line in lower case
+[[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
 struct Seen {
   int times = 0;
@@ -133,7 +96,7 @@ struct NcclInfo {
   bool says_anything = false;  ///< at least one line that a program wrote about a run
   bool says_words = false;     ///< at least one that people write, or other tools print, about machines
   int messages = 0;            ///< NCCL INFO and WARN
-  std::array<Seen, static_cast<std::size_t>(Sign::count)> signs{};
+  std::map<std::string, Seen, std::less<>> signs;  ///< by name
   std::vector<std::pair<std::string, LogLine>> versions;  ///< distinct, as printed
   std::vector<Setting> settings;
   std::vector<std::string> adapters;  ///< of NET/IB : Using, name:port/kind
@@ -163,15 +126,16 @@ struct NcclInfo {
   std::vector<Tuned> tuned;
   std::vector<std::pair<double, LogLine>> averages;  ///< Avg bus bandwidth
 
-  [[nodiscard]] const Seen& seen(Sign sign) const { return signs[static_cast<std::size_t>(sign)]; }
-  [[nodiscard]] bool has(Sign sign) const { return seen(sign).times > 0; }
+  [[nodiscard]] const Seen& seen(std::string_view sign) const;
+  [[nodiscard]] bool has(std::string_view sign) const { return seen(sign).times > 0; }
   /// The last setting of that name, or nullptr.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
   /// Hosts of a whole rank list; else the most of the communicator's nodes, hosts listed and hosts that connect to others; 0: unknown.
   [[nodiscard]] int node_count() const;
 };
 
-/// Reads a log line by line; memory does not grow with it. \throws SpecError when it cannot be read as text
-[[nodiscard]] NcclInfo read_nccl_info(const std::filesystem::path& file);
+/// Reads a log line by line; memory does not grow with it. \param signs those to look for besides what is read by itself
+/// \throws SpecError when it cannot be read as text
+[[nodiscard]] NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs = {});
 
 }  // namespace fabricost::io

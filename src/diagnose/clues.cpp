@@ -1,0 +1,125 @@
+/// \file clues.cpp
+/// Asking the rows: which hold, and what they say in the words of their file.
+
+#include "diagnose/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+using NamedFacts = std::vector<std::pair<std::string_view, std::string>>;
+
+/// The text with {names} replaced by facts; of two of one name the first.
+std::string filled(std::string_view text, const NamedFacts& facts) {
+  std::string out;
+  while (!text.empty()) {
+    const auto open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const auto close = text.find('}', open);
+    const std::string_view name = text.substr(open + 1, close - open - 1);
+    const auto fact = std::find_if(facts.begin(), facts.end(), [&](const auto& one) { return one.first == name; });
+    out += fact == facts.end() ? text.substr(open, close - open + 1) : std::string_view{fact->second};
+    text.remove_prefix(close == std::string_view::npos ? text.size() : close + 1);
+  }
+  return out;
+}
+
+/// Whether it is there; what it found goes to the facts.
+bool holds(const Term& term, const Context& c, NamedFacts& facts) {
+  if (term.signal == nullptr) {
+    const io::Seen& seen = c.info.seen(term.name);
+    if (seen.times > 0 && !term.negated) {
+      facts.emplace_back("line", cited(seen));
+      facts.emplace_back(term.name, cited(seen));
+    }
+    return (seen.times > 0) != term.negated;
+  }
+  auto given = term.signal->test(c, term.numbers);
+  if (given && !term.negated)
+    for (std::size_t i = 0; i < given->size() && i < term.signal->facts.size(); ++i)
+      facts.emplace_back(term.signal->facts[i], std::move((*given)[i]));
+  return given.has_value() != term.negated;
+}
+
+bool all_hold(const std::vector<Condition>& conditions, const Context& c, NamedFacts& facts) {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& one) {
+    return std::any_of(one.begin(), one.end(), [&](const Term& term) { return holds(term, c, facts); });
+  });
+}
+
+Clue clue_of(const Row& row, const NamedFacts& facts) {
+  Cause cause = row.cause.value_or(Cause::other);
+  for (const auto& [name, value] : facts)
+    for (std::size_t i = 0; !row.cause && name == "cause" && i < cause_names.size(); ++i)
+      if (cause_names[i] == value) cause = static_cast<Cause>(i);
+  return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts)}, row.role};
+}
+
+/// A variable quoted with a figure was tried in a run of its own; it is compared there, not blamed here.
+bool belongs_to_a_figure(const Context& c, const io::Setting& setting) {
+  return !setting.by_nccl && std::any_of(c.quoted.begin(), c.quoted.end(), [&](const Quoted& q) {
+    return q.line.number == setting.line.number &&
+           std::any_of(q.settings.begin(), q.settings.end(), [&](const auto& s) { return s.first == setting.name; });
+  });
+}
+
+/// The strongest of each cause, the causes in the order of their rows.
+void clues_of_settings(const RuleFile& file, const Context& c, std::vector<Clue>& out) {
+  std::vector<Cause> causes;
+  for (const SettingRow& one : file.settings)
+    if (std::find(causes.begin(), causes.end(), *one.row.cause) == causes.end()) causes.push_back(*one.row.cause);
+  for (const Cause cause : causes) {
+    std::optional<Clue> best;
+    for (const io::Setting& setting : c.info.settings) {
+      if (belongs_to_a_figure(c, setting)) continue;
+      for (const SettingRow& one : file.settings) {
+        if (one.row.cause != cause || one.variable != setting.name || !one.value.fits(setting.value)) continue;
+        if (best && best->finding.confidence >= one.row.weight) continue;
+        NamedFacts facts{{"line", cited(setting.line)}, {"what", one.what}, {"variable", setting.name}, {"value", setting.value}};
+        if (all_hold(one.row.when, c, facts)) best = clue_of(one.row, facts);
+      }
+    }
+    if (best) out.push_back(std::move(*best));
+  }
+}
+
+std::optional<Facts> one_adapter_chosen(const Context& c, const Numbers&) {
+  const io::Setting* hca = c.info.setting("NCCL_IB_HCA");
+  if (hca == nullptr || hca->value.find(',') != std::string::npos || hca->value.find('^') != std::string::npos ||
+      belongs_to_a_figure(c, *hca))
+    return std::nullopt;
+  const bool exact = !hca->value.empty() && hca->value.back() >= '0' && hca->value.back() <= '9';
+  if (!exact || c.ranks_per_node() < 2 || c.nodes() == 1 || c.info.adapters.size() > 1) return std::nullopt;
+  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+  if (nic != nullptr && nic->endpoints == 1) return std::nullopt;
+  return Facts{cited(hca->line), fmt::format("{}", c.ranks_per_node())};
+}
+
+}  // namespace
+
+std::span<const Signal> setting_signals() {
+  static const std::vector<Signal> all{{"one_adapter_chosen", one_adapter_chosen, {"line", "ranks"}}};
+  return all;
+}
+
+std::vector<Clue> clues_of(const RuleFile& file, const Context& c, std::span<const Role> roles) {
+  const auto wanted = [&](Role role) { return std::find(roles.begin(), roles.end(), role) != roles.end(); };
+  std::vector<Clue> out;
+  clues_of_settings(file, c, out);
+  std::erase_if(out, [&](const Clue& one) { return !wanted(one.role); });
+  for (const std::vector<Row>& group : file.groups)
+    for (const Row& row : group) {
+      NamedFacts facts;
+      if (!wanted(row.role) || !all_hold(row.when, c, facts)) continue;
+      out.push_back(clue_of(row, facts));
+      break;
+    }
+  return out;
+}
+
+}  // namespace fabricost::diagnosis

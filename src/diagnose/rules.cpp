@@ -1,0 +1,389 @@
+/// \file rules.cpp
+/// Reading data/diagnosis. A name that is neither sign nor signal, a threshold nobody asks for or one that is missing, and a {fact} that no
+/// condition of its row gives are faults of the file, found when it is read and not when a log first needs them.
+
+#include "diagnose/rules.hpp"
+
+#include "specs/reader.hpp"
+#include "specs/store.hpp"
+#include "text/ascii.hpp"
+#include "text/csv.hpp"
+
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <stdexcept>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+using io::Faults;
+using io::MapReader;
+using io::SpecNode;
+
+/// Signs that the reader of logs finds by arithmetic, or that signals ask for.
+constexpr std::array<std::string_view, 5> needed_signs{"link_downgraded", "p2p_unsupported", "protection_error", "retries_exceeded",
+                                                       "verbs_missing"};
+
+std::vector<const Signal*> all_signals() {
+  std::vector<const Signal*> out;
+  for (const auto& some : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
+                           curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals()})
+    for (const Signal& one : some) out.push_back(&one);
+  return out;
+}
+
+std::string uppered(std::string text) {
+  for (char& c : text) c = io::upper(c);
+  return text;
+}
+
+/// {names} in a text.
+std::vector<std::string> placeholders(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
+    const auto close = text.find('}', open);
+    if (close == std::string_view::npos) break;
+    out.emplace_back(text.substr(open + 1, close - open - 1));
+  }
+  return out;
+}
+
+/// One text, or a list of them.
+std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
+  const SpecNode* value = in.node().find(key);
+  if (value == nullptr || value->kind == SpecNode::Kind::scalar) {
+    std::string one = in.text(key);
+    return one.empty() ? std::vector<std::string>{} : std::vector{std::move(one)};
+  }
+  std::vector<std::string> out;
+  for (const SpecNode* one : in.texts(key)) out.push_back(one->text);
+  return out;
+}
+
+/// Two passes over all files: first what is named, then the rules that use the names.
+class RuleReader {
+ public:
+  Rules read() {
+    for (const std::string& name : names_in("diagnosis")) trees_.push_back(store_.resolve("diagnosis", name));
+    for (const Signal* one : all_signals()) signals_[std::string{one->name}] = one;
+    for (const SpecNode& tree : trees_) read_names(tree);
+    for (const auto& [name, signal] : signals_) {
+      Numbers& numbers = rules_.numbers[name];
+      for (const Threshold& t : signal->thresholds)
+        if (signal->test == nullptr && !numbers.has(t.name)) missing(fmt::format("signals.{}.{}", name, t.name), "add it to one of its files");
+    }
+    for (const std::string_view sign : needed_signs)
+      if (!is_sign(sign)) missing(fmt::format("signs.{}", sign), "the reader of logs names this sign: add it to one of its files");
+    for (const SpecNode& tree : trees_) read_rules(tree);
+    faults_.raise();
+    std::stable_sort(rules_.files.begin(), rules_.files.end(), [](const RuleFile& a, const RuleFile& b) { return a.order < b.order; });
+    return std::move(rules_);
+  }
+
+ private:
+  void missing(std::string path, std::string remedy) {
+    faults_.add({(store_.data() / "diagnosis").string(), 0, 0, std::move(path), "is missing", std::move(remedy), ""});
+  }
+  [[nodiscard]] bool is_sign(std::string_view name) const {
+    return std::any_of(rules_.signs.begin(), rules_.signs.end(), [&](const io::Sign& s) { return s.name == name; });
+  }
+
+  void read_names(const SpecNode& tree) {
+    MapReader in(tree, "", faults_);
+    if (const SpecNode* signs = in.take("signs")) {
+      MapReader list(*signs, "signs", faults_);
+      for (const auto& [key, mark, value] : signs->entries) {
+        list.take(key);
+        if (is_sign(key)) list.fault(value, key, "is named twice", "add the patterns to the other one");
+        if (signals_.contains(key)) list.fault(value, key, "is the name of a signal", "give it another name");
+        rules_.signs.push_back(sign_of(key, value, "signs." + key));
+      }
+      list.finish();
+    }
+    if (const SpecNode* signals = in.take("signals")) {
+      MapReader list(*signals, "signals", faults_);
+      for (const auto& [key, mark, value] : signals->entries) {
+        const auto signal = signals_.find(key);
+        if (signal == signals_.end()) continue;  // finish() names it
+        list.take(key);
+        read_numbers(value, "signals." + key, signal->second->thresholds, rules_.numbers[key]);
+      }
+      for (const auto& [name, signal] : signals_)
+        if (signals->find(name) == nullptr) list.take(name);
+      list.finish();
+    }
+  }
+
+  void read_numbers(const SpecNode& node, const std::string& path, std::span<const Threshold> known, Numbers& into) {
+    MapReader in(node, path, faults_);
+    for (const Threshold& t : known) {
+      std::vector<double> values;
+      if (t.use == Threshold::Use::list) {
+        for (const SpecNode* one : in.texts(t.name)) {
+          const io::Parsed parsed = io::parse_quantity(one->text, t.kind);
+          if (const auto* refusal = std::get_if<io::Refusal>(&parsed))
+            in.fault(*one, t.name, refusal->message, refusal->remedy);
+          else
+            values.push_back(std::get<double>(parsed));
+        }
+      } else if (const auto value = in.quantity(t.name, t.kind)) {
+        values.push_back(value->number);
+      }
+      if (!values.empty()) into.set(t.name, std::move(values));
+    }
+    in.finish();
+  }
+
+  io::Sign sign_of(std::string name, const SpecNode& list, const std::string& path) {
+    io::Sign out{std::move(name), {}};
+    if (list.kind != SpecNode::Kind::list)
+      faults_.add(issue_at(list.mark, path, "is not a list of patterns", "write texts, or maps of all, none and any_case"));
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      const SpecNode& item = list.items[i];
+      io::Sign::Pattern pattern;
+      if (item.kind == SpecNode::Kind::scalar) {
+        pattern.all = {item.text};
+      } else {
+        MapReader in(item, fmt::format("{}[{}]", path, i), faults_);
+        for (const SpecNode* one : in.texts("all")) pattern.all.push_back(one->text);
+        for (const SpecNode* one : in.texts("none")) pattern.none.push_back(one->text);
+        pattern.any_case = in.flag("any_case", false);
+        if (pattern.all.empty()) in.fault(item, "all", "is missing", "write what the line holds");
+        in.finish();
+      }
+      for (auto* some : {&pattern.all, &pattern.none})
+        for (std::string& text : *some) {
+          if (text.empty()) faults_.add(issue_at(item.mark, path, "holds an empty text, which is in every line", "leave it out"));
+          if (pattern.any_case) text = io::lowered(std::move(text));
+        }
+      out.patterns.push_back(std::move(pattern));
+    }
+    return out;
+  }
+
+  void read_rules(const SpecNode& tree) {
+    MapReader in(tree, "", faults_);
+    for (const char* key : {"signs", "signals", "notes", "extends"}) in.take(key);
+    in.name("name", true);
+    in.text("title", true);
+    in.text("source", true);
+    in.text("confidence", true);
+    RuleFile file;
+    file.order = in.count("order", 0, 0, 1000, true);
+    file.other_runs = in.flag("other_runs", false);
+    if (const SpecNode* rules = in.take("rules")) {
+      if (rules->kind != SpecNode::Kind::list) in.fault(*rules, "rules", "is not a list of rules", "write `- cause: ...` below it");
+      for (std::size_t i = 0; i < rules->items.size(); ++i)
+        flatten(rules->items[i], fmt::format("rules[{}]", i), Row{}, Given{}, file.groups.emplace_back());
+    }
+    if (const SpecNode* settings = in.take("settings")) read_settings(*settings, file);
+    if (const SpecNode* helps = in.take("helps")) {
+      for (std::size_t i = 0; i < helps->items.size(); ++i) {
+        MapReader row(helps->items[i], fmt::format("helps[{}]", i), faults_);
+        rules_.helps.push_back(
+            {row.text("variable", true), value_test(row), row.choice("cause", cause_names, Cause::other, true)});
+        row.finish();
+      }
+      if (helps->kind != SpecNode::Kind::list) in.fault(*helps, "helps", "is not a list", "write `- {variable: ..., cause: ...}` below it");
+    }
+    in.finish();
+    rules_.files.push_back(std::move(file));
+  }
+
+  /// What a row has from those around it, beside what it says itself.
+  struct Given {
+    bool weight = false, role = false;
+    const SpecNode* at = nullptr;  ///< thresholds, the nearest
+    std::string at_path;
+  };
+
+  void flatten(const SpecNode& node, const std::string& path, Row row, Given given, std::vector<Row>& into) {
+    MapReader in(node, path, faults_);
+    read_row(in, path, row, given);
+    if (const SpecNode* rows = in.take("first_of")) {
+      in.finish();
+      if (rows->kind != SpecNode::Kind::list || rows->items.empty())
+        in.fault(*rows, "first_of", "is not a list of rules", "write rules below it, of which the first that holds speaks");
+      for (std::size_t i = 0; i < rows->items.size(); ++i)
+        flatten(rows->items[i], fmt::format("{}.first_of[{}]", path, i), row, given, into);
+      return;
+    }
+    in.finish();
+    complete(node, path, row, given);
+    into.push_back(std::move(row));
+  }
+
+  void read_row(MapReader& in, const std::string& path, Row& row, Given& given) {
+    if (in.has("cause")) row.cause = in.choice("cause", cause_names, Cause::other);
+    (void)in.take("cause");
+    given.weight = given.weight || in.has("weight");
+    row.weight = in.fraction("weight", row.weight);
+    given.role = given.role || in.has("as");
+    row.role = in.choice("as", role_names, row.role);
+    if (const SpecNode* at = in.take("at")) {
+      given.at = at;
+      given.at_path = path + ".at";
+    }
+    std::vector<Condition> own;
+    if (const SpecNode* words = in.take("words")) {
+      rules_.signs.push_back(sign_of(path, *words, path + ".words"));
+      rules_.signs.back().name = fmt::format("{}:{}", words->mark.file ? words->mark.file->name : "", path);
+      own.push_back({Term{false, rules_.signs.back().name}});
+    }
+    const SpecNode* when = in.node().find("when");
+    for (const std::string& text : one_or_more(in, "when")) own.push_back(condition(in, *when, text));
+    row.when.insert(row.when.end(), own.begin(), own.end());
+    if (in.has("evidence")) row.evidence = in.text("evidence");
+    if (in.has("remedy")) row.remedy = in.text("remedy");
+    for (const char* key : {"evidence", "remedy", "reason"}) (void)in.text(key);
+  }
+
+  Condition condition(MapReader& in, const SpecNode& at, std::string_view text) {
+    Condition out;
+    while (!text.empty()) {
+      const auto or_at = text.find(" or ");
+      std::string_view word = text.substr(0, or_at);
+      text = or_at == std::string_view::npos ? std::string_view{} : text.substr(or_at + 4);
+      Term term;
+      if (word.starts_with("not ")) {
+        term.negated = true;
+        word.remove_prefix(4);
+      }
+      term.name = std::string{word};
+      if (const auto signal = signals_.find(term.name); signal != signals_.end() && signal->second->test != nullptr) {
+        term.signal = signal->second;
+      } else if (!is_sign(word)) {
+        std::vector<std::string> known;
+        for (const io::Sign& one : rules_.signs) known.push_back(one.name);
+        for (const auto& [name, one] : signals_) known.push_back(name);
+        const auto near = near_names(word, known);
+        in.fault(at, "when", fmt::format("\"{}\" is neither a sign nor a signal", io::clipped(term.name)),
+                 near.empty() ? "write one, \"not\" one, or several with \" or \" between them" : fmt::format("did you mean \"{}\"?", near.front()));
+      }
+      out.push_back(std::move(term));
+    }
+    return out;
+  }
+
+  /// Gives every signal of the row its thresholds, and asks whether the row says all that a finding needs. \param facts it has without them
+  void complete(const SpecNode& node, const std::string& path, Row& row, const Given& given,
+                std::set<std::string, std::less<>> facts = {}) {
+    const auto fault = [&](std::string_view key, std::string message, std::string remedy) {
+      faults_.add(issue_at(node.mark, fmt::format("{}.{}", path, key), std::move(message), std::move(remedy)));
+    };
+    if (row.when.empty() && facts.empty()) fault("when", "is missing", "write a sign, a signal, or `words:`");
+    std::vector<Threshold> asked;
+    for (const Condition& one : row.when)
+      for (const Term& term : one) {
+        if (term.signal != nullptr) asked.insert(asked.end(), term.signal->thresholds.begin(), term.signal->thresholds.end());
+        if (!term.negated && term.signal != nullptr) facts.insert(term.signal->facts.begin(), term.signal->facts.end());
+        if (!term.negated && term.signal == nullptr) facts.insert({"line", term.name});
+      }
+    Numbers own;
+    if (given.at != nullptr) read_numbers(*given.at, given.at_path, asked, own);
+    for (Condition& one : row.when)
+      for (Term& term : one) {
+        if (term.signal == nullptr) continue;
+        const Numbers& shared = rules_.numbers[term.name];
+        for (const Threshold& t : term.signal->thresholds) {
+          if (own.has(t.name))
+            term.numbers.set(t.name, own.list(t.name));
+          else if (shared.has(t.name))
+            term.numbers.set(t.name, shared.list(t.name));
+          else if (t.use != Threshold::Use::optional)
+            fault("at", fmt::format("{} has no \"{}\"", term.name, t.name), fmt::format("write `at: {{{}: ...}}` here, or below `signals:`", t.name));
+        }
+      }
+    if (!row.cause && !facts.contains("cause")) fault("cause", "is missing", "write the cause that follows");
+    if (!given.weight) fault("weight", "is missing", "write 0 (a guess) to 1 (the log says so itself)");
+    if (!given.role) fault("as", "is missing", "write proof, hint or defence");
+    if (row.evidence.empty()) fault("evidence", "is missing", "write what was seen, \"{line}\" for the line of a sign");
+    if (row.remedy.empty()) fault("remedy", "is missing", "write what to do about it");
+    for (const auto& [key, text] : {std::pair{"evidence", &row.evidence}, std::pair{"remedy", &row.remedy}})
+      for (const std::string& name : placeholders(*text))
+        if (!facts.contains(name)) {
+          std::string known;
+          for (const std::string& one : facts) known += (known.empty() ? "" : ", ") + one;
+          fault(key, fmt::format("nothing gives \"{{{}}}\"", io::clipped(name)),
+                known.empty() ? "its conditions give no facts" : "its conditions give " + known);
+        }
+  }
+
+  static ValueTest value_test(MapReader& in) {
+    ValueTest out;
+    for (std::string& one : one_or_more(in, "value")) out.any.push_back(uppered(std::move(one)));
+    out.starts = uppered(in.text("starts"));
+    out.not_starts = uppered(in.text("not_starts"));
+    out.holds = uppered(in.text("holds"));
+    if (const auto most = in.quantity("most", io::QuantityKind::number)) out.most = most->number;
+    return out;
+  }
+
+  void read_settings(const SpecNode& node, RuleFile& file) {
+    MapReader in(node, "settings", faults_);
+    Row shared;
+    shared.evidence = in.text("evidence", true);
+    shared.remedy = in.text("remedy", true);
+    const SpecNode* rows = in.take("variables", true);
+    for (std::size_t i = 0; rows != nullptr && i < rows->items.size(); ++i) {
+      const std::string path = fmt::format("settings.variables[{}]", i);
+      MapReader row(rows->items[i], path, faults_);
+      SettingRow one{row.text("variable", true), row.text("what", true), value_test(row), shared};
+      Given given;
+      read_row(row, path, one.row, given);
+      row.finish();
+      complete(rows->items[i], path, one.row, given, {"line", "what", "variable", "value"});
+      file.settings.push_back(std::move(one));
+    }
+    in.finish();
+  }
+
+  io::SpecStore store_;
+  Faults faults_;
+  std::vector<SpecNode> trees_;
+  std::map<std::string, const Signal*, std::less<>> signals_;
+  Rules rules_;
+};
+
+}  // namespace
+
+void Numbers::set(std::string_view name, std::vector<double> values) {
+  for (auto& [known, old] : values_)
+    if (known == name) {
+      old = std::move(values);
+      return;
+    }
+  values_.emplace_back(name, std::move(values));
+}
+
+const std::vector<double>* Numbers::find(std::string_view name) const {
+  for (const auto& [known, values] : values_)
+    if (known == name) return &values;
+  return nullptr;
+}
+
+const std::vector<double>& Numbers::list(std::string_view name) const {
+  const std::vector<double>* values = find(name);
+  if (values == nullptr) throw std::logic_error(fmt::format("a signal asks for the threshold \"{}\", which it does not declare", name));
+  return *values;
+}
+
+bool ValueTest::fits(std::string_view value) const {
+  const std::string given = uppered(std::string{value});
+  if (!any.empty() && std::find(any.begin(), any.end(), given) == any.end()) return false;
+  if (!given.starts_with(starts) || (!not_starts.empty() && given.starts_with(not_starts))) return false;
+  if (!holds.empty() && given.find(holds) == std::string::npos) return false;
+  if (!most) return true;
+  const double number = io::parse_number(given).value_or(0);
+  return number > 0 && number <= *most;
+}
+
+Rules load_rules() { return RuleReader{}.read(); }
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,144 @@
+#pragma once
+/// \file rules.hpp
+/// Rules of diagnosis as data/diagnosis has them: signs (words of a log), signals (what is computed from it, src/diagnose/signals_*.cpp)
+/// with their thresholds, and rows that say what follows. Private.
+
+#include "readings/logs/nccl_info.hpp"
+#include "text/units.hpp"
+
+#include <fabricost/diagnose/diagnose.hpp>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+struct Context;
+
+/// Thresholds by name, in coherent units: those a signal has everywhere, and those of the row that asks it.
+class Numbers {
+ public:
+  void set(std::string_view name, std::vector<double> values);
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// \throws std::logic_error where the signal did not declare it
+  [[nodiscard]] double operator[](std::string_view name) const { return list(name).front(); }
+  [[nodiscard]] double get(std::string_view name, double otherwise) const { return has(name) ? list(name).front() : otherwise; }
+  [[nodiscard]] const std::vector<double>& list(std::string_view name) const;
+
+ private:
+  [[nodiscard]] const std::vector<double>* find(std::string_view name) const;
+  std::vector<std::pair<std::string, std::vector<double>>> values_;
+};
+
+/// What a signal found, as texts for evidence and remedy, in the order it declares their names.
+using Facts = std::vector<std::string>;
+/// Found, without more to say of it.
+[[nodiscard]] inline std::optional<Facts> found(bool is) { return is ? std::optional{Facts{}} : std::nullopt; }
+
+struct Threshold {
+  enum class Use : unsigned char { needed, optional, list };
+  std::string_view name;
+  io::QuantityKind kind = io::QuantityKind::number;
+  Use use = Use::needed;
+};
+
+/// One thing that can be told from a log and its comparison.
+struct Signal {
+  std::string_view name;
+  std::optional<Facts> (*test)(const Context&, const Numbers&) = nullptr;  ///< nullptr: thresholds of something else
+  std::vector<std::string_view> facts = {};
+  std::vector<Threshold> thresholds = {};
+};
+[[nodiscard]] std::span<const Signal> adapter_signals();
+[[nodiscard]] std::span<const Signal> network_signals();
+[[nodiscard]] std::span<const Signal> rail_signals();
+[[nodiscard]] std::span<const Signal> node_signals();
+[[nodiscard]] std::span<const Signal> run_signals();
+[[nodiscard]] std::span<const Signal> setting_signals();
+[[nodiscard]] std::span<const Signal> curve_signals();
+[[nodiscard]] std::span<const Signal> distance_signals();
+[[nodiscard]] std::span<const Signal> quoted_signals();
+[[nodiscard]] std::span<const Signal> quoted_network_signals();
+[[nodiscard]] std::span<const Signal> expectation_signals();
+
+/// How much a finding is worth beside a measurement.
+enum class Role : unsigned char {
+  proof,        ///< stands whatever the table shows
+  hint,         ///< speaks only while the run is in doubt
+  defence,      ///< says why a healthy run looks slow
+  expectation,  ///< says that more was expected than can be
+  last_resort,  ///< where nothing else says anything
+  invalid       ///< the log is not what it says: nothing else counts
+};
+inline constexpr std::array<std::string_view, 6> role_names{"proof", "hint", "defence", "expectation", "last_resort", "invalid"};
+
+/// A sign or a signal that is there, or is not.
+struct Term {
+  bool negated = false;
+  std::string name;
+  const Signal* signal = nullptr;  ///< nullptr: a sign
+  Numbers numbers = {};
+};
+using Condition = std::vector<Term>;  ///< one of them
+
+/// What follows when every condition holds.
+struct Row {
+  std::optional<Cause> cause;  ///< nothing: a fact of that name has it
+  double weight = 0;
+  Role role = Role::hint;
+  std::vector<Condition> when;
+  std::string evidence, remedy;  ///< with {facts}
+};
+
+/// Which values of a variable are meant; of an empty test all.
+struct ValueTest {
+  std::vector<std::string> any;  ///< in upper case
+  std::string starts, not_starts, holds;
+  std::optional<double> most;
+  [[nodiscard]] bool fits(std::string_view value) const;
+};
+
+/// What a variable does that was set so.
+struct SettingRow {
+  std::string variable, what;
+  ValueTest value;
+  Row row;
+};
+/// What was wrong where setting a variable so helps.
+struct Help {
+  std::string variable;
+  ValueTest value;
+  Cause cause = Cause::other;
+};
+
+struct RuleFile {
+  int order = 0;
+  bool other_runs = false;               ///< what it looks at may belong to another run than the log's own
+  std::vector<std::vector<Row>> groups;  ///< of each the first row that holds speaks
+  std::vector<SettingRow> settings;
+};
+
+struct Rules {
+  std::vector<io::Sign> signs;
+  std::vector<RuleFile> files;  ///< in their order: of equal weights, the first is named first
+  std::vector<Help> helps;
+  std::map<std::string, Numbers, std::less<>> numbers;  ///< of each signal, wherever it is asked
+};
+
+/// Reads data/diagnosis. \throws SpecError with every fault of its files
+[[nodiscard]] Rules load_rules();
+
+struct Clue {
+  Finding finding;
+  Role role = Role::hint;
+};
+/// What the rows of these roles find; settings first.
+[[nodiscard]] std::vector<Clue> clues_of(const RuleFile& file, const Context& context, std::span<const Role> roles);
+
+}  // namespace fabricost::diagnosis

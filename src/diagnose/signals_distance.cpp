@@ -1,0 +1,150 @@
+/// \file signals_distance.cpp
+/// The distance from the prediction, beside the rates of the described machine: one adapter's, a ring's, PCIe's, host memory's.
+
+#include "diagnose/context.hpp"
+
+#include <fabricost/error.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+/// Slow by a factor within the bounds, if there are any.
+std::optional<Facts> slower(const Context& c, const Numbers& n) {
+  const double ratio = c.judged.ratio;
+  if (ratio < n.get("least", 0) || ratio > n.get("most", std::numeric_limits<double>::infinity())) return std::nullopt;
+  return Facts{against(c), fmt::format("{:.3g}", ratio)};
+}
+
+bool is_slow_between_nodes(const Context& c) { return c.judged.slow && c.system && c.judged.at->operation.nodes > 1; }
+bool is_slow_inside(const Context& c) { return c.judged.slow && c.system && c.judged.at->operation.nodes <= 1; }
+
+std::optional<Facts> slow(const Context& c, const Numbers&) {
+  return c.judged.slow ? std::optional{Facts{compared_in_words(c)}} : std::nullopt;
+}
+std::optional<Facts> slower_between_nodes(const Context& c, const Numbers& n) {
+  return is_slow_between_nodes(c) ? slower(c, n) : std::nullopt;
+}
+std::optional<Facts> slower_in_a_node(const Context& c, const Numbers& n) { return is_slow_inside(c) ? slower(c, n) : std::nullopt; }
+
+std::optional<Facts> fabric_used(const Context& c, const Numbers&) {
+  return found(std::any_of(c.info.net.begin(), c.info.net.end(), [](const auto& one) { return one.first != "Socket"; }));
+}
+std::optional<Facts> direct_connections(const Context& c, const Numbers&) {
+  return found(std::any_of(c.info.net.begin(), c.info.net.end(), [](const auto& one) { return one.second.direct > 0; }));
+}
+std::optional<Facts> over_roce(const Context& c, const Numbers&) {
+  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+  return found(nic != nullptr && nic->transport == Transport::roce);
+}
+std::optional<Facts> boards_on_pcie(const Context& c, const Numbers&) {
+  const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;
+  return found(up != nullptr && up->kind == TierKind::host);
+}
+
+std::optional<Facts> rate_of_one_adapter(const Context& c, const Numbers& n) {
+  if (!is_slow_between_nodes(c)) return std::nullopt;
+  const Tier* nic = c.system->tier(TierRole::nic);
+  if (nic == nullptr || nic->endpoints < n["adapters"]) return std::nullopt;
+  const double one = c.judged.at->bus * c.judged.ratio / nic->endpoints;
+  for (const int used : {1, 2}) {
+    if (used * 2 >= nic->endpoints) break;
+    if (std::fabs(c.judged.at->bus / (used * one) - 1) < n["near"])
+      return Facts{against(c), fmt::format("{}", used), fmt::format("{}", nic->endpoints), gigabytes(used * one)};
+  }
+  return std::nullopt;
+}
+
+/// The ring's own prediction fits where in-switch reduction was to run. Looked at wherever the constants were measured, because the
+/// interval widens beyond; what is named is one definite thing, so being outside the interval is enough on a machine that was named.
+std::optional<Facts> rate_of_the_ring(const Context& c, const Numbers& n) {
+  if (!c.judged.compared || !c.system || c.judged.at->operation.nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
+  int switched = 0, as_ring = 0;
+  std::string example;
+  for (const ComparedSize& one : c.sizes) {
+    const bool named = one.operation.collective == Collective::all_reduce && one.predicted > 0 && one.operation.nodes <= 1;
+    if (!named || one.operation.bytes.value() < n["size"]) continue;
+    try {
+      const Prediction chosen = predict(*c.system, one.operation);
+      if (chosen.ran.algorithm != Algorithm::nvls || chosen.extrapolated.any()) continue;
+      ++switched;
+      const Prediction ring = predict(*c.system, one.operation, Choice{.algorithm = Algorithm::ring});
+      if (one.measured < n["slower"] * chosen.high || one.measured < ring.low / n["faster_than_ring"] ||
+          one.measured > ring.high * n["slower_than_ring"])
+        continue;
+      ++as_ring;
+      example = fmt::format("{} at {} where reduction in the switch gives {} (at least {}) and a ring {}", gigabytes(one.bus),
+                            size_text(one.operation.bytes), gigabytes(chosen.bus_bandwidth().value()),
+                            gigabytes(one.bus * one.measured / chosen.high), gigabytes(ring.bus_bandwidth().value()));
+    } catch (const RequestError&) {
+      return std::nullopt;
+    }
+  }
+  if (switched < 2 || 2 * as_ring < switched) return std::nullopt;
+  return Facts{example};
+}
+
+std::optional<Facts> rate_of_pcie(const Context& c, const Numbers& n) {
+  if (!is_slow_inside(c)) return std::nullopt;
+  const Tier* up = c.system->tier(TierRole::scale_up);
+  const Tier* host = host_tier(*c.system);
+  if (up == nullptr || host == nullptr || up->kind == TierKind::host) return std::nullopt;
+  const double rate = host->bandwidth.value.value();
+  if (c.judged.at->bus > n["above"] * rate) return std::nullopt;
+  return Facts{against(c), gigabytes(rate), std::string{up->name.view()}};
+}
+
+std::optional<Facts> rate_of_shared_memory(const Context& c, const Numbers& n) {
+  if (!is_slow_inside(c)) return std::nullopt;
+  const Tier* host = host_tier(*c.system);
+  if (host == nullptr || c.judged.at->bus > n["share"] * host->bandwidth.value.value()) return std::nullopt;
+  return Facts{against(c)};
+}
+
+std::optional<Facts> only_small_sizes(const Context& c, const Numbers& n) {
+  if (!c.judged.slow_small) return std::nullopt;
+  for (const ComparedSize& one : c.sizes)
+    if (one.predicted > 0 && one.operation.bytes.value() <= n["size"])
+      return Facts{size_text(one.operation.bytes), time_text(Time::from_value(one.measured)), c.system->name,
+                   time_text(Time::from_value(one.predicted))};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Signal> distance_signals() {
+  using enum io::QuantityKind;
+  using enum Threshold::Use;
+  static const std::vector<Signal> all{
+      {"slow", slow, {"compared"}},
+      {"slower_between_nodes", slower_between_nodes, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_in_a_node", slower_in_a_node, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"fabric_used", fabric_used},
+      {"direct_connections", direct_connections},
+      {"over_roce", over_roce},
+      {"boards_on_pcie", boards_on_pcie},
+      {"rate_of_one_adapter", rate_of_one_adapter, {"against", "used", "endpoints", "rate"}, {{"near"}, {"adapters", count}}},
+      {"rate_of_the_ring",
+       rate_of_the_ring,
+       {"example"},
+       {{"size", size}, {"slower"}, {"faster_than_ring"}, {"slower_than_ring"}}},
+      {"rate_of_pcie", rate_of_pcie, {"against", "rate", "tier"}, {{"above"}}},
+      {"rate_of_shared_memory", rate_of_shared_memory, {"against"}, {{"share"}}},
+      {"only_small_sizes", only_small_sizes, {"size", "time", "system", "predicted"}, {{"size", size}}},
+      {"judgement",
+       nullptr,
+       {},
+       {{"margin"}, {"margin_of_guess"}, {"margin_of_small"}, {"smallest_large", size}, {"largest_small", size}, {"wires_of_guess"}}},
+  };
+  return all;
+}
+
+}  // namespace fabricost::diagnosis

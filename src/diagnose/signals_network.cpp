@@ -1,0 +1,96 @@
+/// \file signals_network.cpp
+/// The network between nodes: whether a fabric is expected and sockets carry the traffic, ports and adapters that differ.
+
+#include "diagnose/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+using io::LogLine;
+
+/// What logs say of sockets.
+struct Sockets {
+  bool used, named, verbs_missing;
+  explicit Sockets(const io::NcclInfo& info)
+      : used(over_sockets(info)),
+        named(info.network.starts_with("Socket") || (!info.interfaces.empty() && info.adapters.empty() && info.network.empty())),
+        verbs_missing(info.has("verbs_missing")) {}
+};
+
+/// Several nodes whose machine has more than TCP, and none of whose connections goes over it.
+std::optional<Facts> fabric_expected(const Context& c, const Numbers&) {
+  const io::NcclInfo& info = c.info;
+  if (c.wants_tcp() || fabric_of(info).times > 0) return std::nullopt;
+  // one node needs no network: NCCL says Socket there and moves nothing over it
+  const int nodes = c.nodes();
+  if (nodes <= 1 && info.setting("NCCL_P2P_DISABLE") != nullptr) return std::nullopt;  // sockets as a substitute for P2P
+  return found(nodes != 1 && !(nodes == 0 && !over_sockets(info) && (info.peer > 0 || info.shared_memory > 0)));
+}
+
+std::optional<Facts> sockets_carry_traffic(const Context& c, const Numbers&) {
+  const io::NcclInfo& info = c.info;
+  const Sockets sockets(info);
+  if (!sockets.used && !sockets.named && !sockets.verbs_missing) return std::nullopt;
+  LogLine line = sockets.used                    ? info.net.at("Socket").first
+                 : info.network_line.number > 0 ? info.network_line
+                                                 : info.interfaces_line;
+  const io::Seen& missing = info.seen("verbs_missing");
+  if (sockets.verbs_missing && (!sockets.used || missing.first.number < line.number)) line = missing.first;
+  return Facts{cited(line), sockets.verbs_missing && sockets.used ? "; " + cited(missing) : std::string{}};
+}
+
+std::optional<Facts> sockets_used(const Context& c, const Numbers&) { return found(over_sockets(c.info)); }
+std::optional<Facts> named_sockets(const Context& c, const Numbers&) { return found(c.info.network.starts_with("Socket")); }
+std::optional<Facts> interfaces_listed(const Context& c, const Numbers&) { return found(!c.info.interfaces.empty()); }
+std::optional<Facts> several_nodes(const Context& c, const Numbers&) { return found(c.nodes() > 1); }
+std::optional<Facts> rdma_wanted(const Context& c, const Numbers&) { return found(!c.wants_tcp() && c.info.node_count() != 1); }
+std::optional<Facts> network_between_nodes(const Context& c, const Numbers&) { return found(!c.info.net.empty() && c.nodes() > 1); }
+
+std::optional<Facts> bonded_adapter(const Context& c, const Numbers&) {
+  const auto& all = c.info.adapters;
+  if (std::none_of(all.begin(), all.end(), [](const std::string& a) { return a.find("bond") != std::string::npos; })) return std::nullopt;
+  return Facts{cited(c.info.adapters_line)};
+}
+
+std::optional<Facts> unequal_ports(const Context& c, const Numbers& n) {
+  const double slowest = c.info.slowest_port, fastest = c.info.fastest_port;
+  if (!(fastest > n["ratio"] * slowest) || slowest < n["slowest"] / 1e9) return std::nullopt;
+  return Facts{cited(c.info.slowest_port_line), fmt::format("{:.4g}", slowest), fmt::format("{:.4g}", fastest)};
+}
+
+std::optional<Facts> unequal_adapters(const Context& c, const Numbers& n) {
+  const io::TopologyLink *most = nullptr, *least = nullptr;
+  for (const io::TopologyLink& link : c.info.topology)
+    if (link.kind == "NET" && link.rate > 0) {
+      if (most == nullptr || link.rate > most->rate) most = &link;
+      if (least == nullptr || link.rate < least->rate) least = &link;
+    }
+  if (least == nullptr || !(most->rate > n["ratio"] * least->rate)) return std::nullopt;
+  return Facts{cited(least->line), fmt::format("{:.3g}", least->rate), fmt::format("{:.3g}", most->rate)};
+}
+
+}  // namespace
+
+std::span<const Signal> network_signals() {
+  static const std::vector<Signal> all{
+      {"fabric_expected", fabric_expected},
+      {"sockets_carry_traffic", sockets_carry_traffic, {"line", "beside"}},
+      {"sockets_used", sockets_used},
+      {"named_sockets", named_sockets},
+      {"interfaces_listed", interfaces_listed},
+      {"several_nodes", several_nodes},
+      {"rdma_wanted", rdma_wanted},
+      {"network_between_nodes", network_between_nodes},
+      {"bonded_adapter", bonded_adapter, {"line"}},
+      {"unequal_ports", unequal_ports, {"line", "least", "most"}, {{"ratio"}, {"slowest", io::QuantityKind::line_rate}}},
+      {"unequal_adapters", unequal_adapters, {"line", "least", "most"}, {{"ratio"}}},
+  };
+  return all;
+}
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,158 @@
+/// \file signals_node.cpp
+/// Inside a node: PCIe links, NVLink, peer to peer, reduction in the switch.
+
+#include "diagnose/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+using io::LogLine;
+
+/// The slowest PCIe link to a GPU in NCCL's dump, and the rate of the fastest of all.
+struct PcieLinks {
+  const io::TopologyLink* least = nullptr;
+  double most = 0;
+  explicit PcieLinks(const io::NcclInfo& info) {
+    for (const io::TopologyLink& link : info.topology)
+      if (link.kind == "PCI" && link.rate > 0) {
+        most = std::max(most, link.rate);
+        const bool gpu = link.to.starts_with("GPU") || link.to.starts_with("PCI");
+        if (gpu && (least == nullptr || link.rate < least->rate)) least = &link;
+      }
+  }
+};
+
+/// A bogus link misleads the search for channels.
+std::optional<Facts> link_below_a_lane(const Context& c, const Numbers& n) {
+  const PcieLinks links(c.info);
+  if (links.least == nullptr || links.least->rate >= n["lane"] / 1e9) return std::nullopt;
+  return Facts{cited(links.least->line), fmt::format("{:.3g}", links.least->rate)};
+}
+
+std::optional<Facts> slower_than_its_siblings(const Context& c, const Numbers& n) {
+  const PcieLinks links(c.info);
+  if (links.least == nullptr || links.most <= n["ratio"] * links.least->rate || !links.least->to.starts_with("GPU")) return std::nullopt;
+  return Facts{cited(links.least->line), fmt::format("{:.3g}", links.least->rate), fmt::format("{:.3g}", links.most)};
+}
+
+/// NVLink in the matrix, but not between all GPUs: a ring over more than the pair crosses PCIe.
+std::optional<Facts> nvlink_in_pairs(const Context& c, const Numbers& n) {
+  int gpus = 0, linked = 0;
+  const io::MatrixRow* mixed = nullptr;
+  for (const io::MatrixRow& row : c.info.matrix) {
+    ++gpus;
+    const auto own = std::find(row.cells.begin(), row.cells.end(), "X");
+    if (own == row.cells.end()) continue;
+    int with = 0, without = 0;
+    // GPUs stand first, as many as the largest NVLink column or the row's own index tell
+    std::size_t columns = static_cast<std::size_t>(own - row.cells.begin()) + 1;
+    for (std::size_t i = 0; i < row.cells.size(); ++i)
+      if (row.cells[i].starts_with("NV")) columns = std::max(columns, i + 1);
+    columns = std::max(columns, c.info.matrix.size());
+    for (std::size_t i = 0; i < std::min(columns, row.cells.size()); ++i) {
+      if (row.cells[i] == "X") continue;
+      (row.cells[i].starts_with("NV") ? with : without) += 1;
+    }
+    linked += with;
+    if (with > 0 && without > 0 && mixed == nullptr) mixed = &row;
+  }
+  if (mixed == nullptr || gpus < 3) return std::nullopt;
+  // a hybrid cube mesh leaves some pairs without a link and still closes rings: every GPU has several peers there
+  const double peers = static_cast<double>(linked) / gpus;
+  if (peers > n["peers"]) return std::nullopt;
+  return Facts{cited(mixed->line), fmt::format("{:.2g}", peers)};
+}
+
+std::optional<Facts> neighbours_over_the_network(const Context& c, const Numbers&) {
+  const io::NcclInfo& info = c.info;
+  if (info.local_net.number > 0) return Facts{cited(info.local_net)};
+  if (info.net.empty() || c.nodes() != 1 || info.peer > 0) return std::nullopt;
+  return Facts{cited(info.net.begin()->second.first)};
+}
+
+std::optional<Facts> staged_in_shared_memory(const Context& c, const Numbers&) {
+  const io::NcclInfo& info = c.info;
+  if (info.shared_memory == 0 || info.peer > 0) return std::nullopt;
+  const io::Seen& unsupported = info.seen("p2p_unsupported");
+  return Facts{cited(info.shared_memory_line), unsupported.times > 0 ? "; " + cited(unsupported) : std::string{}};
+}
+
+std::optional<Facts> p2p_switched_off(const Context& c, const Numbers&) { return found(c.info.setting("NCCL_P2P_DISABLE") != nullptr); }
+
+std::optional<Facts> board_without_p2p(const Context& c, const Numbers&) {
+  const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;
+  return found((up != nullptr && up->kind == TierKind::host) ||
+               std::any_of(c.info.rank_lines.begin(), c.info.rank_lines.end(),
+                           [](const io::RankLine& r) { return r.gpu.find("GeForce") != std::string::npos; }));
+}
+
+std::optional<Facts> multicasts(const Context& c, const Numbers&) { return found(c.multicasts() == true); }
+std::optional<Facts> may_multicast(const Context& c, const Numbers&) { return found(c.multicasts().value_or(true)); }
+std::optional<Facts> full_board(const Context& c, const Numbers&) { return found(c.ranks_per_node() >= 8); }
+std::optional<Facts> full_board_or_unsaid(const Context& c, const Numbers&) {
+  const int local = c.ranks_per_node();
+  const std::size_t listed = c.info.rank_lines.size();
+  return found(local >= 8 || ((local == 0 || listed < 2) && listed <= 1));
+}
+
+std::optional<Facts> no_nvls_channels(const Context& c, const Numbers&) {
+  return c.info.nvls_channels == 0 ? std::optional{Facts{cited(c.info.nvls_channels_line)}} : std::nullopt;
+}
+
+/// NCCL's dump of a machine whose boards have NVLink shows none.
+std::optional<Facts> no_nvlink_in_topology(const Context& c, const Numbers&) {
+  bool gpus = false, links = false, board = false;
+  for (const io::TopologyLink& link : c.info.topology) {
+    gpus = gpus || link.to.starts_with("GPU");
+    links = links || link.kind == "NVL" || link.kind == "C2C";
+  }
+  for (const io::RankLine& one : c.info.rank_lines)
+    board = board || one.gpu.find("SXM") != std::string::npos || one.gpu.find("HBM3") != std::string::npos;
+  return found(gpus && !links && board && c.ranks_per_node() >= 2);
+}
+
+std::optional<Facts> network_alone(const Context& c, const Numbers&) {
+  if (c.info.net.empty() || c.info.peer > 0) return std::nullopt;
+  return Facts{cited(c.info.net.begin()->second.first)};
+}
+
+std::optional<Facts> peer_connections(const Context& c, const Numbers&) { return found(c.info.peer > 0); }
+std::optional<Facts> one_node(const Context& c, const Numbers&) { return found(c.one_node()); }
+/// One rank a node has no neighbour to copy to.
+std::optional<Facts> neighbours_in_a_node(const Context& c, const Numbers&) { return found(c.nodes() <= 1 || c.ranks_per_node() != 1); }
+std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
+  return found(c.system && c.system->domain > c.system->gpus_per_node);
+}
+
+}  // namespace
+
+std::span<const Signal> node_signals() {
+  static const std::vector<Signal> all{
+      {"link_below_a_lane", link_below_a_lane, {"line", "rate"}, {{"lane", io::QuantityKind::link_rate}}},
+      {"slower_than_its_siblings", slower_than_its_siblings, {"line", "least", "most"}, {{"ratio"}}},
+      {"nvlink_in_pairs", nvlink_in_pairs, {"line", "peers"}, {{"peers"}}},
+      {"neighbours_over_the_network", neighbours_over_the_network, {"line"}},
+      {"staged_in_shared_memory", staged_in_shared_memory, {"line", "beside"}},
+      {"p2p_switched_off", p2p_switched_off},
+      {"board_without_p2p", board_without_p2p},
+      {"multicasts", multicasts},
+      {"may_multicast", may_multicast},
+      {"full_board", full_board},
+      {"full_board_or_unsaid", full_board_or_unsaid},
+      {"no_nvls_channels", no_nvls_channels, {"line"}},
+      {"no_nvlink_in_topology", no_nvlink_in_topology},
+      {"network_alone", network_alone, {"line"}},
+      {"peer_connections", peer_connections},
+      {"one_node", one_node},
+      {"neighbours_in_a_node", neighbours_in_a_node},
+      {"nvlink_between_nodes", nvlink_between_nodes},
+  };
+  return all;
+}
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,203 @@
+/// \file signals_quoted.cpp
+/// Figures that differ in one thing only are an experiment: the version, a variable, the algorithm, the driver. What it changed is the cause.
+
+#include "diagnose/context.hpp"
+
+#include <fabricost/error.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+namespace fabricost::diagnosis {
+
+std::string shown(const Quoted& q) { return fmt::format("{} (line {})", gigabytes(q.rate), q.line.number); }
+
+bool alike(const Quoted& a, const Quoted& b) {
+  const bool one_line = a.line.number == b.line.number;  // what was said once holds for the whole line
+  const bool nodes = a.nodes == b.nodes || (one_line && (a.nodes == 0 || b.nodes == 0));
+  return nodes && a.perftest == b.perftest && a.pair == b.pair && a.gpus == b.gpus && (a.bytes == b.bytes || a.bytes == 0 || b.bytes == 0);
+}
+
+namespace {
+
+/// Calls per second or bytes per second: larger is better; 0 where neither was quoted.
+double speed(const Quoted& q) { return q.rate > 0 ? q.rate : q.seconds > 0 ? 1 / q.seconds : 0; }
+std::string shown_speed(const Quoted& q) {
+  return q.rate > 0 ? shown(q) : fmt::format("{} (line {})", time_text(Time::from_value(q.seconds)), q.line.number);
+}
+
+std::array<int, 3> numbers_of(const std::string& version) {
+  std::array<int, 3> out{};
+  const char* at = version.data();
+  const char* const last = at + version.size();
+  for (int& part : out) {
+    const auto [end, error] = std::from_chars(at, last, part);
+    if (error != std::errc{}) break;
+    at = end < last ? end + 1 : last;
+  }
+  return out;
+}
+
+/// Both name a version, with nothing else set.
+bool of_versions(const Quoted& a, const Quoted& b) {
+  return !a.version.empty() && !b.version.empty() && alike(a, b) && a.settings.empty() && b.settings.empty() && b.rate > 0;
+}
+
+std::optional<Facts> slower_version(const Context& c, const Numbers& n) {
+  const Quoted *fast = nullptr, *slow = nullptr;
+  double most = n["ratio"];
+  const auto look = [&](auto differ) {
+    for (const Quoted& a : c.quoted)
+      for (const Quoted& b : c.quoted)
+        if (of_versions(a, b) && a.algorithm == b.algorithm && differ(a, b) && a.rate > most * b.rate) {
+          most = a.rate / b.rate;
+          fast = &a;
+          slow = &b;
+        }
+  };
+  look([](const Quoted& a, const Quoted& b) { return numbers_of(a.version) < numbers_of(b.version); });
+  // "2.19.3" against "2.19.3 patched"
+  if (fast == nullptr) look([](const Quoted& a, const Quoted& b) { return a.version == b.version && a.label != b.label; });
+  if (fast == nullptr) return std::nullopt;
+  return Facts{fast->label == slow->label ? "version" : "",
+               fast->version,
+               shown(*fast),
+               slow->version == fast->version ? "unchanged" : slow->version,
+               shown(*slow),
+               fmt::format("{:.3g}", most)};
+}
+
+std::optional<Facts> version_lost_a_path(const Context& c, const Numbers& n) {
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted)
+      if (of_versions(a, b) && numbers_of(a.version) < numbers_of(b.version) && a.rate > n["ratio"] * b.rate)
+        return Facts{a.version, shown(a), b.version, shown(b), fmt::format("{:.3g}", a.rate / b.rate)};
+  return std::nullopt;
+}
+
+std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
+  for (const Quoted& with : c.quoted) {
+    if (with.settings.empty() || speed(with) <= 0 || with.perftest) continue;
+    for (const auto& [name, value] : with.settings) {
+      const auto known = std::find_if(c.rules.helps.begin(), c.rules.helps.end(),
+                                      [&, &name = name, &value = value](const Help& one) { return one.variable == name && one.value.fits(value); });
+      if (known == c.rules.helps.end()) continue;
+      const Quoted* worst = nullptr;
+      for (const Quoted& without : c.quoted) {
+        const bool other_value =
+            without.settings.size() == 1 && without.settings.front().first == name && without.settings.front().second != value;
+        if ((!without.settings.empty() && !other_value) || without.perftest || speed(without) <= 0 || !alike(with, without)) continue;
+        if ((with.rate > 0) != (without.rate > 0)) continue;
+        if (!with.version.empty() && !without.version.empty() && with.version != without.version) continue;
+        if (speed(with) > n["ratio"] * speed(without) && (worst == nullptr || speed(without) < speed(*worst))) worst = &without;
+      }
+      if (worst != nullptr)
+        return Facts{std::string{fabricost::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Same question, two algorithms: the default is the slower one.
+std::optional<Facts> default_is_slower(const Context& c, const Numbers& n) {
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted) {
+      if (a.algorithm.empty() || b.algorithm.empty() || a.algorithm == b.algorithm || a.rate <= 0 || b.rate <= 0) continue;
+      if (!(a.by_default && !b.by_default) || !alike(a, b) || b.rate <= n["ratio"] * a.rate) continue;
+      return Facts{a.algorithm, shown(a), b.algorithm, shown(b), fmt::format("{:.3g}", b.rate / a.rate)};
+    }
+  return std::nullopt;
+}
+
+/// 33554432: TREE LL128 127, RING LL128 156.
+std::optional<Facts> algorithms_differ(const Context& c, const Numbers& n) {
+  std::map<double, std::pair<const Quoted*, const Quoted*>> extremes;
+  for (const Quoted& q : c.quoted) {
+    if (q.bytes <= 0 || q.rate <= 0 || q.algorithm.empty()) continue;
+    auto& [least, most] = extremes[q.bytes];
+    if (least == nullptr || q.rate < least->rate) least = &q;
+    if (most == nullptr || q.rate > most->rate) most = &q;
+  }
+  for (const auto& [bytes, pair] : extremes) {
+    const auto& [least, most] = pair;
+    if (least->label != most->label || most->rate < n["ratio"] * least->rate) continue;
+    if (least->algorithm == most->algorithm && least->protocol == most->protocol) continue;
+    const auto chosen = [](const Quoted& q) { return fmt::format("{} {}", q.algorithm, q.protocol); };
+    return Facts{size_text(Bytes::from_value(bytes)), chosen(*least), shown(*least), chosen(*most), shown(*most)};
+  }
+  return std::nullopt;
+}
+
+/// Tree or in-switch reduction above what a ring gives: their bus bandwidth is not a wire's rate.
+std::optional<Facts> beyond_the_ring(const Context& c, bool in_switch) {
+  const Numbers& n = c.numbers("ring_beside_others");
+  const Quoted *ring = nullptr, *other = nullptr;
+  for (const Quoted& q : c.quoted) {
+    if (q.rate <= 0) continue;
+    if (q.algorithm == "ring" && (ring == nullptr || q.rate > ring->rate) && !q.by_default) ring = &q;
+    const bool better =
+        q.algorithm == "tree" || q.algorithm == "nvls" || q.algorithm == "nvlstree" || (q.algorithm.empty() && q.by_default);
+    if (better && (other == nullptr || q.rate > other->rate)) other = &q;
+  }
+  if (ring == nullptr || other == nullptr || other->rate < n["least"] * ring->rate || other->rate > n["most"] * ring->rate)
+    return std::nullopt;
+  if (other->algorithm.starts_with("nvls") != in_switch) return std::nullopt;
+  return Facts{shown(*ring), other->algorithm.empty() ? "the default" : other->algorithm, shown(*other)};
+}
+std::optional<Facts> switch_beyond_the_ring(const Context& c, const Numbers&) { return beyond_the_ring(c, true); }
+std::optional<Facts> tree_beyond_the_ring(const Context& c, const Numbers&) { return beyond_the_ring(c, false); }
+
+std::optional<Facts> another_driver(const Context& c, const Numbers& n) {
+  for (const Quoted& a : c.quoted)
+    for (const Quoted& b : c.quoted)
+      if (!a.driver.empty() && !b.driver.empty() && a.driver != b.driver && alike(a, b) && b.rate > 0 && a.rate > n["ratio"] * b.rate)
+        return Facts{a.driver, shown(a), b.driver, shown(b)};
+  return std::nullopt;
+}
+
+/// A figure quoted without a table equals what the machine gives.
+std::optional<Facts> as_predicted(const Context& c, const Numbers& n) {
+  if (!c.system || !c.curve.empty() || c.nodes() > 1) return std::nullopt;
+  const Quoted* best = nullptr;
+  for (const Quoted& q : c.quoted)
+    if (q.rate > 0 && !q.perftest && q.nodes <= 1 && q.settings.empty() && q.pair.first.empty() && (best == nullptr || q.rate > best->rate))
+      best = &q;
+  if (best == nullptr) return std::nullopt;
+  const Operation op = AllReduce{.bytes = Bytes::from_value(n["size"]), .ranks = c.system->gpus_per_node, .dtype = DataType::single};
+  Prediction p;
+  try {
+    p = predict(*c.system, op);
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+  const double factor = p.high / p.seconds, given = p.bus_bandwidth().value();
+  if (best->rate < given / factor / n["near"] || best->rate > given * factor * n["near"]) return std::nullopt;
+  return Facts{shown(*best), c.system->name, size_text(op.bytes), gigabytes(given),
+               fmt::format("{} {}", p.algorithm.view(), p.protocol.view())};
+}
+
+}  // namespace
+
+std::span<const Signal> quoted_signals() {
+  static const std::vector<Signal> all{
+      {"slower_version", slower_version, {"word", "fast", "more", "slow", "less", "ratio"}, {{"ratio"}}},
+      {"version_lost_a_path", version_lost_a_path, {"fast", "more", "slow", "less", "ratio"}, {{"ratio"}}},
+      {"setting_that_helps", setting_that_helps, {"cause", "variable", "value", "with", "without"}, {{"ratio"}}},
+      {"default_is_slower", default_is_slower, {"slow", "less", "fast", "more", "ratio"}, {{"ratio"}}},
+      {"algorithms_differ", algorithms_differ, {"size", "slow", "less", "fast", "more"}, {{"ratio"}}},
+      {"ring_beside_others", nullptr, {}, {{"least"}, {"most"}}},
+      {"switch_beyond_the_ring", switch_beyond_the_ring, {"less", "other", "more"}},
+      {"tree_beyond_the_ring", tree_beyond_the_ring, {"less", "other", "more"}},
+      {"another_driver", another_driver, {"fast", "more", "slow", "less"}, {{"ratio"}}},
+      {"as_predicted", as_predicted, {"shown", "system", "size", "given", "chosen"}, {{"size", io::QuantityKind::size}, {"near"}}},
+  };
+  return all;
+}
+
+}  // namespace fabricost::diagnosis

@@ -1,0 +1,46 @@
+/// \file signals_run.cpp
+/// How the program was started, and whether its times can be at all: a clock in another unit, sizes cut or scaled, a table edited by hand, a
+/// timer that was never read.
+
+#include "diagnose/context.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+namespace fabricost::diagnosis {
+
+namespace {
+
+/// Two ranks 0: every host ran a test of its own.
+std::optional<Facts> second_rank_zero(const Context& c, const Numbers&) {
+  std::map<int, std::set<std::string>> hosts;
+  for (const io::RankLine& one : c.info.rank_lines)
+    if (hosts[one.rank].insert(one.host).second && hosts[one.rank].size() == 2 && one.rank == 0) return Facts{cited(one.line)};
+  return std::nullopt;
+}
+
+std::optional<Facts> rows_without_time(const Context& c, const Numbers&) {
+  if (c.impossible.without == 0) return std::nullopt;
+  return Facts{fmt::format("{}", c.impossible.without)};
+}
+
+std::optional<Facts> impossible_times(const Context& c, const Numbers&) {
+  const Impossible& seen = c.impossible;
+  if (seen.believed()) return std::nullopt;
+  return Facts{fmt::format("{}", seen.times), fmt::format("{}", seen.of), seen.example};
+}
+
+}  // namespace
+
+std::span<const Signal> run_signals() {
+  static const std::vector<Signal> all{
+      {"second_rank_zero", second_rank_zero, {"line"}},
+      {"rows_without_time", rows_without_time, {"rows"}},
+      {"impossible_times", impossible_times, {"times", "of", "example"}},
+  };
+  return all;
+}
+
+}  // namespace fabricost::diagnosis
