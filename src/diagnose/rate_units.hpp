@@ -15,7 +15,7 @@ struct RateUnit {
 inline constexpr std::array<RateUnit, 19> rate_units{{{"GB/s", 1e9},
                                                       {"GBps", 1e9},
                                                       {"GB/sec", 1e9},
-                                                      {"GiB/s", 1024.0 * 1024 * 1024},
+                                                      {"GiB/s", 1 << 30U},
                                                       {"MB/s", 1e6},
                                                       {"TB/s", 1e12},
                                                       {"Gb/s", 1.25e8, true},
