@@ -176,11 +176,11 @@ class Account {
     } else if (one_way > 0 && near(e.rate, 2 * one_way, n["near_line_rate"])) {
       slip_ = true;
       meant = one_way;
-      add(fmt::format("{} adds up both directions ({}): one way is {}, and bus bandwidth counts one way", say(e.rate), how,
-                      say(one_way)));
+      add(fmt::format("{} adds up both directions ({}): one way is {}, and bus bandwidth counts one way", say(e.rate), how, say(one_way)));
     } else if (one_way > 0 && near(e.rate, one_way, n["near_line_rate"])) {
       slip_ = shown >= n["line_rate_least"] * e.rate;
-      add(fmt::format("{} is the line rate one way ({}); flags, headers and acknowledgements share the link, so that the largest messages "
+      add(
+          fmt::format("{} is the line rate one way ({}); flags, headers and acknowledgements share the link, so that the largest messages "
                       "move {}",
                       say(e.rate), how, moved(n, one_way)));
     }
@@ -222,14 +222,16 @@ class Account {
     const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
     if (nic == nullptr || c.nodes() <= 1) {
       if (met_ && e.rate < n["more_than_expected"] * shown)
-        add(fmt::format("{} measured is more than expected: trees on two nodes and reduction in the switch move fewer bytes than the bus "
+        add(
+            fmt::format("{} measured is more than expected: trees on two nodes and reduction in the switch move fewer bytes than the bus "
                         "bandwidth's formula counts, so it may exceed a link's rate",
                         say(shown)));
       return;
     }
     const double sum = nic->aggregate().value();
     if (shown > n["above_adapters"] * sum && collective() == Collective::all_reduce)
-      add(fmt::format("{} above the {} of the {} adapters is no fault: on two nodes a tree sends every byte over the network once where "
+      add(
+          fmt::format("{} above the {} of the {} adapters is no fault: on two nodes a tree sends every byte over the network once where "
                       "the bus bandwidth's formula counts 2(n-1)/n times",
                       say(shown), say(sum), nic->endpoints));
     else if (near(e.rate, sum, n["near_adapters"]))
@@ -308,13 +310,32 @@ std::span<const Signal> expectation_signals() {
       {"expectation",
        nullptr,
        {},
-       {{"exceeds"},        {"meets"},           {"smallest", size},     {"near_line_rate"},
-        {"least_moved"},    {"most_moved"},      {"nvlink", link_rate},  {"line_rate_least"},
-        {"headlines", link_rate, list},          {"near_headline"},      {"doubled_least"},
-        {"doubled_most"},   {"headline_least"},  {"bits_least"},         {"near_bits"},
-        {"factor_least"},   {"algorithm_least"}, {"above_adapters"},     {"near_adapters"},
-        {"more_than_expected"}, {"average_below"}, {"large", size},      {"grown"},
-        {"two_nodes"},      {"adapter_rates", line_rate, list},          {"adapter_least"},
+       {{"exceeds"},
+        {"meets"},
+        {"smallest", size},
+        {"near_line_rate"},
+        {"least_moved"},
+        {"most_moved"},
+        {"nvlink", link_rate},
+        {"line_rate_least"},
+        {"headlines", link_rate, list},
+        {"near_headline"},
+        {"doubled_least"},
+        {"doubled_most"},
+        {"headline_least"},
+        {"bits_least"},
+        {"near_bits"},
+        {"factor_least"},
+        {"algorithm_least"},
+        {"above_adapters"},
+        {"near_adapters"},
+        {"more_than_expected"},
+        {"average_below"},
+        {"large", size},
+        {"grown"},
+        {"two_nodes"},
+        {"adapter_rates", line_rate, list},
+        {"adapter_least"},
         {"adapter_most"}}},
   };
   return all;

@@ -1,6 +1,6 @@
 /// \file judge.cpp
-/// When a table counts as slow: data/diagnosis/comparison.yaml says it, `judgement` holds its numbers. All-to-all at small sizes, a launch to
-/// every peer, is not judged.
+/// When a table counts as slow: data/diagnosis/comparison.yaml says it, `judgement` holds its numbers. All-to-all at small sizes, a launch
+/// to every peer, is not judged.
 
 #include "diagnose/context.hpp"
 

@@ -76,7 +76,8 @@ class RuleReader {
     for (const auto& [name, signal] : signals_) {
       Numbers& numbers = rules_.numbers[name];
       for (const Threshold& t : signal->thresholds)
-        if (signal->test == nullptr && !numbers.has(t.name)) missing(fmt::format("signals.{}.{}", name, t.name), "add it to one of its files");
+        if (signal->test == nullptr && !numbers.has(t.name))
+          missing(fmt::format("signals.{}.{}", name, t.name), "add it to one of its files");
     }
     for (const std::string_view sign : needed_signs)
       if (!is_sign(sign)) missing(fmt::format("signs.{}", sign), "the reader of logs names this sign: add it to one of its files");
@@ -169,7 +170,8 @@ class RuleReader {
 
   void read_rules(const SpecNode& tree) {
     MapReader in(tree, "", faults_);
-    for (const char* key : {"signs", "signals", "notes", "extends"}) in.take(key);
+    for (const char* key : {"signs", "signals"}) in.take(key);
+    in.text("notes");
     in.name("name", true);
     in.text("title", true);
     in.text("source", true);
@@ -186,8 +188,7 @@ class RuleReader {
     if (const SpecNode* helps = in.take("helps")) {
       for (std::size_t i = 0; i < helps->items.size(); ++i) {
         MapReader row(helps->items[i], fmt::format("helps[{}]", i), faults_);
-        rules_.helps.push_back(
-            {row.text("variable", true), value_test(row), row.choice("cause", cause_names, Cause::other, true)});
+        rules_.helps.push_back({row.text("variable", true), value_test(row), row.choice("cause", cause_names, Cause::other, true)});
         row.finish();
       }
       if (helps->kind != SpecNode::Kind::list) in.fault(*helps, "helps", "is not a list", "write `- {variable: ..., cause: ...}` below it");
@@ -264,7 +265,8 @@ class RuleReader {
         for (const auto& [name, one] : signals_) known.push_back(name);
         const auto near = near_names(word, known);
         in.fault(at, "when", fmt::format("\"{}\" is neither a sign nor a signal", io::clipped(term.name)),
-                 near.empty() ? "write one, \"not\" one, or several with \" or \" between them" : fmt::format("did you mean \"{}\"?", near.front()));
+                 near.empty() ? "write one, \"not\" one, or several with \" or \" between them"
+                              : fmt::format("did you mean \"{}\"?", near.front()));
       }
       out.push_back(std::move(term));
     }
@@ -297,7 +299,8 @@ class RuleReader {
           else if (shared.has(t.name))
             term.numbers.set(t.name, shared.list(t.name));
           else if (t.use != Threshold::Use::optional)
-            fault("at", fmt::format("{} has no \"{}\"", term.name, t.name), fmt::format("write `at: {{{}: ...}}` here, or below `signals:`", t.name));
+            fault("at", fmt::format("{} has no \"{}\"", term.name, t.name),
+                  fmt::format("write `at: {{{}: ...}}` here, or below `signals:`", t.name));
         }
       }
     if (!row.cause && !facts.contains("cause")) fault("cause", "is missing", "write the cause that follows");
@@ -331,6 +334,8 @@ class RuleReader {
     shared.evidence = in.text("evidence", true);
     shared.remedy = in.text("remedy", true);
     const SpecNode* rows = in.take("variables", true);
+    if (rows != nullptr && rows->kind != SpecNode::Kind::list)
+      in.fault(*rows, "variables", "is not a list", "write `- {variable: ..., what: ...}` below it");
     for (std::size_t i = 0; rows != nullptr && i < rows->items.size(); ++i) {
       const std::string path = fmt::format("settings.variables[{}]", i);
       MapReader row(rows->items[i], path, faults_);

@@ -34,7 +34,8 @@ std::optional<Facts> few_direct_connections(const Context& c, const Numbers&) {
   return Facts{cited(fabric.first_indirect), fmt::format("{}", fabric.direct), fmt::format("{}", fabric.times)};
 }
 
-/// Adapters far from the GPUs: PHB crosses the CPU, SYS the socket. It takes the rate to prove it: one direction may still fit (a broadcast).
+/// Adapters far from the GPUs: PHB crosses the CPU, SYS the socket. It takes the rate to prove it: one direction may still fit (a
+/// broadcast).
 std::optional<Facts> far_adapter_is_slow(const Context& c, const Numbers& n) {
   const std::string& path = c.info.widest_path;
   const bool far = path == "PHB" || path == "SYS" || path == "NODE";

@@ -36,9 +36,7 @@ std::optional<Facts> sockets_carry_traffic(const Context& c, const Numbers&) {
   const io::NcclInfo& info = c.info;
   const Sockets sockets(info);
   if (!sockets.used && !sockets.named && !sockets.verbs_missing) return std::nullopt;
-  LogLine line = sockets.used                    ? info.net.at("Socket").first
-                 : info.network_line.number > 0 ? info.network_line
-                                                 : info.interfaces_line;
+  LogLine line = sockets.used ? info.net.at("Socket").first : info.network_line.number > 0 ? info.network_line : info.interfaces_line;
   const io::Seen& missing = info.seen("verbs_missing");
   if (sockets.verbs_missing && (!sockets.used || missing.first.number < line.number)) line = missing.first;
   return Facts{cited(line), sockets.verbs_missing && sockets.used ? "; " + cited(missing) : std::string{}};

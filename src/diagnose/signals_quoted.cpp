@@ -1,5 +1,6 @@
 /// \file signals_quoted.cpp
-/// Figures that differ in one thing only are an experiment: the version, a variable, the algorithm, the driver. What it changed is the cause.
+/// Figures that differ in one thing only are an experiment: the version, a variable, the algorithm, the driver. What it changed is the
+/// cause.
 
 #include "diagnose/context.hpp"
 
@@ -85,8 +86,9 @@ std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
   for (const Quoted& with : c.quoted) {
     if (with.settings.empty() || speed(with) <= 0 || with.perftest) continue;
     for (const auto& [name, value] : with.settings) {
-      const auto known = std::find_if(c.rules.helps.begin(), c.rules.helps.end(),
-                                      [&, &name = name, &value = value](const Help& one) { return one.variable == name && one.value.fits(value); });
+      const auto known = std::find_if(c.rules.helps.begin(), c.rules.helps.end(), [&, &name = name, &value = value](const Help& one) {
+        return one.variable == name && one.value.fits(value);
+      });
       if (known == c.rules.helps.end()) continue;
       const Quoted* worst = nullptr;
       for (const Quoted& without : c.quoted) {
@@ -97,8 +99,7 @@ std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
         if (!with.version.empty() && !without.version.empty() && with.version != without.version) continue;
         if (speed(with) > n["ratio"] * speed(without) && (worst == nullptr || speed(without) < speed(*worst))) worst = &without;
       }
-      if (worst != nullptr)
-        return Facts{std::string{fabricost::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
+      if (worst != nullptr) return Facts{std::string{fabricost::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
     }
   }
   return std::nullopt;

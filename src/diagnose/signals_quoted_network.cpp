@@ -1,6 +1,6 @@
 /// \file signals_quoted_network.cpp
-/// Figures that differ in where they were measured: the pair of nodes, their number, above or below a leaf, the wire without NCCL, one GPU or
-/// adapter and the others; and calls that differ among themselves.
+/// Figures that differ in where they were measured: the pair of nodes, their number, above or below a leaf, the wire without NCCL, one GPU
+/// or adapter and the others; and calls that differ among themselves.
 
 #include "diagnose/context.hpp"
 
@@ -79,7 +79,8 @@ std::map<int, const Quoted*> falling(const Context& c) {
   std::map<int, const Quoted*> by_nodes;
   for (const Quoted& q : c.quoted)
     if (q.nodes > 1 && q.rate > 0 && !q.perftest && q.settings.empty()) by_nodes[q.nodes] = &q;
-  if (by_nodes.size() < 2 || by_nodes.rbegin()->second->rate > c.numbers("rates_over_nodes")["share"] * by_nodes.begin()->second->rate) by_nodes.clear();
+  if (by_nodes.size() < 2 || by_nodes.rbegin()->second->rate > c.numbers("rates_over_nodes")["share"] * by_nodes.begin()->second->rate)
+    by_nodes.clear();
   return by_nodes;
 }
 std::optional<Facts> falls_beyond_two_nodes(const Context& c, const Numbers& n) {
@@ -87,8 +88,8 @@ std::optional<Facts> falls_beyond_two_nodes(const Context& c, const Numbers& n) 
   if (by_nodes.size() < 3) return std::nullopt;
   const Quoted *two = by_nodes.begin()->second, *third = std::next(by_nodes.begin())->second, *last = by_nodes.rbegin()->second;
   if (last->rate >= n["again"] * third->rate) return std::nullopt;
-  return Facts{fmt::format("{}", two->nodes), shown(*two), fmt::format("{}", third->nodes), shown(*third), fmt::format("{}", last->nodes),
-               shown(*last)};
+  return Facts{fmt::format("{}", two->nodes),  shown(*two), fmt::format("{}", third->nodes), shown(*third),
+               fmt::format("{}", last->nodes), shown(*last)};
 }
 std::optional<Facts> falls_from_two_nodes(const Context& c, const Numbers& n) {
   const auto by_nodes = falling(c);
@@ -169,10 +170,7 @@ std::span<const Signal> quoted_network_signals() {
       {"pairs_of_nodes_differ", pairs_of_nodes_differ, {"figures"}},
       {"suspect_node", suspect_node, {"node", "among", "slow", "figures"}},
       {"rates_over_nodes", nullptr, {}, {{"share"}}},
-      {"falls_beyond_two_nodes",
-       falls_beyond_two_nodes,
-       {"nodes", "two", "third_nodes", "third", "last_nodes", "last"},
-       {{"again"}}},
+      {"falls_beyond_two_nodes", falls_beyond_two_nodes, {"nodes", "two", "third_nodes", "third", "last_nodes", "last"}, {{"again"}}},
       {"falls_from_two_nodes", falls_from_two_nodes, {"two", "last_nodes", "last"}, {{"least"}}},
       {"wire_faster_than_library", wire_faster_than_library, {"figures"}, {{"share"}}},
       {"one_gpu_slower", one_gpu_slower, {"slow", "less", "fast", "more"}, {{"ratio"}}},

@@ -1,5 +1,6 @@
 /// \file signals_rails.cpp
-/// Fewer adapters at work than there are: idle ones among those NCCL lists, one where the machine has several, none of the topology's in use.
+/// Fewer adapters at work than there are: idle ones among those NCCL lists, one where the machine has several, none of the topology's in
+/// use.
 
 #include "diagnose/context.hpp"
 
@@ -79,11 +80,14 @@ double any_rate(const Context& c) {
 std::optional<Facts> rate_of_one_rail(const Context& c, const Numbers& n) {
   const double one = adapter_rate(c, n["omnipath"]), shown = any_rate(c);
   if (!(one > 0) || !(shown > 0) || shown >= n["near"] * one) return std::nullopt;
-  const auto rails = rails_with(c, [&](const Rails& r) {
-    return !r.sockets && r.there >= 4 && r.use->devices.size() * 2 <= r.there && r.use->times >= 3;
-  });
+  const auto rails = rails_with(
+      c, [&](const Rails& r) { return !r.sockets && r.there >= 4 && r.use->devices.size() * 2 <= r.there && r.use->times >= 3; });
   if (!rails) return std::nullopt;
-  return Facts{cited(c.info.adapters_line), cited(rails->use->first), fmt::format("{}", rails->there), rails->names, gigabytes(shown),
+  return Facts{cited(c.info.adapters_line),
+               cited(rails->use->first),
+               fmt::format("{}", rails->there),
+               rails->names,
+               gigabytes(shown),
                gigabytes(one)};
 }
 

@@ -1,6 +1,6 @@
 /// \file signals_run.cpp
-/// How the program was started, and whether its times can be at all: a clock in another unit, sizes cut or scaled, a table edited by hand, a
-/// timer that was never read.
+/// How the program was started, and whether its times can be at all: a clock in another unit, sizes cut or scaled, a table edited by hand,
+/// a timer that was never read.
 
 #include "diagnose/context.hpp"
 

@@ -4,6 +4,7 @@
 #include "targets.hpp"
 
 #include "diagnose/quoted.hpp"
+#include "diagnose/rules.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/pair_points.hpp"
 #include "readings/point_readers.hpp"
@@ -73,7 +74,8 @@ void any_points(std::string_view bytes) {
 
 void nccl_info(std::string_view bytes) {
   const auto file = log(bytes);
-  tolerate([&] { (void)io::read_nccl_info(file); });
+  static const diagnosis::Rules rules = diagnosis::load_rules();
+  tolerate([&] { (void)io::read_nccl_info(file, rules.signs); });
   tolerate([&] {
     for (const diagnosis::Quoted& one : diagnosis::quoted_figures(file))
       require(std::isfinite(one.rate) && std::isfinite(one.seconds) && one.rate >= 0 && one.seconds >= 0, "a quoted figure is a number");

@@ -1,5 +1,6 @@
 """One way to ask both sides about a document, the schema of its kind and the loader behind the command, and to count what is wrong."""
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -50,6 +51,9 @@ class Checker:
             return self.said(kind, command)
         if kind == "model":
             return self.said(kind, [self.command, "models", str(file)])
+        if kind == "diagnosis":
+            log = self.data / "measurements" / "dgx-h100-all-reduce.txt"
+            return self.said(kind, [self.command, "diagnose", str(log)], FABRICOST_DATA=str(self.data_with(file)))
         if kind != "system":
             system = plain(GOOD["system"])
             if kind == "gpu":
@@ -60,8 +64,20 @@ class Checker:
             file.write_text(yaml.safe_dump(system, sort_keys=False))
         return self.said(kind, [self.command, "show", str(file)])
 
-    def said(self, kind, command):
-        run = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    def data_with(self, rules):
+        """The data folder with one more file of rules of diagnosis."""
+        folder = rules.parent / "data"
+        if not folder.exists():
+            (folder / "diagnosis").mkdir(parents=True)
+            for file in [*self.data.iterdir(), *(self.data / "diagnosis").iterdir()]:
+                place = folder / file.relative_to(self.data)
+                if not place.exists():
+                    place.symlink_to(file.resolve())
+            (folder / "diagnosis" / rules.name).symlink_to(rules)
+        return folder
+
+    def said(self, kind, command, **environment):
+        run = subprocess.run(command, capture_output=True, text=True, timeout=20, env=os.environ | environment)
         if run.returncode not in (0, 2):
             self.expect(False, f"{kind}: the command ends with {run.returncode}: {run.stderr}")
         return run.stderr + run.stdout if run.returncode else ""

@@ -2,7 +2,7 @@
 import yaml
 
 KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"],
-         "calibration": ["calibrations"], "model": ["models"]}
+         "calibration": ["calibrations"], "model": ["models"], "diagnosis": ["diagnosis"]}
 
 # Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
 CALIBRATIONS = ["scale_up", "pcie", "transport"]
@@ -110,6 +110,35 @@ index: {heads: 4, head_dim: 64, tokens: 64}
 mixer: {kind: mamba2, layers: 4, inner: 2048, keys: 128, heads: 32, state: 128}
 predict_layers: 1
 published: {parameters: 1.5e9, active: 0.5e9, other: 1e6}
+"""
+
+GOOD["diagnosis"] = """
+name: extra
+title: One more file of rules
+source: a test
+confidence: assumed
+notes: a note
+order: 9
+other_runs: true
+signs:
+  lost_gpu: [fallen off the bus, {all: ["xid", "79"], none: [injected], any_case: true}]
+signals:
+  slower_version: {ratio: {value: 1.25, source: a test, confidence: assumed}}
+rules:
+- cause: other
+  as: proof
+  evidence: "{line}: gone"
+  remedy: reset it
+  first_of:
+  - {when: [lost_gpu, not bond or one_node], weight: 0.9, reason: a test}
+  - {words: [GPU is lost], when: slower_between_nodes, at: {least: 1.5}, weight: 0.5, evidence: "{against}"}
+settings:
+  evidence: "{line}: {what}"
+  remedy: unset {variable}
+  variables:
+  - {variable: NCCL_X, value: ["0", "off"], most: 8, when: one_node, cause: other, weight: 0.5, as: hint, what: nothing}
+helps:
+- {variable: NCCL_Y, starts: a, not_starts: ab, holds: c, cause: iommu}
 """
 
 CALIBRATION_HEAD = """

@@ -1,6 +1,6 @@
 /// \file nccl_info.cpp
-/// One pass over the log. Messages that only need recognising are signs that the caller brings (nccl_signs.cpp); those that carry values have
-/// a function each.
+/// One pass over the log. Messages that only need recognising are signs that the caller brings (nccl_signs.cpp); those that carry values
+/// have a function each.
 
 #include "readings/logs/nccl_info.hpp"
 

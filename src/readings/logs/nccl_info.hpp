@@ -93,10 +93,10 @@ struct Tuned {
 };
 
 struct NcclInfo {
-  bool says_anything = false;  ///< at least one line that a program wrote about a run
-  bool says_words = false;     ///< at least one that people write, or other tools print, about machines
-  int messages = 0;            ///< NCCL INFO and WARN
-  std::map<std::string, Seen, std::less<>> signs;  ///< by name
+  bool says_anything = false;                             ///< at least one line that a program wrote about a run
+  bool says_words = false;                                ///< at least one that people write, or other tools print, about machines
+  int messages = 0;                                       ///< NCCL INFO and WARN
+  std::map<std::string, Seen, std::less<>> signs;         ///< by name
   std::vector<std::pair<std::string, LogLine>> versions;  ///< distinct, as printed
   std::vector<Setting> settings;
   std::vector<std::string> adapters;  ///< of NET/IB : Using, name:port/kind

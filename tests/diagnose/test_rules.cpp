@@ -1,0 +1,68 @@
+/// \file test_rules.cpp
+/// The shipped rules: what they name exists, what exists is named, and every row can speak.
+
+#include "catch.hpp"
+#include "diagnose/rules.hpp"
+
+#include <algorithm>
+#include <set>
+
+using namespace fabricost;
+using namespace fabricost::diagnosis;
+
+TEST_CASE("every signal that the code computes is asked by a rule, or is a table of thresholds") {
+  const Rules rules = load_rules();
+  std::set<std::string> asked;
+  const auto look = [&](const Row& row) {
+    for (const Condition& one : row.when)
+      for (const diagnosis::Term& term : one) asked.insert(term.name);
+  };
+  for (const RuleFile& file : rules.files) {
+    for (const auto& group : file.groups) std::for_each(group.begin(), group.end(), look);
+    for (const SettingRow& one : file.settings) look(one.row);
+  }
+  for (const auto& signals : {adapter_signals(), network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(),
+                              curve_signals(), distance_signals(), quoted_signals(), quoted_network_signals(), expectation_signals()})
+    for (const Signal& one : signals) {
+      INFO(one.name);
+      CHECK((one.test == nullptr || asked.contains(std::string{one.name})));
+    }
+  // words that only tell that a file speaks of a run
+  const std::set<std::string> unasked{"gdr_on", "plugin_missing", "wrong_results", "p2p_unsupported"};
+  for (const io::Sign& one : rules.signs) {
+    INFO(one.name);
+    CHECK(asked.contains(one.name) != unasked.contains(one.name));
+  }
+}
+
+TEST_CASE("a row without a cause has a signal that names one") {
+  for (const RuleFile& file : load_rules().files)
+    for (const auto& group : file.groups)
+      for (const Row& row : group) {
+        INFO(row.evidence);
+        CHECK((row.weight > 0 && row.weight <= 1));
+        CHECK((row.cause || row.evidence.find("{variable}") != std::string::npos));
+      }
+}
+
+TEST_CASE("a pattern needs all of its texts, none of the others, and upper or lower case only where it says so") {
+  const io::Sign sign{"any", {{{"Rank", "lost"}, {"found"}, false}, {{"xid 79"}, {}, true}}};
+  const auto carried = [&](const std::string& line, const std::string& folded) { return io::carries(sign, line, folded); };
+  CHECK(carried("Rank 3 lost", "rank 3 lost"));
+  CHECK_FALSE(carried("rank 3 lost", "rank 3 lost"));
+  CHECK_FALSE(carried("Rank 3", "rank 3"));
+  CHECK_FALSE(carried("Rank 3 lost and found", "rank 3 lost and found"));
+  CHECK(carried("XID 79", "xid 79"));
+}
+
+TEST_CASE("values of a variable are told by word, beginning, part and size") {
+  CHECK(ValueTest{}.fits("anything"));
+  CHECK(ValueTest{{"LOC", "0"}, "", "", "", {}}.fits("loc"));
+  CHECK_FALSE(ValueTest{{"LOC", "0"}, "", "", "", {}}.fits("local"));
+  CHECK(ValueTest{{}, "RING", "", "", {}}.fits("ring,tree"));
+  CHECK_FALSE(ValueTest{{}, "", "RING", "", {}}.fits("Ring"));
+  CHECK(ValueTest{{}, "", "^", "128", {}}.fits("LL128"));
+  CHECK_FALSE(ValueTest{{}, "", "^", "128", {}}.fits("^LL128"));
+  CHECK(ValueTest{{}, "", "", "", 8}.fits("8"));
+  for (const char* none : {"9", "0", "-1", "few", ""}) CHECK_FALSE(ValueTest{{}, "", "", "", 8}.fits(none));
+}
