@@ -32,6 +32,7 @@ Transport nearest_fitted(const Calibration& calibration, Transport wanted) {
 void apply_mean(const Calibration& calibration, System& system) {
   Constants& c = system.constants;
   for (const Parameter& p : parameters_of(ConstantSet::scale_up)) {
+    if (p.fitted == Fitted::form) continue;
     double sum = 0, count = 0;
     for (const CalibratedSet& set : calibration.sets) {
       if (set.set != ConstantSet::scale_up || !(p.value(set.constants) > 0)) continue;
@@ -50,7 +51,7 @@ void apply_mean(const Calibration& calibration, System& system) {
 
 void apply_transport_mean(const Calibration& calibration, System& system) {
   Constants& c = system.constants;
-  c.transport = TransportConstants{};
+  c.transport = TransportConstants{.form = c.transport.form};
   c.transport_known = false;
   c.transport_basis = Basis::datasheet;
   c.transport_operations = {};
@@ -64,6 +65,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
   const bool alike = wanted != Network::other &&
                      std::any_of(calibration.sets.begin(), calibration.sets.end(), [&](const CalibratedSet& s) { return counts(s, true); });
   for (const Parameter& p : parameters_of(ConstantSet::transport)) {
+    if (p.fitted == Fitted::form) continue;
     double sum = 0, count = 0;
     for (const CalibratedSet& set : calibration.sets)
       if (counts(set, alike)) sum += std::log(p.value(set.constants)), count += 1;

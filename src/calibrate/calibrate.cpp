@@ -74,7 +74,7 @@ void list_constants(CalibratedSet& into, std::size_t block, const Block& prior, 
     if (std::find(u.blocks.begin(), u.blocks.end(), block) == u.blocks.end()) continue;
     const Parameter& p = *u.parameter;
     into.fitted.push_back({.key = p.key,
-                           .measure = p.measure,
+                           .measure = p.measure(),
                            .value = p.value(into.constants),
                            .prior = p.value(prior.prior),
                            .deviation = u.deviation,

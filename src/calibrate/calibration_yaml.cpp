@@ -24,9 +24,9 @@ std::string size(double bytes) {
   return fmt::format("{:.6g} MiB", bytes / mebibyte);
 }
 
-std::string written(const Parameter& p, const CalibratedSet& set) {
-  const double value = p.value(set.constants);
-  switch (p.measure) {
+std::string written(const Parameter& p, const CalibratedSet& set, const Constants& constants) {
+  const double value = p.value(constants);
+  switch (p.measure()) {
     case Measure::time: return fmt::format("{:.6g} us", value / microsecond);
     case Measure::share: return rate(value * set.bandwidth);
     case Measure::size: return size(value);
@@ -91,8 +91,13 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   const auto is_fitted = [&](const Parameter& p) {
     return std::any_of(set.fitted.begin(), set.fitted.end(), [&](const FittedConstant& c) { return c.key == p.key; });
   };
-  for (const Parameter& p : parameters_of(set.set))
-    if (!set.only_fitted || is_fitted(p)) constants.emplace_back(p.key, written(p, set));
+  const Constants prior;
+  for (const Parameter& p : parameters_of(set.set)) {
+    if (set.only_fitted && !is_fitted(p)) continue;
+    std::string value = written(p, set, set.constants);
+    if (p.fitted == Fitted::form && value == written(p, set, prior)) continue;  // what all machines have in common is in data/priors
+    constants.emplace_back(p.key, std::move(value));
+  }
   out += nested(constants, margin + "  ");
   std::string widths;
   for (const ClassResidual& c : set.classes) widths += fmt::format("{}{}: {:.3g}", widths.empty() ? "" : ", ", c.key, c.width);

@@ -97,7 +97,7 @@ KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classe
     for (const KernelUnknown& x : fit.unknowns) {
       if (x.of >= 0 && static_cast<std::size_t>(x.of) != g) continue;
       set.fitted.push_back({.key = x.parameter->key,
-                            .measure = x.parameter->measure,
+                            .measure = x.parameter->measure(),
                             .value = x.parameter->value(set.constants),
                             .prior = x.parameter->value(prior_[g]),
                             .deviation = x.deviation,

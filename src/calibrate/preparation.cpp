@@ -184,7 +184,7 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
       block.prior = Constants{};
       if (options_.prior) options_.prior(block.prior);
       for (const Parameter& p : parameters_of(set))
-        if (p.fitted == Fitted::held && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
+        if (p.held() && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
     }
     if (set == ConstantSet::scale_up) block.flat = joint_spread;
     if (set == ConstantSet::pcie) block.spread = 2;

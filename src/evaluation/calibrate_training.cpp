@@ -90,7 +90,7 @@ class StepFit {
  public:
   explicit StepFit(const Jobs& jobs) : jobs_(jobs) {
     for (const Parameter& p : compute_parameters) {
-      if (p.fitted == Fitted::held) continue;
+      if (p.held()) continue;
       if (p.fitted == Fitted::shared)
         unknowns.push_back({&p, -1, p.spread});
       else
@@ -239,7 +239,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
       const auto at = static_cast<Eigen::Index>(k);
       const double narrowed = std::sqrt(found.covariance(at, at));
       set.fitted.push_back({.key = x.parameter->key,
-                            .measure = x.parameter->measure,
+                            .measure = x.parameter->measure(),
                             .value = x.parameter->value(set.constants),
                             .prior = x.parameter->value(Constants{}),
                             .deviation = x.spread * narrowed,

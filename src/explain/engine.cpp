@@ -60,7 +60,9 @@ std::string tell_host_call(const HostCall& call) {
   table.row({"host", "launch", "", "=", micro(call.launch)});
   table.row({"GPU", "kernel + what it takes longer + copy of the buffer",
              fmt::format("{} + {} + {}", micro(call.kernel), micro(call.extra), micro(call.copy)), "=", micro(gpu)});
-  return out + table.text(4) + fmt::format("  time = ({}^4 + {}^4)^(1/4) = {} us\n", micro(call.launch), micro(gpu), micro(call.seconds()));
+  return out + table.text(4) +
+         fmt::format("  time = ({1}^{0:.6g} + {2}^{0:.6g})^(1/{0:.6g}) = {3} us\n", call.overlap, micro(call.launch), micro(gpu),
+                     micro(call.seconds()));
 }
 
 }  // namespace detail

@@ -54,7 +54,7 @@ namespace {
     return wrapped("  ", fmt::format("One all_to_all of the library over {} with a copy for each expert = {} us; explain all_to_all tells "
                                      "what such a one is made of.",
                                      counted(p.placement.ranks, "rank"), micro(p.seconds)));
-  const double wire = norm(v.inside, v.across, one_hides_the_other), volume = norm(v.work, wire, v.order);
+  const double wire = norm(v.inside, v.across, v.wire_order), volume = norm(v.work, wire, v.order);
   TextTable alone{{{""}, {""}, {""}, {"", right}}};
   if (v.work > 0)
     alone.row(
@@ -69,11 +69,13 @@ namespace {
   std::string out = "  Times are microseconds.\n";
   if (volume > 0) {
     out += "  v: what runs beside each other, each alone\n" + alone.text(4);
-    out += fmt::format("    wire = (inside^{0:.6g} + across^{0:.6g})^(1/{0:.6g}) = {1}\n", one_hides_the_other, micro(wire));
+    out += fmt::format("    wire = (inside^{0:.6g} + across^{0:.6g})^(1/{0:.6g}) = {1}\n", v.wire_order, micro(wire));
     out += fmt::format("    v = (work^{0:.6g} + wire^{0:.6g})^(1/{0:.6g}) = {1}\n", v.order, micro(volume));
   }
-  const double floored = v.floor > 0 ? norm(v.floor, volume, 2) : volume;
-  if (v.floor > 0) out += fmt::format("    with a floor of {} below: (floor^2 + v^2)^(1/2) = {}\n", micro(v.floor), micro(floored));
+  const double floored = v.floor > 0 ? norm(v.floor, volume, v.floor_order) : volume;
+  if (v.floor > 0)
+    out += fmt::format("    with a floor of {1} below: (floor^{0:.6g} + v^{0:.6g})^(1/{0:.6g}) = {2}\n", v.floor_order, micro(v.floor),
+                       micro(floored));
   const double shared = c.work + c.inside + c.across;
   // a floor's share of the norm stands in `start`; what is left of it is launch
   const double start = v.floor > 0 ? c.start - (floored - shared) : c.start;

@@ -10,7 +10,7 @@
 #include "specs/store.hpp"
 #include "validation/machines.hpp"
 
-#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const S
   }
   memory.of(out.constants) = std::clamp(rate / best->value, memory.least, memory.most);
   out.fitted.push_back({.key = memory.key,
-                        .measure = memory.measure,
+                        .measure = memory.measure(),
                         .value = memory.value(out.constants),
                         .prior = before,
                         .deviation = std::max(0.001, spread),

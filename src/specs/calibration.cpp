@@ -4,8 +4,9 @@
 
 #include "specs/calibration.hpp"
 
+#include <fabricost/hardware/interval_widths.hpp>
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/parameters/fitted_on.hpp>
-#include <fabricost/parameters/parameters.hpp>
 #include <fabricost/parameters/related.hpp>
 
 #include <fmt/format.h>
@@ -29,7 +30,8 @@ struct CalibratedPart {
   bool whole = true;                 ///< false: of compute, what memory streams at alone; what products reach is as it was
 };
 
-/// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
+/// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`. What all machines
+/// have in common (data/priors/forms.yaml) is read by the same rows.
 class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
@@ -55,6 +57,22 @@ class CalibrationReader {
         }
     } else {
       read_part(in);
+    }
+    in.finish();
+  }
+
+  /// The document of priors: a map of constants for each set, and the widths that no fit finds.
+  void read_priors() {
+    MapReader in(tree_, "", faults_);
+    in.name("name", true);
+    for (const std::string_view key : {"title", "notes"}) in.text(key);
+    for (std::size_t i = 0; i < constant_set_names.size(); ++i)
+      if (const SpecNode* constants = in.take(constant_set_names[i]))
+        read_rows(*constants, in.path_of(constant_set_names[i]), static_cast<ConstantSet>(i));
+    if (const SpecNode* widths = in.take("intervals")) {
+      MapReader all(*widths, in.path_of("intervals"), faults_);
+      for (const NamedWidth& width : general_widths) read_width(all, width);
+      all.finish();
     }
     in.finish();
   }
@@ -93,13 +111,16 @@ class CalibrationReader {
     part.whole = part.set != ConstantSet::compute || constants->find("gemm") != nullptr;
     if (intervals != nullptr) {
       MapReader widths(*intervals, in.path_of("intervals"), faults_);
-      for (const NamedWidth& width : interval_widths) {
-        double& into = c_.interval.*width.of;
-        if (width.set == part.set) into = widths.number(width.key, into, 0.001, 5);
-      }
+      for (const NamedWidth& width : interval_widths)
+        if (width.set == part.set) read_width(widths, width);
       widths.finish();
     }
     parts.push_back(part);
+  }
+
+  void read_width(MapReader& in, const NamedWidth& width) {
+    double& into = c_.interval.*width.of;
+    into = in.number(width.key, into, 0.001, 5);
   }
 
   /// The machines a set was fitted on, and what was measured on each.
@@ -138,7 +159,7 @@ class CalibrationReader {
   /// One constant: a time, a size, a rate, a share written as the rate it was measured as, a number.
   void read_constant(MapReader& in, std::string_view key, const Parameter& parameter) {
     double& into = parameter.of(c_);
-    switch (parameter.measure) {
+    switch (parameter.measure()) {
       case Measure::time:
         if (const auto value = in.quantity(key, Kind::time)) into = value->number;
         return;
@@ -156,9 +177,16 @@ class CalibrationReader {
   }
 
   void read_constants(const SpecNode& node, const std::string& path, ConstantSet set) {
+    if (set == ConstantSet::transport) {
+      MapReader in(node, path, faults_);
+      if (const auto step = in.quantity("tree_step", Kind::time, true))
+        c_.transport = TransportConstants::from_tree_step(step->number, c_.transport.form);
+    }
+    read_rows(node, path, set);
+  }
+
+  void read_rows(const SpecNode& node, const std::string& path, ConstantSet set) {
     MapReader in(node, path, faults_);
-    if (set == ConstantSet::transport)
-      if (const auto step = in.quantity("tree_step", Kind::time, true)) c_.transport = TransportConstants::from_tree_step(step->number);
     std::map<std::string, std::unique_ptr<MapReader>, std::less<>> sections;  // by name; null: not in the file
     for (const Parameter& parameter : parameters_of(set)) {
       const auto point = parameter.key.find('.');
@@ -204,9 +232,18 @@ void use_datasheet(System& system) {
 
 }  // namespace
 
+const Constants& SpecStore::priors(Faults& faults) {
+  if (!priors_) {
+    priors_.emplace();
+    if (!find("priors", "forms").empty()) CalibrationReader(resolve("priors", "forms"), *priors_, faults).read_priors();
+  }
+  return *priors_;
+}
+
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
                       Faults& faults) {
   Constants& c = system.constants;
+  c = library.priors(faults);
   const std::vector<std::string> self{system.name};
   const bool measured_library = system.library != Library::other;
   if (!measured_library) use_datasheet(system);

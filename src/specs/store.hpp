@@ -5,10 +5,12 @@
 #include "specs/reader.hpp"
 #include "specs/tree.hpp"
 
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,9 @@ class SpecStore {
   /// Parts named in a spec: a fault at `at` when they do not exist, their own faults when they do not load.
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+
+  /// What all machines have in common (data/priors/forms.yaml), on top of the defaults; read once.
+  const Constants& priors(Faults& faults);
 
   [[nodiscard]] const std::filesystem::path& data() const { return data_; }
   /// Where a name of `folder` lives; empty when it does not.
@@ -47,6 +52,7 @@ class SpecStore {
   std::map<std::string, SpecNode> trees_;  ///< by path
   std::map<std::string, Link> links_;
   std::map<std::string, SwitchSpec> switches_;
+  std::optional<Constants> priors_;
 };
 
 [[nodiscard]] Gpu read_gpu(const SpecNode& tree, Faults& faults);

@@ -108,7 +108,7 @@ inline Constants drawn(const Block& block, Random& random) {
     const double latency = normal(random), rate = normal(random);
     std::vector<double> change(table.size(), 0.0);
     for (std::size_t i = 0; i < table.size(); ++i) {
-      if (table[i].fitted == Fitted::held) continue;
+      if (table[i].held()) continue;
       const double own = block.flat > 0 ? block.flat : block.spread * table[i].spread;
       change[i] = own * normal(random) + block.latency * table[i].latency * latency + block.rate * table[i].rate * rate;
     }
@@ -116,7 +116,7 @@ inline Constants drawn(const Block& block, Random& random) {
     detail::apply_changes(out, block, change);
     const bool inside = std::all_of(table.begin(), table.end(), [&](const Parameter& p) {
       const double value = p.value(out);
-      return p.fitted == Fitted::held || (value > p.least * (1 + 1e-9) && value < p.most * (1 - 1e-9));
+      return p.held() || (value > p.least * (1 + 1e-9) && value < p.most * (1 - 1e-9));
     });
     if (inside) return out;
   }

@@ -85,7 +85,7 @@ TEST_CASE("machines of one generation share their set, machines of others do not
   CHECK(set_named(fit, "scale-up-ampere").systems == std::vector<std::string>{"dgx-a100"});
   CHECK(fit.points == static_cast<int>(all.points.size()));
   for (const Parameter& p : scale_up_parameters) {
-    if (p.fitted == Fitted::held) continue;
+    if (p.held()) continue;
     INFO(p.key);
     const FittedConstant& one = constant(set_named(fit, "scale-up-hopper"), p.key);
     const FittedConstant& two = constant(set_named(fit, "scale-up-ampere"), p.key);

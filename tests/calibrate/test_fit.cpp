@@ -100,10 +100,10 @@ TEST_CASE("a joint fit has one value of every shared constant and finds every ge
     INFO(p.key);
     if (p.fitted == Fitted::shared)
       CHECK((p.value(fit.blocks[0]) == p.value(fit.blocks[1]) && p.value(fit.blocks[1]) == p.value(fit.blocks[2])));
-    if (p.fitted == Fitted::held) CHECK(p.value(fit.blocks[1]) == p.value(blocks[1].prior));
+    if (p.held()) CHECK(p.value(fit.blocks[1]) == p.value(blocks[1].prior));
     for (std::size_t b = 0; b < 3; ++b) {
       if (b == 0 && p.key.starts_with("nvls.")) continue;
-      if (p.fitted != Fitted::held) CHECK(p.value(fit.blocks[b]) == Approx(p.value(truths[b])).epsilon(0.03));
+      if (!p.held()) CHECK(p.value(fit.blocks[b]) == Approx(p.value(truths[b])).epsilon(0.03));
     }
   }
 }

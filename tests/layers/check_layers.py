@@ -14,7 +14,7 @@ import tempfile
 # From the ground up: a room may use its own floor and those below it. "." is include/fabricost itself.
 FLOORS = [
     [(".", "quantities, errors, names, the questions one can ask")],
-    [("hardware", "GPU, link, tier, system as plain values; where every number comes from; constants of prices")],
+    [("hardware", "GPU, link, tier, system as plain values; where every number comes from; constants of prices, one row each")],
     [("schedule", "what an algorithm moves, one header per family")],
     [("price", "protocols, the fabric in plain numbers, one header per fitted form, the general price from phases, terms")],
     [("choice", "what can run, NCCL's tuner, the engines' own all-reduces, the fastest")],
@@ -28,7 +28,7 @@ FLOORS = [
     [("serving", "prefill and decode, KV cache, engines; the search over deployments"),
      ("training", "layers, one step; the search over layouts")],
     [("economics", "money, power, failures, stragglers, comparing machines"),
-     ("parameters", "the one table that names, reads, writes and bounds constants")],
+     ("parameters", "what a set of constants was fitted on, and what it says of its kin")],
     [("specs", "YAML to values: systems, calibrations, models, stacks, prices")],
     [("readings", "what others wrote: logs, topology files, tables of points")],
     [("validation", "measured beside predicted, and what not to fit")],

@@ -60,7 +60,7 @@ TEST_CASE("on a machine that was not measured itself a flat curve drifts a littl
   const double own = width(s, op);
   s.constants.basis = Basis::sibling;
   const IntervalWidths& w = s.constants.interval;
-  CHECK(width(s, op) == Approx(std::hypot(w.nvls, w.sibling) + w.beyond_sizes * unseen_wire * 5));
+  CHECK(width(s, op) == Approx(std::hypot(w.nvls, w.sibling) + w.beyond_sizes * w.unseen_wire * 5));
   CHECK(width(s, op) > own + 0.05);
 }
 

@@ -27,13 +27,13 @@ TEST_CASE("a rack starts like a server and grows towards the floor of its size o
     const Line line = price_in_switch(nvls_schedule(Collective::all_reduce, Levels{n}), rack(n), c, t);
     CHECK(line(0) == Approx(c.launch + c.nvls.floor));
     const double floor = 3.9 * std::pow(n / 8.0, 0.74) * t.nvls_floor;
-    const double volume = 2.0 * (n - 1) / n / in_switch_rate(c.nvls, rack(n));
+    const double volume = 2.0 * (n - 1) / n / in_switch_rate(c, rack(n));
     CHECK(line(1e12) == Approx(floor + volume * 1e12));
     const double at = 64.0 * 1024 * 1024;
     CHECK(line(at) == Approx(c.launch + c.nvls.floor + (floor - c.launch - c.nvls.floor) * (1 - std::exp(-1.0)) + volume * at));
   }
-  CHECK(rack_floor_factor(8) == 1);
-  CHECK(rack_floor_factor(16) == Approx(3.9 * std::pow(2.0, 0.74)));
+  CHECK(rack_floor_factor(8, c.form) == 1);
+  CHECK(rack_floor_factor(16, c.form) == Approx(3.9 * std::pow(2.0, 0.74)));
 }
 
 TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes the floor away", "[price]") {
@@ -48,11 +48,11 @@ TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes 
 }
 
 TEST_CASE("in-switch reduction never runs above what the links carry, and in a rack a tenth faster than in a server", "[price]") {
-  InSwitchConstants c;
-  c.rate_share = 0.5;
+  ScaleUpConstants c;
+  c.nvls.rate_share = 0.5;
   CHECK(in_switch_rate(c, rack(8)) == Approx(0.5 * full));
   CHECK(in_switch_rate(c, rack(9)) == Approx(0.55 * full));
-  c.rate_share = 2;
+  c.nvls.rate_share = 2;
   for (const int n : {2, 8, 72}) {
     CHECK(in_switch_rate(c, rack(n)) == Approx(2.0 * (n - 1) / (n + 1) * full));
     CHECK(in_switch_rate(c, rack(n), Collective::all_gather) == Approx((n - 1.0) / n * full));

@@ -112,7 +112,7 @@ TEST_CASE("racks pay the floor of their size in in-switch trees", "[price]") {
   const Constants c = constants();
   const double server = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(8, 2), c)(0);
   const double rack = priced(Algorithm::nvls_tree, Collective::all_reduce, cluster(72, 2), c)(0);
-  CHECK(rack - server == Approx((rack_floor_factor(72) - 1) * c.transport.nvls_floor));
+  CHECK(rack - server == Approx((rack_floor_factor(72, c.scale_up.form) - 1) * c.transport.nvls_floor));
 }
 
 TEST_CASE("a message between nodes has its GPU's share of the NICs, half of it beyond two nodes", "[price]") {

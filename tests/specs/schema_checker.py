@@ -20,19 +20,19 @@ class Checker:
         common = json.loads((data / "schema" / "common.schema.json").read_text())
         self.schemas = {p.name.split(".")[0]: json.loads(p.read_text()) for p in (data / "schema").glob("*.schema.json")}
         self.common = common["$defs"]
-        self.validators = {kind: self.validator(schema, common) for kind, schema in self.schemas.items()}
+        named = {f"{kind}.schema.json": schema for kind, schema in self.schemas.items()}
+        self.validators = {kind: self.validator(schema, named) for kind, schema in self.schemas.items()}
 
     @staticmethod
-    def validator(schema, common):
+    def validator(schema, named):
         jsonschema.Draft202012Validator.check_schema(schema)
         try:
             import referencing
 
-            resource = referencing.Resource.from_contents(common)
-            registry = referencing.Registry().with_resource("common.schema.json", resource)
-            return jsonschema.Draft202012Validator(schema, registry=registry)
+            resources = [(name, referencing.Resource.from_contents(one)) for name, one in named.items()]
+            return jsonschema.Draft202012Validator(schema, registry=referencing.Registry().with_resources(resources))
         except ImportError:  # jsonschema before 4.18
-            resolver = jsonschema.RefResolver("", schema, store={"common.schema.json": common})
+            resolver = jsonschema.RefResolver("", schema, store=named)
             return jsonschema.Draft202012Validator(schema, resolver=resolver)
 
     def expect(self, fine, what):
@@ -42,13 +42,24 @@ class Checker:
             print("FAULT", what)
 
     def loader_says(self, kind, document):
-        """What the command says of a document (empty: it loads). Parts are named by a system beside them."""
+        """What the command says of a document (empty: it loads). Parts are named by a system beside them; priors have a data folder."""
         folder = pathlib.Path(self.folder.name)
         file = folder / f"{kind}.yaml"
         file.write_text(yaml.safe_dump(document, sort_keys=False))
         if kind.startswith("calibration"):
             command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB", "--calibration", str(file)]
             return self.said(kind, command)
+        if kind == "prior":
+            data = folder / "data"
+            if not data.exists():
+                data.mkdir()
+                for part in self.data.iterdir():
+                    if part.name != "priors":
+                        (data / part.name).symlink_to(part.resolve())
+                (data / "priors").mkdir()
+            file.replace(data / "priors" / "forms.yaml")
+            command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB"]
+            return self.said(kind, command, FABRICOST_DATA=str(data))
         if kind == "model":
             return self.said(kind, [self.command, "models", str(file)])
         if kind == "diagnosis":

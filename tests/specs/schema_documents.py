@@ -2,7 +2,7 @@
 import yaml
 
 KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"],
-         "calibration": ["calibrations"], "model": ["models"], "diagnosis": ["diagnosis"]}
+         "calibration": ["calibrations"], "prior": ["priors"], "model": ["models"], "diagnosis": ["diagnosis"]}
 
 # Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
 CALIBRATIONS = ["scale_up", "pcie", "transport"]
@@ -89,6 +89,21 @@ tiers:
   - {name: nic, role: nic, kind: rails, endpoints: 8, link: infiniband-ndr, transport: infiniband, path: pxb, gdr: true}
 """,
 }
+
+GOOD["prior"] = """
+name: forms
+title: What machines have in common
+source: a test
+confidence: assumed
+notes: a note
+scale_up: {form: {tree_chain: 2.5}}
+pcie: {form: {planned_share: 0.76}}
+transport: {form: {tree_efficiency: 0.92}}
+compute: {form: {tile: 64}}
+custom: {form: {growth_size: 64 KiB}}
+moe: {form: {few_sms: 4}}
+intervals: {sibling: {value: 0.066, source: a test, confidence: assumed}}
+"""
 
 GOOD["model"] = """
 name: shape-1.5

@@ -5,7 +5,7 @@
 #include "support/measurements.hpp"
 
 #include <fabricost/evaluation/calibrate_training.hpp>
-#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/specs/stacks.hpp>
 
 #include <catch.hpp>

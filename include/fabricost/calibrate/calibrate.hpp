@@ -2,9 +2,9 @@
 /// \file calibrate.hpp
 /// From measured points to a calibration file: which constants they determine, how well, and what is left at the prior.
 
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/parameters/fitted_on.hpp>
-#include <fabricost/parameters/parameters.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
 #include <filesystem>
@@ -18,11 +18,11 @@ namespace fabricost {
 
 struct CalibrateOptions {
   std::string system{};  ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
-  std::string calibration{};              ///< what is known before, as in load_system
-  std::vector<std::string> overrides{};   ///< of every machine, as in load_system
-  std::function<void(System&)> adjust{};  ///< called on every machine once it is loaded: other knowledge than a file's
-  std::optional<ConstantSet> only{};      ///< fit these constants alone, from the points they answer for
-  std::vector<std::string> leave_out{};   ///< what is not to be fitted, as validation/leave_out.hpp reads it: "SOURCE", "SOURCE:FROM:TO"
+  std::string calibration{};                ///< what is known before, as in load_system
+  std::vector<std::string> overrides{};     ///< of every machine, as in load_system
+  std::function<void(System&)> adjust{};    ///< called on every machine once it is loaded: other knowledge than a file's
+  std::optional<ConstantSet> only{};        ///< fit these constants alone, from the points they answer for
+  std::vector<std::string> leave_out{};     ///< what is not to be fitted, as validation/leave_out.hpp reads it: "SOURCE", "SOURCE:FROM:TO"
   std::function<void(Constants&)> prior{};  ///< what machines fitted together are pulled to, on top of the defaults of Constants
   int starts = 0;  ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
 };

@@ -12,7 +12,7 @@
 /// relative's, not around the mean, so each is informed by what was measured of the other.
 
 #include <fabricost/calibrate/least_squares.hpp>
-#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/price/price.hpp>
 
 #include <cstddef>
@@ -177,7 +177,7 @@ class ConstantsProblem {
       const std::span<const Parameter> parameters = parameters_of(blocks_[b].set);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
-        if (p.fitted == Fitted::held || !(p.value(blocks_[b].prior) > 0)) continue;
+        if (p.held() || !(p.value(blocks_[b].prior) > 0)) continue;
         if (options_.share && p.fitted == Fitted::shared) {
           const auto same = std::find_if(unknowns_.begin(), unknowns_.end(), [&](const Unknown& u) { return u.parameter == &p; });
           if (same != unknowns_.end()) {

@@ -8,7 +8,7 @@
 /// combine" of "one_sided_combine.share"), which is what makes ten thousand samples quick.
 
 #include <fabricost/calibrate/least_squares.hpp>
-#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/hardware/parameters.hpp>
 
 #include <functional>
 #include <string_view>
@@ -52,7 +52,7 @@ class KernelProblem {
   KernelProblem(ConstantSet set, std::vector<Constants> prior, const std::vector<KernelSample>& samples)
       : prior_(std::move(prior)), samples_(samples) {
     for (const Parameter& p : parameters_of(set)) {
-      if (p.fitted == Fitted::held) continue;
+      if (p.held()) continue;
       if (p.fitted == Fitted::shared)
         unknowns.push_back({.parameter = &p});
       else

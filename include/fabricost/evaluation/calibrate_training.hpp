@@ -32,7 +32,7 @@ struct TrainingFit {
   std::vector<Skipped> skipped;
 };
 
-/// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute constants (parameters/parameters.hpp)
+/// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute constants (hardware/parameters.hpp)
 /// of every generation in the rows and one factor per stack and per publisher of kernels, 15 % around 1. A group of many rows weighs no
 /// more than 40. \throws RequestError when no row is left to fit
 [[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,

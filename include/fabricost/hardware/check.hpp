@@ -7,15 +7,17 @@
 /// and, once something is known to be wrong, slowly, to name the field.
 
 #include <fabricost/error.hpp>
-#include <fabricost/hardware/constant_ranges.hpp>
+#include <fabricost/hardware/interval_widths.hpp>
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/hardware/system.hpp>
 
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 namespace fabricost {
 
@@ -128,27 +130,59 @@ struct InRange {
   }
 };
 
-/// A struct of doubles, one after the other in the order of their ranges.
-template <std::size_t N, class Block>
-[[nodiscard]] inline bool in_range(const Block& block, const std::array<ConstantRange, N>&, const ConstantBounds<N>& bounds) {
-  static_assert(sizeof(Block) == N * sizeof(double), "a constant was added: give it its range in hardware/constant_ranges.hpp");
-  const auto values = std::bit_cast<std::array<double, N>>(block);
+/// The bounds of a set's constants in the order of their struct, as plain arrays that a compiler can compare several at a time.
+template <std::size_t N>
+struct BlockBounds {
+  std::array<double, N> least{}, most{};
+};
+template <class Block, std::size_t N>
+consteval BlockBounds<N> block_bounds(const std::array<Parameter, N>& rows) {
+  static_assert(sizeof(Block) == N * sizeof(double), "a constant was added: give it a row in hardware/parameters.hpp");
+  BlockBounds<N> out;
+  std::array<bool, N> known{};
+  for (const Parameter& row : rows) {
+    const std::size_t place = row.offset / sizeof(double);
+    if (known[place]) throw "two rows of one constant";
+    known[place] = true;
+    out.least[place] = bounds_of(row.kind).least, out.most[place] = bounds_of(row.kind).most;
+  }
+  return out;
+}
+inline constexpr auto scale_up_bounds = block_bounds<ScaleUpConstants>(scale_up_parameters);
+inline constexpr auto pcie_bounds = block_bounds<PcieConstants>(pcie_parameters);
+inline constexpr auto transport_bounds = block_bounds<TransportConstants>(transport_parameters);
+inline constexpr auto compute_bounds = block_bounds<ComputeConstants>(compute_parameters);
+inline constexpr auto custom_bounds = block_bounds<CustomConstants>(custom_parameters);
+inline constexpr auto moe_bounds = block_bounds<MoeConstants>(moe_parameters);
+
+template <class Block, std::size_t N>
+[[nodiscard]] inline bool in_range(const Block& block, const BlockBounds<N>& bounds) {
+  const double* const values = reinterpret_cast<const double*>(&block);
   std::uint64_t outside = 0;
   for (std::size_t i = 0; i < N; ++i)
     outside |= static_cast<std::uint64_t>(!(values[i] >= bounds.least[i])) | static_cast<std::uint64_t>(!(values[i] <= bounds.most[i]));
   return outside == 0;
 }
+[[nodiscard]] inline bool widths_in_range(const IntervalWidths& widths) {
+  constexpr std::size_t count = interval_widths.size() + general_widths.size();
+  static_assert(sizeof(IntervalWidths) == count * sizeof(double), "a width was added: give it a row in hardware/interval_widths.hpp");
+  const double* const values = reinterpret_cast<const double*>(&widths);
+  std::uint64_t outside = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    outside |=
+        static_cast<std::uint64_t>(!(values[i] >= width_bounds.least)) | static_cast<std::uint64_t>(!(values[i] <= width_bounds.most));
+  return outside == 0;
+}
 
-/// Every set of constants a question uses: `visit(prefix, block, ranges, bounds)`.
+/// Every set of constants a question uses: `visit(block, rows, bounds)`.
 template <class Visit>
 constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Visit&& visit) {
-  visit("interval", c.interval, interval_ranges, interval_bounds);
-  if (parts.scale_up) visit("scale_up", c.scale_up, scale_up_ranges, scale_up_bounds);
-  if (parts.pcie) visit("pcie", c.pcie, pcie_ranges, pcie_bounds);
-  if (parts.transport) visit("transport", c.transport, transport_ranges, transport_bounds);
-  if (parts.compute) visit("compute", c.compute, compute_ranges, compute_bounds);
-  if (parts.custom) visit("custom", c.custom, custom_ranges, custom_bounds);
-  if (parts.moe) visit("moe", c.moe, moe_ranges, moe_bounds);
+  if (parts.scale_up) visit(c.scale_up, scale_up_parameters, scale_up_bounds);
+  if (parts.pcie) visit(c.pcie, pcie_parameters, pcie_bounds);
+  if (parts.transport) visit(c.transport, transport_parameters, transport_bounds);
+  if (parts.compute) visit(c.compute, compute_parameters, compute_bounds);
+  if (parts.custom) visit(c.custom, custom_parameters, custom_bounds);
+  if (parts.moe) visit(c.moe, moe_parameters, moe_bounds);
 }
 
 [[nodiscard]] inline std::string field_number(double value) {
@@ -174,12 +208,18 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
   };
   visit_machine(s, name_it);
   if (parts.gpu) visit_gpu(s, name_it);
-  visit_constants(s.constants, parts, [&](const char* prefix, const auto& block, const auto& ranges, const auto&) {
-    const auto values = std::bit_cast<std::array<double, std::tuple_size_v<std::decay_t<decltype(ranges)>>>>(block);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (!(values[i] >= ranges[i].least && values[i] <= ranges[i].most))
-        throw RequestError(field_out_of_range(s, std::string{"constants."} + prefix + "." + std::string{ranges[i].name}, values[i],
-                                              ranges[i].least, ranges[i].most));
+  const auto name_constant = [&](const std::string& field, double value, Bounds range) {
+    if (!(value >= range.least && value <= range.most))
+      throw RequestError(field_out_of_range(s, "constants." + field, value, range.least, range.most));
+  };
+  for (const auto& widths : {std::span<const NamedWidth>{interval_widths}, std::span<const NamedWidth>{general_widths}})
+    for (const NamedWidth& width : widths)
+      name_constant("interval." + std::string{width.key}, s.constants.interval.*width.of, width_bounds);
+  visit_constants(s.constants, parts, [&](const auto&, const auto& rows, const auto&) {
+    auto in_place = rows;
+    std::sort(in_place.begin(), in_place.end(), [](const Parameter& a, const Parameter& b) { return a.offset < b.offset; });
+    for (const Parameter& row : in_place)
+      name_constant(std::string{name(row.set)} + "." + std::string{row.member}, row.value(s.constants), bounds_of(row.kind));
   });
   throw RequestError(s.name + ": domain is " + std::to_string(s.domain) + ", no multiple of the " + std::to_string(s.gpus_per_node) +
                      " gpus_per_node");
@@ -190,10 +230,9 @@ inline void check_parts(const System& s, const CheckedParts& parts) {
   InRange all;
   visit_machine(s, all);
   if (parts.gpu) visit_gpu(s, all);
-  bool fine = all.fine;
-  visit_constants(s.constants, parts, [&fine](const char*, const auto& block, const auto& ranges, const auto& bounds) {
-    fine = fine & in_range(block, ranges, bounds);
-  });
+  bool fine = all.fine & widths_in_range(s.constants.interval);
+  visit_constants(s.constants, parts,
+                  [&fine](const auto& block, const auto&, const auto& bounds) { fine = fine & in_range(block, bounds); });
   if (!fine || s.domain % s.gpus_per_node != 0) [[unlikely]]
     refuse_machine(s, parts);
 }
@@ -210,8 +249,6 @@ inline void check_parts(const System& s, const CheckedParts& parts) {
 /// negative, shares of at most one, a scale-up tier that joins the domain, constants as wide as any fit may go. `load_system` calls it, and
 /// so does whatever takes a System, for the parts it uses.
 /// \throws RequestError that names the first field that is not, with its value and its range
-inline void check(const System& system) {
-  detail::check_parts(system, detail::all_parts);
-}
+inline void check(const System& system) { detail::check_parts(system, detail::all_parts); }
 
 }  // namespace fabricost

@@ -5,6 +5,8 @@
 /// The form they belong to is in kernels/compute.hpp; values live in data/calibrations/compute-GENERATION.yaml, fitted on published
 /// training runs and GEMM timings. The defaults are the geometric mean of the fitted generations.
 
+#include <fabricost/hardware/form_constants.hpp>
+
 namespace fabricost {
 
 struct ComputeConstants {
@@ -33,6 +35,7 @@ struct ComputeConstants {
   double logit_bytes = 12;         ///< memory traffic per logit of a fused cross entropy
   double logit_bytes_eager = 47;   ///< and of one that is not
   double optimizer_bytes = 30;     ///< memory traffic per parameter a rank updates
+  ComputeForm form;
 };
 
 }  // namespace fabricost

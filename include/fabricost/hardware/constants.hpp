@@ -5,10 +5,11 @@
 /// Each struct is one form of the model (see price/ring.hpp, in_switch.hpp, exchange.hpp, pcie.hpp, internode.hpp). The default
 /// values are the prior for a machine nobody has measured: the geometric mean of the shipped Ampere, Hopper and Blackwell
 /// calibrations (a test keeps them so). Rates are shares of the tier's one-way datasheet rate, so that a sibling with other
-/// links scales by itself.
+/// links scales by itself. What all machines have in common stands in form_constants.hpp.
 
 #include <fabricost/hardware/compute_constants.hpp>
 #include <fabricost/hardware/custom_constants.hpp>
+#include <fabricost/hardware/form_constants.hpp>
 #include <fabricost/hardware/moe_constants.hpp>
 
 #include <array>
@@ -103,6 +104,7 @@ struct ScaleUpConstants {
   ExchangeConstants all_to_all;
   double int8_volume = 0.061759;            ///< i8: volume added by reductions of 8-bit types
   double tree_hop = 0.59643 * microsecond;  ///< one step of a tree's chain inside a domain of 4; longer chains pay more
+  ScaleUpForm form;
 };
 
 /// A box whose GPUs meet over PCIe. The path changes with the number of ranks (one pair, one socket, two sockets), and with
@@ -127,6 +129,7 @@ struct PcieConstants {
   double exchange_hop = 1.37 * microsecond;
   double exchange_ll_share = 0.68;  ///< of the LL rate
   double exchange_floor = 7.7 * microsecond;
+  PcieForm form;
 };
 
 /// Between nodes, one set per transport; rates are shares of the summed NIC rate. Defaults: the mean over transports.
@@ -146,15 +149,16 @@ struct TransportConstants {
   double exchange_base = 5.7 * microsecond;         ///< Ca
   double exchange_peer = 6.7 * microsecond;         ///< La per remote peer
   double exchange_peer_simple = 2.1 * microsecond;  ///< LaS, added above 16 KiB per peer
-  double exchange_tiny = 1;                         ///< how much dearer a remote peer is below 128 bytes for it (Slingshot: 3)
+  double exchange_tiny = 1;                         ///< how much dearer a remote peer is for a few bytes (Slingshot: 3)
   double no_gdr_rate = 0.86;                        ///< rate left without GPUDirect RDMA
   double no_gdr_step = 3;                           ///< how much dearer a Simple ring step is without it
   double nvls_floor = 34 * microsecond;             ///< launch included
+  TransportForm form;
 
   /// The constants that follow one measured latency when they were not fitted themselves: with r = L0 / 9.3 us,
   /// L1 = 10 r^0.5, LS = 81 r^0.7, RL = 15 r, L2 = 25 r^0.7, RS = 53 r^0.7, LV = 83 r^0.7, La, LaS, Ca by r^0.3.
-  [[nodiscard]] static TransportConstants from_tree_step(double tree_step) {
-    TransportConstants t;
+  [[nodiscard]] static TransportConstants from_tree_step(double tree_step, const TransportForm& form = {}) {
+    TransportConstants t{.form = form};
     const double r = tree_step / t.tree_step;
     t.tree_step = tree_step;
     t.tree_growth *= std::pow(r, 0.5);
@@ -195,6 +199,10 @@ struct IntervalWidths {
   double below_rack_sizes = 0.5;      ///< in-switch reduction of a rack below 512 MiB: how its floor grows is assumed
   double beyond_sizes = 0.05;         ///< per factor of two beyond the measured sizes, of what was not the wire at their end
   double beyond_ranks = 0.10;         ///< per factor of two outside the measured ranks
+  /// The least share of `beyond_sizes` on a machine that was not measured itself: 0.02 per factor of two. One-node runs of 1 to 16 GiB on
+  /// such machines (public nccl-tests logs: ND A100 v4, H100 with NDR, Alps) are 0.01 to 0.02 a factor of two further off than to 512 MiB.
+  double unseen_wire = 0.4;
+  double host_copy = 0.15;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
 };
 
 /// Everything a system is priced with, and where it was measured.

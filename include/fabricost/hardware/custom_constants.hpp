@@ -4,6 +4,8 @@
 /// GPU whose NCCL takes a step of 1.04 us, the geometric mean of the Ampere, Hopper and Blackwell fits with their latencies stretched to
 /// that step (parameters/related.hpp); rates are shares of the one-way rate.
 
+#include <fabricost/hardware/form_constants.hpp>
+
 namespace fabricost {
 
 /// Every rank adds up all others' data by itself.
@@ -42,6 +44,7 @@ struct CustomConstants {
   double host_launch = 28e-6;  ///< the least a call from Python takes
   double host_extra = 6e-6;    ///< what such a call adds to a long kernel, besides
   double host_copy = 0.85;     ///< copying the buffer once at this share of the memory's rate
+  CustomForm form{};
 };
 
 }  // namespace fabricost

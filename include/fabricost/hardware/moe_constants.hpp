@@ -7,6 +7,8 @@
 /// latencies stretched to that step (parameters/related.hpp). Rates are shares of the one-way rate, so that another link scales by itself.
 /// Times "per KiB" are those of 1024 bytes of one token's copy.
 
+#include <fabricost/hardware/form_constants.hpp>
+
 namespace fabricost {
 
 /// DeepEP's normal kernels: pairs of SMs are channels, each sends and receives chunks of tokens.
@@ -78,6 +80,7 @@ struct MoeConstants {
       .start = 6.6e-6, .copy = 0.22e-6, .step = 0.45e-6, .floor = 1.6e-6, .token = 0.079e-6, .share = 0.615, .overlap = 2.1};
   DomainKernelConstants two_sided_combine_fp4{
       .start = 8e-6, .copy = 0.34e-6, .step = 0.4e-6, .floor = 2.2e-6, .token = 0.137e-6, .share = 0.37, .overlap = 2.2};
+  MoeForm form;
 };
 
 }  // namespace fabricost

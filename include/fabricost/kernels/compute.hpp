@@ -74,7 +74,7 @@ namespace detail {
   const double larger = std::max(a, b), smaller = std::min(a, b);
   return larger > 0 ? larger * std::pow(1 + std::pow(smaller / larger, q), 1 / q) : 0;
 }
-[[nodiscard]] inline bool odd_size(double n) { return std::fmod(n, 64) != 0; }
+[[nodiscard]] inline bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
 }  // namespace detail
 
 /// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
@@ -83,10 +83,10 @@ namespace detail {
   const bool narrow = precision == Precision::fp4;
   const double share = c.gemm * (precision == Precision::fp8 ? c.gemm_fp8 : narrow ? c.gemm_fp4 : 1);
   const double width = bytes_of(precision);
-  const double penalty = detail::odd_size(N) || detail::odd_size(K) ? 1 + c.misaligned : 1;
+  const double penalty = detail::odd_size(N, c.form) || detail::odd_size(K, c.form) ? 1 + c.misaligned : 1;
   const double arithmetic = 2 * M * N * K * penalty / (share * gpu.peak(precision));
   const double traffic = (width * (M * K + count * K * N) + 2 * M * N) / (c.memory * gpu.memory_rate);
-  return c.gemm_start * std::min(count, 4.0) + detail::joined(arithmetic, traffic, c.gemm_overlap);
+  return c.gemm_start * std::min(count, c.form.start_products) + detail::joined(arithmetic, traffic, c.gemm_overlap);
 }
 
 /// Seconds of attention forward: b sequences of s tokens of which this rank has s/c as queries, heads of total width `query` and `value`.
@@ -107,9 +107,11 @@ namespace detail {
 
 /// Seconds of an element-wise kernel alone that gives every row of `width` values to one block of 1,024 threads, which loads from memory
 /// twice for each 1,024 values it goes on (two inputs of an activation; a norm's two passes): few rows take as long as one,
-/// norm_4(2 width / 1024 latency, row_traffic bytes / (em BW)). Kernels of vLLM, as vidur's profiles time them.
+/// norm_4(width / 512 latency, row_traffic bytes / (em BW)). Kernels of vLLM, as vidur's profiles time them.
 [[nodiscard]] inline double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
-  return detail::joined(2 * width / 1024 * gpu.memory_latency, gpu.constants.row_traffic * stream_seconds(gpu, bytes), 4);
+  const ComputeForm& form = gpu.constants.form;
+  const double traffic = gpu.constants.row_traffic * stream_seconds(gpu, bytes);
+  return detail::joined(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
 }
 
 }  // namespace fabricost

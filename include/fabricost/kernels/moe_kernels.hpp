@@ -166,12 +166,12 @@ inline void check(const MoeQuestion& q, const System& system) {
                                           bool combine_in_fp4) {
   const bool dispatch = phase == MoePhase::dispatch;
   switch (kernel) {
-    case MoeKernel::deepep_normal: return price_moe(work, dispatch ? c.normal_dispatch : c.normal_combine);
-    case MoeKernel::deepep_low_latency: return price_moe(work, dispatch ? c.low_latency_dispatch : c.low_latency_combine);
-    case MoeKernel::trtllm_one_sided: return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine);
+    case MoeKernel::deepep_normal: return price_moe(work, dispatch ? c.normal_dispatch : c.normal_combine, c.form);
+    case MoeKernel::deepep_low_latency: return price_moe(work, dispatch ? c.low_latency_dispatch : c.low_latency_combine, c.form);
+    case MoeKernel::trtllm_one_sided: return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine, c.form);
     case MoeKernel::trtllm_two_sided:
       if (phase == MoePhase::prepare) return price_moe(work, c.prepare);
-      return price_moe(work, dispatch ? c.two_sided_dispatch : combine_in_fp4 ? c.two_sided_combine_fp4 : c.two_sided_combine);
+      return price_moe(work, dispatch ? c.two_sided_dispatch : combine_in_fp4 ? c.two_sided_combine_fp4 : c.two_sided_combine, c.form);
     case MoeKernel::nccl: break;
   }
   return {};

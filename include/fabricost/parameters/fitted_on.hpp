@@ -4,8 +4,8 @@
 /// it (`fitted_on:`), and a prediction is `calibrated` only where its own operation or kernel was measured on this very machine.
 
 #include <fabricost/collective.hpp>
+#include <fabricost/hardware/parameters.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
-#include <fabricost/parameters/parameters.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include <array>

@@ -8,7 +8,7 @@
 /// starts of vLLM's kernel are 5.0, 5.3 and 5.0 steps on A100, H100 and B200, torch's multicast one 8.7 and 7.8. `e` is 1 for such
 /// times, 0.5 where a host waits in between, 0 for what SMs compute and for shares of a rate (Parameter::latency).
 
-#include <fabricost/parameters/parameters.hpp>
+#include <fabricost/hardware/parameters.hpp>
 
 #include <cmath>
 #include <span>
@@ -19,10 +19,12 @@ namespace detail {
 [[nodiscard]] inline double stretch(const Parameter& p, const Constants& c) { return std::pow(c.scale_up.ll.hop, p.latency); }
 }  // namespace detail
 
-/// Constants with which the prior's kernels run where a step takes as long as in `c`: the defaults, stretched. Only `set` changes.
+/// Constants with which the prior's kernels run where a step takes as long as in `c`: the defaults, stretched. Only `set` changes, and of
+/// it nothing that all machines have in common.
 inline void stretch_prior(ConstantSet set, Constants& c) {
   const Constants prior;
-  for (const Parameter& p : parameters_of(set)) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
+  for (const Parameter& p : parameters_of(set))
+    if (p.fitted != Fitted::form) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
 }
 
 /// Constants of `set` for the machine of `c`, whose scale_up constants are known, from relatives. \param knows whether a relative was
@@ -31,6 +33,7 @@ template <class Knows>
 void take_from_kin(ConstantSet set, Constants& c, std::span<const Constants> relatives, Knows&& knows) {
   stretch_prior(set, c);
   for (const Parameter& p : parameters_of(set)) {
+    if (p.fitted == Fitted::form) continue;
     double sum = 0;
     int count = 0;
     for (std::size_t r = 0; r < relatives.size(); ++r) {

@@ -70,12 +70,8 @@ class FirstTiers {
   }
 }
 
-/// What NCCL plans with, as a share of the one-way rate, for links it has no rate of (`usable` is not stated): as it has it of their kin
-/// (NVIDIA/nccl, src/graph/topo.h).
-inline constexpr double planned_over_pcie = 0.76;  ///< 12, 24, 48 GB/s of the 15.75, 31.5, 63 of PCIe 3, 4, 5
-inline constexpr double planned_elsewhere = 0.8;   ///< 20 GB/s of NVLink 3's 25; NVLink 4: 0.82, NVLink 5: 0.80
-
-inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
+/// \param constants what NCCL plans with for links it has no rate of (`usable` is not stated)
+inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constants& constants) {
   const int n = std::min(g, tier.endpoints);
   const double full = tier.bandwidth.value.value();
   f.full_rate = full;
@@ -87,14 +83,15 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g) {
   f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
   if (f.over_pcie) {
     f.pcie_rate = full;  // what sharing leaves of it is in the fitted shares by number of ranks
-    f.usable_per_gpu =
-        tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value()) : planned_over_pcie * full;
+    f.usable_per_gpu = tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value())
+                                                    : constants.pcie.form.planned_share * full;
     f.inner_rate = f.pcie_rate * tier.efficiency;
     return;
   }
   const double share = n > 1 && tier.links > 0 ? usable_links(tier, n) / tier.links : 1;
   f.inner_rate = full * share;
-  const double planned = tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : planned_elsewhere;
+  const double planned =
+      tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : constants.scale_up.form.planned_share;
   f.usable_per_gpu = f.inner_rate * planned;
   if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // as describe_network has it for what is above the NICs
     const double m = tier.first_stage;
@@ -226,7 +223,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
     f.host_link_rate = host->bandwidth.value.value() * host->efficiency;  // one copy has the link to itself
     f.host_latency = host->latency.value.value();
   }
-  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0]);
+  if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
   f.channels = search_channels(f.usable_per_gpu, f.generation);
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
     throw RequestError(system.name + ": has one GPU per domain; use --path nic");

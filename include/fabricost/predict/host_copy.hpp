@@ -17,11 +17,6 @@
 
 namespace fabricost {
 
-/// Sizes that a measurement of the tier to the host spans, bytes.
-inline constexpr double host_copies_from = 4 * kibibyte, host_copies_to = 1024 * mebibyte;
-/// Half width in log of what a straight line through such a measurement leaves: copies bend where the engine starts to stream.
-inline constexpr double measured_host_copy_width = 0.15;
-
 /// Whether both rate and latency of the tier to the host were measured, not taken from a description of the link.
 [[nodiscard]] inline bool host_copies_measured(const System& system) {
   const Tier* host = host_tier(system);
@@ -42,10 +37,11 @@ inline constexpr double measured_host_copy_width = 0.15;
 [[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described) {
   const IntervalWidths& w = system.constants.interval;
   if (!host_copies_measured(system)) return {Basis::datasheet, w.unfitted_algorithm, described};
-  Certainty out{.basis = Basis::calibrated, .half_width = measured_host_copy_width, .extrapolated = {}};
-  if (bytes > 0 && bytes < host_copies_from) out.half_width += w.below_sizes;
-  if (bytes > host_copies_to) out.half_width += wider_beyond(w, line, out.basis, host_copies_to, bytes);
-  out.extrapolated.sizes = bytes > 0 && (bytes < host_copies_from || bytes > host_copies_to);
+  const PcieForm& measured = system.constants.pcie.form;
+  Certainty out{.basis = Basis::calibrated, .half_width = w.host_copy, .extrapolated = {}};
+  if (bytes > 0 && bytes < measured.host_copies_from) out.half_width += w.below_sizes;
+  if (bytes > measured.host_copies_to) out.half_width += wider_beyond(w, line, out.basis, measured.host_copies_to, bytes);
+  out.extrapolated.sizes = bytes > 0 && (bytes < measured.host_copies_from || bytes > measured.host_copies_to);
   return out;
 }
 

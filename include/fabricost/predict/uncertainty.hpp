@@ -22,14 +22,10 @@ struct Certainty {
   Extrapolated extrapolated;
 };
 
-/// The least share of `beyond_sizes` on a machine that was not measured itself: 0.02 per factor of two. One-node runs of 1 to 16 GiB on
-/// such machines (public nccl-tests logs: ND A100 v4, H100 with NDR, Alps) are 0.01 to 0.02 a factor of two further off than to 512 MiB.
-inline constexpr double unseen_wire = 0.4;
-
 /// How much wider, beyond the largest measured size: of the time at that size the part that was not the wire, per factor of two.
 [[nodiscard]] inline double wider_beyond(const IntervalWidths& w, const Line& line, Basis basis, double largest, double bytes) {
   const double unseen = 1 - wire_share(line, largest);
-  return w.beyond_sizes * std::log2(bytes / largest) * (basis == Basis::calibrated ? unseen : std::max(unseen, unseen_wire));
+  return w.beyond_sizes * std::log2(bytes / largest) * (basis == Basis::calibrated ? unseen : std::max(unseen, w.unseen_wire));
 }
 
 /// What a kernel's answer rests on. \param of_set basis of its constants \param shown of its set \param place of the kernel there
@@ -44,7 +40,7 @@ inline constexpr double unseen_wire = 0.4;
   return Shown::has(shown.alike, place) ? w.sibling : otherwise;
 }
 
-/// Of an inference engine's own all-reduce kernel; measured from 256 B to where each engine hands over, on 2, 4 and 8 ranks.
+/// Of an inference engine's own all-reduce kernel; measured from some size to where each engine hands over, on 2, 4 and 8 ranks.
 [[nodiscard]] inline Certainty certainty_of_custom(const Constants& c, const Fabric& f, Candidate ran, double bytes) {
   const IntervalWidths& w = c.interval;
   const double own = fitted_half_width(w, ran, Collective::all_reduce, f);
@@ -53,7 +49,7 @@ inline constexpr double unseen_wire = 0.4;
   const double like = kernel_width(w, basis, c.custom_kernels, place, w.other_domain);
   Certainty out{.basis = basis, .half_width = std::sqrt(own * own + like * like), .extrapolated = {}};
   if (own >= unmeasured_kernel) out.basis = Basis::datasheet;
-  if (bytes > 0 && bytes < 256) {
+  if (bytes > 0 && bytes < c.custom.form.measured_from) {
     out.extrapolated.sizes = true;
     out.half_width += w.below_sizes;
   }
@@ -101,7 +97,7 @@ inline constexpr double unseen_wire = 0.4;
     out.extrapolated.sizes = true;
     beyond += w.below_sizes;
   }
-  if (ran.algorithm == Algorithm::nvls && f.local() > 8 && bytes < rack_measured_from) {
+  if (ran.algorithm == Algorithm::nvls && f.local() > server_ranks && bytes < c.scale_up.form.rack_measured_from) {
     out.extrapolated.sizes = true;
     beyond += w.below_rack_sizes;
   }

@@ -3,7 +3,7 @@
 /// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends, LL up to 16 KiB per peer, Simple above.
 ///
 ///   LL      ca + ha (log2 n - 1) + max( ma V / 16 KiB , 2 (n-1) V / BS )     V = S/n; only used up to 16 KiB
-///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 512 KiB 32/n)] / BS )
+///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 16 MiB / n)] / BS )
 ///
 /// A send_recv is the same with one peer, all of S for it and no part of its own. Fitted together with ring.hpp, on the same 8 A100, H100
 /// and B200 (NCCL 2.23 to 2.29): 378 of the 1,512 points are all-to-alls.
@@ -37,12 +37,12 @@ inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer 
   }
   const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);
   line.latency_part(TermKind::floor, 0, 1, x.floor);
-  line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / (64 * kibibyte)});
+  line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / c.form.exchange_ramp_size});
   line.overlap = x.overlap;
   line.rate_part(TermKind::wire, 0, bytes, 1 / rate);
   if (!alone) line.rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
   line.early_rate = x.cold_copy * peers * message / rate;
-  line.early = 512 * kibibyte * 32 / n / message;
+  line.early = c.form.exchange_cold_size / (n * message);
   return line;
 }
 

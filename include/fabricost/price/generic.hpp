@@ -35,7 +35,7 @@ struct LevelCost {
       break;
     case Protocol::simple:
       out[0] = {fabric.over_pcie ? c.pcie.simple_hop : up.simple.hop, ring};
-      out[1] = {0.5 * t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), outer};
+      out[1] = {t.form.unfitted_step * t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), outer};
       break;
   }
   out[0].hop = with_latency(out[0].hop, fabric.inner_latency);

@@ -4,12 +4,13 @@
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains; j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
-/// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85.
+/// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85. The numbers written out are those of TransportForm and ScaleUpForm
+/// (hardware/form_constants.hpp), the same for all transports; their values and sources are in data/priors/forms.yaml.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
 ///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
 ///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
-///   tree LL      c0 + ht j (j/6)^1.1 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
+///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 U^2/(U^2 + 1.7)) + S / (bll At)
 ///   tree LL128   c0 + 5 h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+879)) + S / At
 ///   NVLSTree     floor + d LV (.25 + .75 U/(U+879)) + S / min(BN g/(2(g-1)), .92 E w)
@@ -30,11 +31,8 @@ namespace fabricost {
 /// What is left of the NIC rate between GPU and NIC; one-directional operations do not suffer at the host bridge.
 [[nodiscard]] inline double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
   const bool one_way = op == Collective::broadcast || op == Collective::reduce;
-  return (fabric.host_bridge ? (one_way ? 0.98 : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
+  return (fabric.host_bridge ? (one_way ? t.form.host_bridge_one_way : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
 }
-
-inline constexpr double longest_chain = 2.539653479743731;  ///< (14/6)^1.1
-inline constexpr double exchange_tiny_limit = 128;          ///< bytes per peer below which Slingshot's all-to-all is three times dearer
 
 namespace detail {
 /// Network devices NCCL sees, which messages are split over: the rails of one GPU are one device (aws-ofi-nccl on p5: 32 NICs are 8).
@@ -43,15 +41,26 @@ namespace detail {
 /// The rate a ring or a tree can use inside a domain: B; PCIe's own where GPUs meet over PCIe; none needed with one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
-  if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share) * fabric.pcie_rate;
+  if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
-/// 1 / norm_6(1/a, 1/b), for a and b above 0.
-[[nodiscard]] inline double soft_smaller(double a, double b) {
+/// 1 / norm_q(1/a, 1/b), for a and b above 0; the order trees have, 6, in plain arithmetic.
+[[nodiscard]] inline double soft_smaller(double a, double b, double q) {
+  if (q != 6) [[unlikely]]
+    return 1 / norm(1 / a, 1 / b, q);
   const double smaller = std::min(a, b);
   const double ratio = smaller / std::max(a, b);
   const double square = ratio * ratio, sixth = square * square * square;
   return smaller * inverse_sixth_root(sixth);
+}
+/// How much dearer each step of a chain is than tree_hop; steps of a whole server's chain, 2 (8-1), and of longer ones alike.
+[[nodiscard]] inline double chain_factor(double chain, const ScaleUpForm& form) {
+  constexpr double longest = 14;
+  return chain >= longest ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / longest, form.tree_chain_power);
+}
+/// What trees keep of their rate, over how many domains they go.
+[[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
+  return form.tree_efficiency * (fabric.domains() > 2 && crowds ? form.tree_crowded : 1);
 }
 
 struct Crossing {
@@ -81,7 +90,7 @@ struct Crossing {
   const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
-  const double kilobyte = 1e3 * detail::net_devices(fabric) / at.message;  // u = 1 at this S
+  const double device = detail::net_devices(fabric) / at.message;  // S of one byte a step of a network device
 
   Line line;
   line.wire_level = level;
@@ -92,23 +101,23 @@ struct Crossing {
     line.base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency));
     line.ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
-               .amplitude = at.outer * 0.52 * t.tree_growth,
-               .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
+               .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
+               .per_byte = 1 / (t.form.ll_growth_size * device)});
     rate *= t.ll_share;
   } else if (protocol == Protocol::ll128) {
-    line.base_part(TermKind::steps, 0, at.inner, with_latency(5 * up.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 0, at.inner, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));
     line.latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency));
-    line.overlap = 1.1;
+    line.overlap = t.form.ll128_overlap;
   } else {
     const double step = with_latency(t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), fabric.outer_latency);
     line.latency_part(TermKind::floor, 0, 1, up.simple.floor);
     line.latency_part(TermKind::steps, 0, at.inner, with_latency(up.simple.hop, fabric.inner_latency));
-    line.latency_part(TermKind::steps, 1, at.outer, 0.25 * step);
+    line.latency_part(TermKind::steps, 1, at.outer, t.form.ring_simple_start * step);
     line.ramp({.shape = Ramp::Shape::saturating,
                .inside = true,
                .level = 1,
-               .amplitude = at.outer * 0.75 * step,
-               .per_byte = 1 / (52 * kilobyte)});
+               .amplitude = at.outer * (1 - t.form.ring_simple_start) * step,
+               .per_byte = 1 / (t.form.ring_simple_growth_size * device)});
     line.overlap = t.ring_overlap;
   }
   line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
@@ -123,12 +132,12 @@ struct Crossing {
   const double network = schedule.steps() - chain;
   const double passes = std::max(1.0, schedule.bytes(0));  // of S through a GPU
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
-  const double spread = fabric.domains() > 2 && schedule.collective == Collective::all_reduce ? 1 / 1.85 : 1;
+  const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
   const double outer =
-      network > 0 ? 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
+      network > 0 ? share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams
                   : 1e30;
-  const double rate = detail::soft_smaller(inner, outer);
-  const double kilobyte = 1e3 * detail::net_devices(fabric);
+  const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
+  const double devices = detail::net_devices(fabric);
   const int level = outer <= inner ? 1 : 0;
 
   Line line;
@@ -136,27 +145,31 @@ struct Crossing {
   line.base_part(TermKind::launch, 0, 1, up.launch);
   double share = 1;
   if (protocol == Protocol::ll) {
-    // 8 ranks and more: the chain most machines have, raised to its power here
-    const double longer = chain >= 14 ? longest_chain : std::pow(std::max(chain, 1.0) / 6, 1.1);
-    line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * longer, fabric.inner_latency));
+    line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * detail::chain_factor(chain, up.form), fabric.inner_latency));
     line.base_part(TermKind::steps, 1, network, with_latency(t.tree_step, fabric.outer_latency));
     line.ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
                .amplitude = network * t.tree_growth,
-               .per_byte = 1 / (std::sqrt(1.7) * kilobyte)});
-    share = network > 0 ? t.ll_share : 0.25;
+               .per_byte = 1 / (t.form.ll_growth_size * devices)});
+    share = network > 0 ? t.ll_share : up.form.tree_ll_share;
   } else if (protocol == Protocol::ll128) {
-    line.base_part(TermKind::steps, 0, chain, with_latency(5 * up.ll.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 0, chain, with_latency(t.form.ll128_inner_hops * up.ll.hop, fabric.inner_latency));
     const double step = with_latency(t.ll128_step, fabric.outer_latency);
-    line.base_part(TermKind::steps, 1, 0.5 * network, step);
-    line.ramp({.shape = Ramp::Shape::saturating, .level = 1, .amplitude = network * step, .per_byte = 1 / (400 * kilobyte)});
-    share = 0.77;
+    line.base_part(TermKind::steps, 1, t.form.tree_ll128_start * network, step);
+    line.ramp({.shape = Ramp::Shape::saturating,
+               .level = 1,
+               .amplitude = network * step,
+               .per_byte = 1 / (t.form.tree_ll128_growth_size * devices)});
+    share = t.form.tree_ll128_share;
   } else {
     const double step = with_latency(t.tree_simple_step, fabric.outer_latency);
     line.base_part(TermKind::floor, 0, 1, up.simple.floor);
-    line.base_part(TermKind::steps, 0, chain, with_latency(0.18 * up.simple.hop, fabric.inner_latency));
-    line.base_part(TermKind::steps, 1, 0.26 * network, step);
-    line.ramp({.shape = Ramp::Shape::saturating, .level = 1, .amplitude = network * step, .per_byte = 1 / (879 * kilobyte)});
+    line.base_part(TermKind::steps, 0, chain, with_latency(t.form.tree_simple_inner * up.simple.hop, fabric.inner_latency));
+    line.base_part(TermKind::steps, 1, t.form.tree_simple_start * network, step);
+    line.ramp({.shape = Ramp::Shape::saturating,
+               .level = 1,
+               .amplitude = network * step,
+               .per_byte = 1 / (t.form.tree_simple_growth_size * devices)});
   }
   line.rate_part(TermKind::wire, level, 1, 1 / (share * rate));
   return line;
@@ -166,20 +179,21 @@ struct Crossing {
   const auto& t = c.transport;
   const double g = fabric.local();
   const double network = schedule.steps() - schedule.steps(0);
-  const double inner = g > 1 ? in_switch_rate(c.scale_up.nvls, fabric) * g / (2 * (g - 1)) : 1e30;
-  const double spread = fabric.domains() > 2 ? 1 / 1.85 : 1;
-  const double outer = 0.92 * spread * t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
+  const double inner = g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30;
+  const double outer = detail::tree_share(fabric, t.form, true) * t.efficiency * nic_path_share(fabric, t, schedule.collective) *
+                       fabric.outer_rate * fabric.streams;
   const int level = outer <= inner ? 1 : 0;
   const double step = with_latency(t.nvls_step, fabric.outer_latency);
   Line line;
   line.wire_level = level;
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
-  line.base_part(TermKind::floor, 0, 1, std::max(0.0, t.nvls_floor * rack_floor_factor(g) + 2 * fabric.inner_latency - c.scale_up.launch));
-  line.base_part(TermKind::steps, 1, 0.25 * network, step);
+  line.base_part(TermKind::floor, 0, 1,
+                 std::max(0.0, t.nvls_floor * rack_floor_factor(g, c.scale_up.form) + 2 * fabric.inner_latency - c.scale_up.launch));
+  line.base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
   line.ramp({.shape = Ramp::Shape::saturating,
              .level = 1,
-             .amplitude = 0.75 * network * step,
-             .per_byte = 1 / (879e3 * detail::net_devices(fabric))});
+             .amplitude = (1 - t.form.nvls_start) * network * step,
+             .per_byte = 1 / (t.form.nvls_growth_size * detail::net_devices(fabric))});
   line.rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
   return line;
 }
@@ -192,10 +206,11 @@ struct Crossing {
   Line line;
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   if (schedule.collective == Collective::send_recv) {
-    line.base_part(TermKind::steps, 1, 0.5, with_latency(t.ring_simple_step, fabric.outer_latency));
+    line.base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency));
     const double share = fabric.outer_rate / g;  // the GPU's own part of the domain's NICs
     line.wire_level = 1;
-    line.rate_part(TermKind::wire, 1, 1, 1 / (0.98 * path * share * (fabric.domains() > 2 ? 0.52 : 1)));
+    const double crowded = fabric.domains() > 2 ? t.form.send_recv_crowded : 1;
+    line.rate_part(TermKind::wire, 1, 1, 1 / (t.form.send_recv_efficiency * path * share * crowded));
     return line;
   }
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);
@@ -205,7 +220,7 @@ struct Crossing {
   line.ramp({.shape = Ramp::Shape::until,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
-             .per_byte = 1 / (exchange_tiny_limit * n)});
+             .per_byte = 1 / (t.form.exchange_tiny_size * n)});
   const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.exchanges);
   const double together = norm(inside, across, 2);

@@ -10,6 +10,7 @@
 ///   TensorRT-LLM        work = T token;  t = start + copy C + step log2 n + norm_2( floor , norm(work, wire) )
 ///   prepare             t = start + step log2 n + T token
 ///
+/// The orders 12 and 2, the 4 SMs that do not hinder each other and the root of C are MoeForm's (data/priors/forms.yaml).
 /// Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to 16 GPUs of a GB200 NVL72. SMs of the low-latency
 /// kernels: experts go to warp groups, ceil(E / SMs) of them an SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few
 /// experts leave most of the GPU idle. TensorRT-LLM's latency grows with the ranks a token goes to, which top-k bounds, and hardly with
@@ -38,12 +39,13 @@ struct MoeWork {
   double network_step = 0;  ///< seconds of one crossing; 0 inside a domain
 };
 
-/// The engines that run beside each other, each alone, and how they join: norm_2( floor , norm_order( work , norm_12( inside , across ) )
-/// ), seconds.
+/// The engines that run beside each other, each alone, and how they join, seconds:
+/// norm_floor_order( floor , norm_order( work , norm_wire_order( inside , across ) ) ).
 struct MoeVolume {
   double work = 0, inside = 0, across = 0;
-  double order = 1;
+  double order = 1, wire_order = 1;
   double floor = 0;  ///< 0: there is none
+  double floor_order = 1;
 };
 
 /// What the time goes to; the parts sum to `seconds`.
@@ -55,26 +57,28 @@ struct MoeCost {
 
 namespace detail {
 
-inline constexpr double one_hides_the_other = 12;  ///< order of a norm between engines that run beside each other
-
 /// Share of x in t = norm_q(x, .): x (x/t)^(q-1) / t (Euler).
 [[nodiscard]] inline double share_in(double x, double t, double q) { return t > 0 ? std::pow(x / t, q) : 0; }
 
-/// norm_q(work, norm_12(inside, across)) shared out; `visible` is what of the whole remains visible.
-inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double visible = 1) {
-  c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q;
-  const double wire = norm(inside, across, one_hides_the_other);
+/// norm_q(work, norm_w(inside, across)) shared out; `visible` is what of the whole remains visible.
+inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double w, double visible = 1) {
+  c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q, c.alone.wire_order = w;
+  const double wire = norm(inside, across, w);
   const double all = norm(work, wire, q);
   c.work += all * share_in(work, all, q) * visible;
   const double of_wire = all * share_in(wire, all, q) * visible;
-  c.inside += of_wire * share_in(inside, wire, one_hides_the_other);
-  c.across += of_wire * share_in(across, wire, one_hides_the_other);
+  c.inside += of_wire * share_in(inside, wire, w);
+  c.across += of_wire * share_in(across, wire, w);
 }
 
 [[nodiscard]] inline double inside_time(const MoeWork& w, double share) {
   return w.inside_bytes > 0 ? w.inside_bytes / (share * w.rate) : 0;
 }
 [[nodiscard]] inline double across_time(const MoeWork& w) { return w.across_bytes > 0 ? w.across_bytes / w.across_rate : 0; }
+/// By how much the first chunk's way is longer for a token's copies.
+[[nodiscard]] inline double longer_start(double copies, const MoeForm& form) {
+  return form.copies_power == 0.5 ? std::sqrt(copies) : std::pow(copies, form.copies_power);
+}
 
 }  // namespace detail
 
@@ -83,31 +87,35 @@ inline void share_volume(MoeCost& c, double work, double inside, double across, 
   return std::ceil(experts / std::max(1.0, std::ceil(experts / all_sms)));
 }
 
-[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const ChannelKernelConstants& k) {
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const ChannelKernelConstants& k, const MoeForm& form) {
   const double kib = w.bytes / 1024;
   const double tau = norm(k.token + k.token_kib * kib, w.copies * (k.copy + k.copy_kib * kib), k.overlap);
-  const double sms = w.sms > 4 ? 4 * std::pow(w.sms / 4, k.spread) : w.sms;
+  const double sms = w.sms > form.few_sms ? form.few_sms * std::pow(w.sms / form.few_sms, k.spread) : w.sms;
   const double x = w.tokens / (w.sms * k.fill_tokens);
-  MoeCost c{.start = k.start + k.start_copy * kib * std::sqrt(w.copies), .network = w.network_step, .growth = k.fill * tau * x / (1 + x)};
-  detail::share_volume(c, w.tokens * tau / sms, detail::inside_time(w, k.share), detail::across_time(w), detail::one_hides_the_other);
+  MoeCost c{.start = k.start + k.start_copy * kib * detail::longer_start(w.copies, form),
+            .network = w.network_step,
+            .growth = k.fill * tau * x / (1 + x)};
+  detail::share_volume(c, w.tokens * tau / sms, detail::inside_time(w, k.share), detail::across_time(w), form.rate_overlap,
+                       form.rate_overlap);
   return c;
 }
 
-[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const MessageKernelConstants& k) {
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const MessageKernelConstants& k, const MoeForm& form) {
   const double kib = w.bytes / 1024;
-  MoeCost c{.start = k.start + k.expert * w.experts + k.start_copy * kib * std::sqrt(w.copies), .network = w.network_step};
+  MoeCost c{.start = k.start + k.expert * w.experts + k.start_copy * kib * detail::longer_start(w.copies, form), .network = w.network_step};
   const double work = w.tokens * (k.token + k.token_kib * kib) / sms_of_experts(w.experts, w.all_sms);
-  detail::share_volume(c, work, detail::inside_time(w, k.share), detail::across_time(w), k.overlap);
+  detail::share_volume(c, work, detail::inside_time(w, k.share), detail::across_time(w), k.overlap, form.rate_overlap);
   return c;
 }
 
-[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k) {
+[[nodiscard]] inline MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k, const MoeForm& form) {
   MoeCost c{.start = k.start, .steps = k.copy * w.copies + k.step * std::log2(std::max(1.0, w.ranks))};
   const double work = w.tokens * k.token, wire = detail::inside_time(w, k.share);
-  const double volume = norm(work, wire, k.overlap), all = norm(k.floor, volume, 2);
-  c.start += all * detail::share_in(k.floor, all, 2);
-  c.alone.floor = k.floor;
-  detail::share_volume(c, work, wire, 0, k.overlap, volume > 0 ? all * detail::share_in(volume, all, 2) / volume : 0);
+  const double q = form.floor_overlap, volume = norm(work, wire, k.overlap), all = norm(k.floor, volume, q);
+  c.start += all * detail::share_in(k.floor, all, q);
+  c.alone.floor = k.floor, c.alone.floor_order = q;
+  const double visible = volume > 0 ? all * detail::share_in(volume, all, q) / volume : 0;
+  detail::share_volume(c, work, wire, 0, k.overlap, form.rate_overlap, visible);
   return c;
 }
 

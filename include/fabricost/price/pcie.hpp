@@ -24,9 +24,9 @@ namespace fabricost {
 [[nodiscard]] inline std::size_t pcie_reach(const Fabric& f) { return f.local() <= 2 ? 0 : f.local() <= f.per_socket ? 1 : 2; }
 
 /// Share of the x16 rate by what lies between the ranks.
-[[nodiscard]] inline double pcie_share(const Fabric& fabric, const std::array<double, 3>& shares) {
+[[nodiscard]] inline double pcie_share(const Fabric& fabric, const std::array<double, 3>& shares, const PcieForm& form) {
   const std::size_t reach = pcie_reach(fabric);
-  if (fabric.peer_to_peer) return shares[0] * (reach == 2 ? 0.82 : 1);
+  if (fabric.peer_to_peer) return shares[0] * (reach == 2 ? form.two_sockets_share : 1);
   return shares[reach];
 }
 
@@ -50,9 +50,9 @@ namespace fabricost {
   const double bytes = schedule.bytes(0);
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;
   const bool exchange = is_exchange(op);
-  const double ll_rate = pcie_share(fabric, c.ll_share) * fabric.pcie_rate;
+  const double ll_rate = pcie_share(fabric, c.ll_share, c.form) * fabric.pcie_rate;
   const double rate = pcie_rate_factor(c, op, fabric.peer_to_peer ? std::min<std::size_t>(reach, 1) : reach) *
-                      pcie_share(fabric, c.simple_share) * fabric.pcie_rate;
+                      pcie_share(fabric, c.simple_share, c.form) * fabric.pcie_rate;
 
   Line line;
   const auto wire = [&](double per_second) {

@@ -133,7 +133,7 @@ namespace detail {
       return across ? by_protocol(&W::internode_ring_ll, &W::internode_ring_ll128, &W::internode_ring_simple)
                     : by_protocol(&W::ring_ll, &W::ring_ll128, &W::ring_simple);
     case Algorithm::tree: return by_protocol(&W::tree_ll, &W::tree_ll128, &W::tree_simple);
-    case Algorithm::nvls: return fabric.local() > 8 ? &W::nvls_tree : &W::nvls;
+    case Algorithm::nvls: return fabric.local() > server_ranks ? &W::nvls_tree : &W::nvls;
     default: return &W::nvls_tree;
   }
 }

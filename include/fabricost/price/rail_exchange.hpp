@@ -35,7 +35,7 @@ namespace fabricost {
   line.ramp({.shape = Ramp::Shape::until,
              .level = 1,
              .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),
-             .per_byte = 1 / (exchange_tiny_limit * fabric.domains())});
+             .per_byte = 1 / (t.form.exchange_tiny_size * fabric.domains())});
   const double across = t.exchange_share * path * fabric.outer_rate * fabric.exchanges;
   const double inside = detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges;
   line.rate_part(TermKind::wire, 0, schedule.bytes(0), 1 / inside);

@@ -20,8 +20,11 @@
 
 namespace fabricost {
 
+/// What of a fitted latency stays where a tier's own is lower than the one it was fitted with: no fit, a guard that keeps prices above
+/// zero.
+inline constexpr double least_of_latency = 0.1;
 /// A latency per step that follows the tier's own, never below a tenth of what was fitted.
-[[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(0.1 * fitted, fitted + beyond); }
+[[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(least_of_latency * fitted, fitted + beyond); }
 
 namespace detail {
 /// How far an operation's rate is from all_gather's: RS mrs2, AR mar, the rest 1.
@@ -78,7 +81,7 @@ namespace detail {
     line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
     line.rate_part(TermKind::copy, 0, s.drain * message * heavier, 1 / rate);
     line.early_rate = s.cold_copy * message * heavier / rate;
-    line.early = channels * mebibyte / message;
+    line.early = channels * c.form.ring_cold_size / message;
   }
   return line;
 }

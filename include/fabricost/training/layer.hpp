@@ -81,7 +81,7 @@ struct LayerModel {
     }
     out.products += product(T, h, value);
     const double rows = l.sequence_parallel ? T / t : T;
-    traffic += 2 * (12 * rows * h + 2 * T * (query + keys));
+    traffic += 2 * (gpu.constants.form.hidden_traffic * rows * h + 2 * T * (query + keys));
     // layers with a window see at most that much of the past
     const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
     const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
@@ -100,7 +100,7 @@ struct LayerModel {
     }
     const double routed = load() * T * m.top_k / t, local = static_cast<double>(m.experts) / l.ep, f = double(m.expert_ffn) / l.expert_tp;
     out.products += product(routed * l.expert_tp, (mats - 1) * f, h, local) + product(routed * l.expert_tp, h, f, local);
-    traffic += 2 * (2 * routed * mats * m.expert_ffn + 5 * routed * h);
+    traffic += 2 * (2 * routed * mats * m.expert_ffn + gpu.constants.form.routed_traffic * routed * h);
     if (m.shared_experts > 0) {
       const double shared = double(m.shared_experts) * m.shared_ffn / t;
       out.products += product(T, (mats - 1) * shared, h) + product(T, h, shared);
