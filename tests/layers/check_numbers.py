@@ -25,6 +25,35 @@ FOLDERS = {
         "0.02": "printed rates are rounded: rows of a table are told by time x rate = size",
         "0.01": "the same, of small rates",
     },
+    "include/fabricost/price": {
+        "0.1": "of a fitted latency, what stays where a tier's own is lower: a guard that keeps prices above zero",
+        "120.0": "bytes of data in a line of LL128, of",
+        "128.0": "bytes",
+        "690.0": "from where exp(-x) is 0",
+        "6755399441055744.0": "1.5 x 2^52: adding it rounds to a whole number",
+    },
+    "include/fabricost/predict": {
+        "0.9807852804032304": "zeros of the Chebyshev polynomial T8",
+        "0.8314696123025452": "the same",
+        "0.5555702330196022": "the same",
+        "0.19509032201612825": "the same",
+        "0.25": "a quarter of an octave, which a polynomial of the curve's table spans",
+        "0.125": "half of that",
+        "0.1": "of T7 to T6 where a polynomial has died out",
+        "0.0625": "of an octave, between two sizes at which prices are compared",
+        "4e15": "bytes up to which a double holds whole numbers",
+        "1125899906842624.0": "1 PiB",
+    },
+    "include/fabricost/choice": {},
+    "include/fabricost/network": {},
+    "include/fabricost/kernels/compute.hpp": {},
+    "include/fabricost/training/layer.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
+}
+# Files of those folders that are read by nobody here: tables of other people's programs. Each with its reason.
+LEFT_OUT = {
+    "include/fabricost/price/channels.hpp": "speeds of a channel that NCCL's search tries (NVIDIA/nccl 2.30, graph/search.cc)",
+    "include/fabricost/choice/nccl.hpp": "NCCL's own tuner tables (NVIDIA/nccl 2.30, graph/tuning.cc)",
+    "include/fabricost/choice/inference.hpp": "up to which sizes engines run kernels of their own, by version, from their sources",
 }
 
 SUFFIXES = {".hpp", ".cpp", ".h"}
