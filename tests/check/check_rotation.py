@@ -16,7 +16,8 @@ FIRST = datetime.date(2026, 12, 25)  # over the end of a year
 
 
 def plan(day, seconds):
-    done = subprocess.run([RUN, "--plan", str(day)], capture_output=True, text=True, env={**os.environ, "FABRICOST_CHECK_SECONDS": str(seconds)})
+    environment = {**os.environ, "FABRICOST_CHECK_SECONDS": str(seconds)}
+    done = subprocess.run([RUN, "--plan", str(day)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

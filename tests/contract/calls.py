@@ -68,7 +68,9 @@ def told(value, depth=0):
     if isinstance(value, np.generic):
         return [f"{kind_of(value.dtype)} {value.item()!r}"]
     if isinstance(value, np.ndarray):
-        kinds = f"{{{', '.join(f'{n}: {kind_of(value.dtype[n])}' for n in value.dtype.names)}}}" if value.dtype.names else kind_of(value.dtype)
+        kinds = kind_of(value.dtype)
+        if value.dtype.names:
+            kinds = f"{{{', '.join(f'{n}: {kind_of(value.dtype[n])}' for n in value.dtype.names)}}}"
         return [f"array {kinds} {value.shape}", *("  " + repr(row) for row in (value.tolist() if value.ndim else [value.tolist()]))]
     if isinstance(value, pd.DataFrame):
         kinds = ", ".join(f"{name}: {kind_of(kind)}" for name, kind in value.dtypes.items())

@@ -28,7 +28,8 @@ MEASUREMENTS = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS", recorded.RO
 LINKS = {"data": recorded.ROOT / "data", "files": HERE / "files", "corpus": recorded.ROOT / "tests" / "fuzz" / "corpus",
          "measurements": MEASUREMENTS}
 SKIPPED = 77
-PLAIN_SURROUNDINGS = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")}
+PLAIN_SURROUNDINGS = {k: v for k, v in os.environ.items()
+                      if k in ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")}
 DIFFERS = [(r'"seconds": [-\d.e+]+', '"seconds": SECONDS'),  # the time a search took
            (r"(?m)(?<=; )\d+\.\d+ s$", "SECONDS s"), (r"fabricost \d+\.\d+\.\d+[^\s,;)\"]*", "fabricost VERSION")]
 
@@ -55,7 +56,8 @@ def printed(tool, line):
                               env=PLAIN_SURROUNDINGS)
         out = [f"= exit {done.returncode}"] if done.returncode else []
         texts = [("", done.stdout), ("! ", done.stderr)]
-        for path in sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in LINKS):
+        written = [path for path in pathlib.Path(folder).rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in LINKS]
+        for path in sorted(written):
             texts.append((f"> {path.relative_to(folder)}: ", path.read_bytes()))
     for sign, text in texts:
         text = recorded.plain(text.decode("utf-8", "surrogateescape"), DIFFERS)
@@ -109,7 +111,8 @@ def main():
     if left_out:
         print(f"skipped: {left_out} commands read measurements, and there are none at {MEASUREMENTS}")
     if changed and not told.against:
-        print(f"\n{len(changed)} of {ran} commands no longer print what is recorded. See how: {sys.argv[0]} {told.tool} {' '.join(told.groups)} --diff\n"
+        print(f"\n{len(changed)} of {ran} commands no longer print what is recorded. "
+              f"See how: {sys.argv[0]} {told.tool} {' '.join(told.groups)} --diff\n"
               "Scripts rely on it: if it is meant, record it again with --write, and say in CHANGELOG.md what changed and for whom.")
     else:
         print(f"{ran} commands, " + (f"{len(changed)} differ" if told.against else "recorded" if told.write else "all as recorded"))

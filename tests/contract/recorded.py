@@ -65,7 +65,8 @@ def entries(path):
 
 def show(title, before, after, *names):
     """Prints how an entry changed."""
-    print("".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), *(f"{name}: {title}" for name in names), n=2)), end="")
+    titles = [f"{name}: {title}" for name in names]
+    print("".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), *titles, n=2)), end="")
 
 
 def compare(group, now, write, diff, skipped=()):
