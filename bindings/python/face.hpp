@@ -13,7 +13,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,12 +28,16 @@ namespace fabricost::python {
 
 namespace detail {
 
-/// One value from an object. Overloaded for the types a request may hold.
+/// One value from an object. Overloaded for the types a request may hold; those of one question alone in its own file, in namespace
+/// fabricost.
 template <class E>
 requires std::is_enum_v<E>
 void from_object(pybind11::handle given, std::string_view name, const Range&, E& out) {
   const auto words = words_of(E{});
-  out = word<E>(given, name, words.what, words.names);
+  const std::string typed = text(given, name);
+  const auto found = worded<E>(typed);
+  if (!found) throw RequestError(fmt::format("{}: {}", name, cli::unknown_text(typed, words.what, cli::listed(words.names))));
+  out = *found;
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, bool& out) { out = flag(given, name); }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::string& out) { out = text(given, name); }
@@ -53,12 +59,19 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
   const auto& plan = given.cast<const PlannedTraining&>();
   out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
 }
+/// One number or many.
+inline void from_object(pybind11::handle given, std::string_view name, const Range& range, std::vector<double>& out) {
+  if (PyNumber_Check(given.ptr()) != 0 && numpy().attr("ndim")(given).cast<int>() == 0)
+    out = {real(given, name, range.least, range.most)};
+  else
+    out = reals(given, name, range.least, range.most);
+}
 template <class T>
 void from_object(pybind11::handle given, std::string_view name, const Range& range, std::optional<T>& out) {
   from_object(given, name, range, out.emplace());
 }
 
-/// As Python writes a default: None, 1.0, 'default', False.
+/// As Python writes a default: None, 1.0, 'default', False, ().
 template <class T>
 [[nodiscard]] std::string default_text(const T& value) {
   if constexpr (std::same_as<T, bool>)
@@ -69,13 +82,17 @@ template <class T>
     return pybind11::repr(pybind11::float_(value)).template cast<std::string>();
   else if constexpr (std::same_as<T, int>)
     return std::to_string(value);
+  else if constexpr (std::is_enum_v<T>)
+    return "'" + std::string{words_of(value).names[static_cast<std::size_t>(value)]} + "'";
+  else if constexpr (is_list<T>)
+    return "()";
   else
     return "None";
 }
 
 /// Whether None leaves the field as it is by default.
 template <class T>
-inline constexpr bool may_be_none = !std::same_as<T, bool> && !std::is_arithmetic_v<T> && !std::same_as<T, std::string>;
+inline constexpr bool may_be_none = !std::is_arithmetic_v<T> && !std::is_enum_v<T> && !is_list<T> && !std::same_as<T, std::string>;
 
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
@@ -98,7 +115,7 @@ template <HasFields Request>
 }
 
 /// "cost(system, *, gpus=None, ...)\n--\n\n", what the function does, and a line for each argument.
-/// \param by_place how many arguments come first, without their names, and are needed
+/// \param by_place how many arguments may come first, without their names
 template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
   const Request defaults{};
@@ -107,9 +124,10 @@ template <HasFields Request>
   for_each_field<Request>([&](const auto& field) {
     if (field.name.empty()) return;
     if (signature.size() == by_place) signature.emplace_back("*");
-    signature.push_back(std::string{field.name} +
-                        (signature.size() < by_place || field.needed ? "" : "=" + detail::default_text(defaults.*(field.member))));
-    lines += fmt::format("{}: {}{}\n", field.name, with_fields(field.words, as_argument), field.words.ends_with('?') ? "" : ".");
+    signature.push_back(std::string{field.name} + (field.needed ? "" : "=" + detail::default_text(defaults.*(field.member))));
+    std::string line = with_fields(field.words, as_argument);
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    lines += fmt::format("{}: {}{}\n", field.name, line, line.ends_with('?') ? "" : ".");
   });
   return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines + "\n" +
          std::string{examples};
@@ -143,7 +161,8 @@ template <HasFields Request>
         given = kwargs[std::string{field.name}.c_str()];
       ++place;
       if (!given || (detail::may_be_none<T> && given.is_none())) return;
-      detail::from_object(given, field.name, field.range, out.*(field.member));
+      using detail::from_object;
+      from_object(given, field.name, field.range, out.*(field.member));
     }
   });
   return out;
@@ -162,14 +181,16 @@ template <class Ask>
 }
 
 /// module.function(...) that answers the request.
-template <HasFields Request>
-void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples) {
+/// \param given what Python gets of the answer; default all of it
+template <HasFields Request, class Given = std::identity>
+void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
+              Given given = {}) {
   module.def(
       function,
-      [function, by_place](const pybind11::args& args, const pybind11::kwargs& kwargs) {
+      [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
         try {
           const auto request = request_of<Request>(function, by_place, args, kwargs);
-          return answered([&] { return answer(request); });
+          return given(answered([&] { return answer(request); }));
         } catch (const Refusal& refusal) {
           throw RequestError(with_fields(refusal.text(), as_argument));
         }
@@ -180,11 +201,14 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
 /// The answer as a record, its fields those that have a name in Python.
 template <HasFields Answer>
 pybind11::class_<Answer> add_answer(pybind11::module_& module, const char* name, const char* words) {
-  return std::apply(
-      [&](const auto&... gives) {
-        return add_record<Answer>(module, name, words, field(gives.name.data(), gives.member, gives.words.data())...);
-      },
-      Answer::fields());
+  const auto kept = [](const auto& gives) {
+    if constexpr (std::is_function_v<typename std::remove_cvref_t<decltype(gives)>::Value>)
+      return std::tuple{};  // worked out for JSON
+    else
+      return std::tuple{field(gives.name.data(), gives.member, gives.words.data())};
+  };
+  const auto fields = std::apply([&](const auto&... gives) { return std::tuple_cat(kept(gives)...); }, Answer::fields());
+  return std::apply([&](const auto&... each) { return add_record<Answer>(module, name, words, each...); }, fields);
 }
 
 }  // namespace fabricost::python

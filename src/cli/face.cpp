@@ -3,15 +3,35 @@
 
 #include "face.hpp"
 
+#include "text/units.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 
 namespace fabricost::cli {
 
 std::string_view long_name(std::string_view option) { return option.substr(0, option.find(',')); }
+
+std::string as_typed(std::string_view value, Amount amount) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (fault != std::errc{} || end != value.data() + value.size()) return std::string{value};
+  std::string out = amount == Amount::seconds ? duration_text(number)
+                    : amount == Amount::size  ? size_text(Bytes::from_value(number))
+                    : amount == Amount::one_way_rate || amount == Amount::bytes_per_second
+                        ? fmt::format("\"{}\"", rate_text(Bandwidth::from_value(number)))
+                        : std::string{value};
+  if (out.front() != '"') std::erase(out, ' ');
+  return out;
+}
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
   int value = 0;
@@ -27,7 +47,13 @@ int whole_of(const std::string& text, std::string_view option, const Range& rang
 
 namespace {
 [[nodiscard]] std::string_view what(Amount amount) {
-  return amount == Amount::share ? "a share" : amount == Amount::seconds ? "a time" : "a number";
+  switch (amount) {
+    case Amount::share: return "a share";
+    case Amount::seconds: return "a time";
+    case Amount::size:
+    case Amount::size_or_unbounded: return "a size";
+    default: return "a number";
+  }
 }
 }  // namespace
 
@@ -40,10 +66,15 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
       case Amount::seconds: return duration_of(text, option);
       case Amount::share: return share_of(text, option);
       case Amount::bytes_per_second: return storage_rate_of(text, option);
+      case Amount::one_way_rate: return one_way_rate_of(text, option);
+      case Amount::size: return size_of(text, option).value();
+      case Amount::size_or_unbounded: return text == "unbounded" ? std::numeric_limits<double>::infinity() : size_of(text, option).value();
     }
     return std::nan("");
   }();
-  if (range.above && value == range.least) throw RequestError(fmt::format("{}: give {} above {:g}", option, what(amount), range.least));
+  if (range.above && value == range.least)
+    throw RequestError(fmt::format("{}: give {} above {:g}{}", option, what(amount), range.least,
+                                   amount == Amount::size_or_unbounded ? ", or unbounded" : ""));
   if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.least, range.most));
   return value;
 }
@@ -57,6 +88,58 @@ void detail::put(Json& into, std::string_view path, Json value) {
     at.update(value);
   else
     at = std::move(value);
+}
+
+void OptionRows::add(std::string_view option, std::string_view kind, bool flag, bool list, std::string_view question, std::string words) {
+  auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.option == option; });
+  if (at == rows_.end()) at = rows_.insert(at, Row{option, kind, flag, list, {}});
+  at->words.emplace_back(question, std::move(words));
+}
+
+namespace {
+/// "storage: all of the weights; incast: of each sender"; the same words of several stand once.
+[[nodiscard]] std::string whose(const std::vector<std::pair<std::string_view, std::string>>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto [question, text] = words[i];
+    out += fmt::format("{}{}", i == 0 ? "" : text == words[i - 1].second ? ", " : "; ", question);
+    if (i + 1 < words.size() && words[i + 1].second == text) continue;
+    if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
+      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    out += ": " + text;
+  }
+  return out;
+}
+}  // namespace
+
+void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions) {
+  const auto common = [questions](const Row& row) { return row.words.size() == questions; };
+  const auto particular = std::find_if_not(rows_.begin(), rows_.end(), common);
+  std::stable_partition(particular, rows_.end(), [&](const Row& row) { return !common(row); });
+  for (const Row& row : rows_) {
+    const std::string option{row.option}, words = common(row) ? row.words.front().second : whose(row.words);
+    if (row.flag)
+      sub.add_flag(option, typed.flags[row.option], words);
+    else if (row.list)
+      sub.add_option(option, typed.lists[row.option], words)
+          ->option_text(std::string{row.kind})
+          ->allow_extra_args(row.kind.ends_with("..."));
+    else
+      sub.add_option(option, typed.texts[row.option], words)->option_text(std::string{row.kind});
+  }
+}
+
+void OptionRows::refuse_others(const Typed& typed, std::string_view command, std::string_view question) const {
+  for (const Row& row : rows_) {
+    if (std::any_of(row.words.begin(), row.words.end(), [&](const auto& words) { return words.first == question; })) continue;
+    const bool given = row.flag   ? typed.flags.at(row.option)
+                       : row.list ? !typed.lists.at(row.option).empty()
+                                  : !typed.texts.at(row.option).empty();
+    if (!given) continue;
+    std::vector<std::string> others;
+    for (const auto& [other, words] : row.words) others.emplace_back(other);
+    throw RequestError(fmt::format("{} belongs to {} {}; leave it out", long_name(row.option), command, joined(others, " and ")));
+  }
 }
 
 }  // namespace fabricost::cli

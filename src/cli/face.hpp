@@ -12,8 +12,11 @@
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <concepts>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +34,9 @@ namespace fabricost::cli {
 /// A number as its amount is typed, within the range. \throws RequestError
 [[nodiscard]] double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
 
+/// "18.5ms" of 0.0185 seconds: a number as its amount is typed; any other value as it is.
+[[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
+
 /// Each field as an option: "--step-time" for <step_seconds>, "--gpus 16384" for <gpus=16384>; a flag has no value.
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
@@ -39,7 +45,7 @@ template <HasFields Request>
     if (field.name != name || field.option.empty()) return;
     out = long_name(field.option);
     constexpr bool flag = std::same_as<typename std::remove_cvref_t<decltype(field)>::Value, bool>;
-    if (!value.empty() && !flag) out += " " + std::string{value};
+    if (!value.empty() && !flag) out += " " + as_typed(value, field.amount);
   });
   return out;
 }
@@ -47,13 +53,15 @@ template <HasFields Request>
 /// The fastest layout of what `fabricost plan --train --json` wrote. \throws RequestError naming the file for anything else
 [[nodiscard]] PlannedRate read_planned_rate(const std::string& file);
 
-/// One value from what was typed. Overloaded for the types a request may hold.
+/// One value from what was typed. Overloaded for the types a request may hold; those of one question alone in its own file, in namespace
+/// fabricost.
 template <class E>
 requires std::is_enum_v<E>
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, E& out) {
   const auto words = words_of(E{});
-  const auto found = one_of<E>(text, words.names, words.what, option);
-  if (found) out = *found;
+  const auto found = worded<E>(text);
+  if (!found) throw_unknown(text, words.what, listed(words.names), option);
+  out = *found;
 }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
@@ -67,6 +75,10 @@ inline void from_text(const std::string& text, std::string_view option, const Am
 inline void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, double& out) {
   out = amount_of(text, option, amount, range);
 }
+/// "64B:64KiB:x2"
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, std::vector<double>& out) {
+  for (const Bytes& size : sizes_of(text, option)) out.push_back(size.value());
+}
 template <class T>
 void from_text(const std::string& text, std::string_view option, const Amount& amount, const Range& range, std::optional<T>& out) {
   from_text(text, option, amount, range, out.emplace());
@@ -78,21 +90,37 @@ struct Typed {
   std::map<std::string_view, bool> flags;
   std::map<std::string_view, std::vector<std::string>> lists;
 };
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
 
-template <HasFields Request>
-void add_options(CLI::App& sub, Typed& typed) {
-  for_each_field<Request>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    if (field.option.empty()) return;
-    const std::string option{field.option}, words = with_fields(field.words, as_option<Request>);
-    if constexpr (std::same_as<T, bool>)
-      sub.add_flag(option, typed.flags[field.option], words);
-    else if constexpr (std::same_as<T, std::vector<std::string>>)
-      sub.add_option(option, typed.lists[field.option], words)->option_text(std::string{field.kind} + "...");
-    else
-      sub.add_option(option, typed.texts[field.option], words)->option_text(std::string{field.kind});
-  });
-}
+/// Options of a subcommand, of one question or of several behind a word that stands first.
+class OptionRows {
+ public:
+  template <HasFields Request>
+  void add(std::string_view question = {}) {
+    for_each_field<Request>([&](const auto& field) {
+      using T = typename std::remove_cvref_t<decltype(field)>::Value;
+      if (!field.option.empty())
+        add(field.option, field.kind, std::same_as<T, bool>, is_list<T>, question, with_fields(field.words, as_option<Request>));
+    });
+  }
+  /// In the order added; options of all questions that follow one of some stand last.
+  void add_to(CLI::App& sub, Typed& typed, std::size_t questions = 1);
+  /// \throws RequestError for an option that was given and is none of the question's
+  void refuse_others(const Typed& typed, std::string_view command, std::string_view question) const;
+
+ private:
+  struct Row {
+    std::string_view option, kind;
+    bool flag = false, list = false;
+    std::vector<std::pair<std::string_view, std::string>> words;  ///< by question
+  };
+  void add(std::string_view option, std::string_view kind, bool flag, bool list, std::string_view question, std::string words);
+
+  std::vector<Row> rows_;
+};
 
 /// \throws RequestError naming the option
 template <HasFields Request>
@@ -103,8 +131,9 @@ template <HasFields Request>
     if (field.option.empty()) return;
     if constexpr (std::same_as<T, bool>) {
       out.*(field.member) = typed.flags.at(field.option);
-    } else if constexpr (std::same_as<T, std::vector<std::string>>) {
-      out.*(field.member) = typed.lists.at(field.option);
+    } else if constexpr (is_list<T>) {
+      for (const std::string& text : typed.lists.at(field.option))
+        from_text(text, long_name(field.option), field.amount, field.range, (out.*(field.member)).emplace_back());
     } else {
       const std::string& text = typed.texts.at(field.option);
       if (!text.empty()) from_text(text, long_name(field.option), field.amount, field.range, out.*(field.member));
@@ -170,29 +199,97 @@ template <HasFields Answer>
 nlohmann::ordered_json json_of(const Answer& answer) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for_each_field<Answer>([&](const auto& field) {
-    const auto& value = answer.*(field.member);
+    const auto& value = std::invoke(field.member, answer);
     if (field.json.empty() || (field.left_out && detail::absent(value))) return;
+    if (field.beside && !out.contains(std::string{field.json.substr(0, field.json.find('.'))})) return;
     detail::put(out, field.json, detail::json_value(value, field.json_unit));
   });
   return out;
 }
 
-/// Adds a subcommand whose options are the request's fields and --json.
-/// \param text_of the answer as text: std::string(const Answer&, const Terminal&)
-template <HasFields Request, class Text>
-void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of) {
+/// What a command prints. \param text_of, beside as add_face has them
+template <HasFields Request, class Text, class Beside>
+[[nodiscard]] std::string output_of(const Typed& typed, bool json, const Terminal& terminal, const Text& text_of, const Beside& beside) {
+  return spelled_out<Request>([&] {
+    const auto request = request_of<Request>(typed);
+    const auto found = answer(request);
+    std::string out;
+    if (json)
+      out = printed(json_of(found));
+    else if constexpr (std::invocable<Text, decltype(found), const Terminal&, decltype(request)>)
+      out = text_of(found, terminal, request);
+    else
+      out = text_of(found, terminal);
+    beside(found, request);
+    return out;
+  });
+}
+inline constexpr auto nothing_beside = [](const auto&, const auto&) {};
+
+/// Adds a subcommand whose options are the request's fields and --json. What a command asks beyond the question (how wide a picture is)
+/// stands in a struct derived from its request, with fields() of both.
+/// \param text_of the answer as text: std::string(const Answer&, const Terminal&), or with the request as a third argument
+/// \param beside what else is done with (answer, request) before anything is printed
+template <HasFields Request, class Text, class Beside = decltype(nothing_beside)>
+void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
+              Beside beside = nothing_beside) {
   struct Options {
     Typed typed;
     bool json = false;
   };
   const auto o = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand(name, words);
-  add_options<Request>(sub, o->typed);
+  OptionRows rows;
+  rows.add<Request>();
+  rows.add_to(sub, o->typed);
   sub.add_flag("--json", o->json, "Print JSON");
   sub.footer(footer);
-  runner.add(sub, [o, text_of](const Terminal& terminal) {
-    const auto found = spelled_out<Request>([&] { return answer(request_of<Request>(o->typed)); });
-    return o->json ? printed(json_of(found)) : text_of(found, terminal);
+  runner.add(sub,
+             [o, text_of, beside](const Terminal& terminal) { return output_of<Request>(o->typed, o->json, terminal, text_of, beside); });
+}
+
+/// One of several questions behind one subcommand.
+template <HasFields Asked, class Text>
+struct Face {
+  using Request = Asked;
+  std::string_view word;
+  Text text_of;
+};
+template <HasFields Request, class Text>
+[[nodiscard]] Face<Request, Text> face(std::string_view word, Text text_of) {
+  return {word, text_of};
+}
+
+/// Adds a subcommand that answers several questions, told apart by a word that stands first: fabricost transfer storage. Help says whose
+/// an option is, and one of another question is refused.
+/// \param what help for that word
+template <class... Faces>
+void add_faces(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer, Faces... faces) {
+  struct Options {
+    std::string what;
+    OptionRows rows;
+    Typed typed;
+    bool json = false;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand(name, words);
+  sub.add_option("WHAT", o->what, what)->option_text(" ");
+  (o->rows.template add<typename Faces::Request>(faces.word), ...);
+  o->rows.add_to(sub, o->typed, sizeof...(Faces));
+  sub.add_flag("--json", o->json, "Print JSON");
+  sub.footer(footer);
+  runner.add(sub, [o, name, faces...](const Terminal& terminal) {
+    const std::vector<std::string> known{std::string{faces.word}...};
+    if (o->what.empty()) throw RequestError(fmt::format("{} of what? One of: {}", name, joined(known)));
+    std::string out;
+    const auto runs = [&](const auto& one) {
+      if (fabricost::detail::folded(o->what) != one.word) return false;
+      o->rows.refuse_others(o->typed, name, one.word);
+      out = output_of<typename std::remove_cvref_t<decltype(one)>::Request>(o->typed, o->json, terminal, one.text_of, nothing_beside);
+      return true;
+    };
+    if (!(runs(faces) || ...)) throw_unknown(o->what, fmt::format("a {}", name), known);
+    return out;
   });
 }
 

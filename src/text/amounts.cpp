@@ -33,6 +33,13 @@ template <std::size_t N>
   throw RequestError(fmt::format("{}: \"{}\" is not {}", option, text.substr(0, 60), what));
 }
 
+[[nodiscard]] double quantity_of(const std::string& text, std::string_view option, QuantityKind kind) {
+  const Parsed parsed = parse_quantity(text, kind);
+  if (const double* value = std::get_if<double>(&parsed)) return *value;
+  const Refusal& refusal = std::get<Refusal>(parsed);
+  throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
+}
+
 /// What `read` returns; what it refuses names the option.
 template <class Read>
 [[nodiscard]] auto naming(std::string_view option, Read&& read) {
@@ -46,8 +53,8 @@ template <class Read>
 }  // namespace
 
 double duration_of(const std::string& text, std::string_view option) {
-  constexpr std::array<std::pair<std::string_view, double>, 7> units{
-      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"days", 86400}}};
+  constexpr std::array<std::pair<std::string_view, double>, 8> units{
+      {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"days", 86400}}};
   const double seconds = scaled(text, units);
   if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
   return seconds;
@@ -93,11 +100,11 @@ int whole_number_from(const std::string& text, std::string_view option, int leas
   return number;
 }
 
-double storage_rate_of(const std::string& text, std::string_view option) {
-  const Parsed parsed = parse_quantity(text, QuantityKind::memory_rate);
-  if (const double* rate = std::get_if<double>(&parsed)) return *rate;
-  const Refusal& refusal = std::get<Refusal>(parsed);
-  throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
+double storage_rate_of(const std::string& text, std::string_view option) { return quantity_of(text, option, QuantityKind::memory_rate); }
+
+double one_way_rate_of(const std::string& text, std::string_view option) {
+  const bool directed = text.find("direction") != std::string::npos;
+  return quantity_of(directed ? text : text + " per direction", option, QuantityKind::link_rate);
 }
 
 std::string duration_text(double seconds) {

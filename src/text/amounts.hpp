@@ -30,6 +30,8 @@ namespace fabricost::io {
 
 /// Bytes per second of a storage: "2TB/s". \throws RequestError
 [[nodiscard]] double storage_rate_of(const std::string& text, std::string_view option);
+/// The same of "25 GB/s" or "200 Gbit/s" that go one way. \throws RequestError
+[[nodiscard]] double one_way_rate_of(const std::string& text, std::string_view option);
 
 /// "3.09 h", "2.4 days", "41 s": two to four digits in the largest unit that is at least one.
 [[nodiscard]] std::string duration_text(double seconds);

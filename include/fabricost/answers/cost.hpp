@@ -46,7 +46,7 @@ struct CostRequest {
     using R = CostRequest;
     using enum Amount;
     return std::tuple{
-        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: a name of fabricost systems, or a YAML file"},
+        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: a name of fabricost systems, or a YAML file", true},
         Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"},
         Asks{&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"},
         Asks{&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "A run of so many tokens, as in 15T"},
@@ -99,7 +99,7 @@ struct CostRequest {
         Asks{&R::pue, "pue", "--pue", number, {1, 5}, "X", "Power of the site over that of racks and switches"},
         Asks{&R::lifetime_years, "lifetime_years", "--years", number, {0.1, 50}, "X", "Over which servers are written off"},
         Asks{&R::prices, "prices", "--prices", number, {}, "FILE", "A file of prices; it may say extends: default"},
-        Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override a value of the machine"}};
+        Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE...", "Override a value of the machine"}};
   }
 };
 

@@ -11,6 +11,7 @@
 /// A rule between fields is written once, in the question's own file, and names fields in angle brackets: "<mfu> is of a model's FLOPs: add
 /// <model>". Each face spells them its own way: --mfu, mfu=, mfu.
 
+#include <fabricost/collective.hpp>
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/error.hpp>
 
@@ -30,12 +31,15 @@ namespace fabricost {
 
 /// How a number is written where it is typed. Everywhere else it is SI.
 enum class Amount : unsigned char {
-  number,            ///< 2.5
-  count,             ///< a whole number
-  large_count,       ///< 15T
-  seconds,           ///< 30s, 10min, 4h
-  share,             ///< 0.01 or 1%
-  bytes_per_second,  ///< 2TB/s
+  number,             ///< 2.5
+  count,              ///< a whole number
+  large_count,        ///< 15T
+  seconds,            ///< 30s, 10min, 4h
+  share,              ///< 0.01 or 1%
+  bytes_per_second,   ///< 2TB/s
+  one_way_rate,       ///< 50 GB/s or 200 Gbit/s, of bytes that go one way
+  size,               ///< 64B, 1GiB; of many: 64B:64KiB:x2
+  size_or_unbounded,  ///< the word is infinity
 };
 
 /// Both ends are allowed, unless `above`: then `least` itself is not.
@@ -47,24 +51,26 @@ struct Range {
 inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 1, true}, any_time{0, 1e12}, some_time{0, 1e12, true};
 
 /// One value of a request.
-/// \tparam T double, int, bool, std::string, an optional of these or of an enumeration, a vector of texts, Machine and its like (named.hpp)
+/// \tparam T double, int, bool, std::string, an enumeration, an optional or a vector of these, Machine and its like (named.hpp). A vector
+/// is an option that may be repeated; an optional vector of numbers is one that takes many.
 template <class Request, class T>
 struct Asks {
   using Value = T;
   T Request::*member;
   std::string_view name;    ///< in Python and in rules; the member's name
-  std::string_view option;  ///< of the command: "--gpus,-g"; empty: the command has none
+  std::string_view option;  ///< of the command: "--gpus,-g"; "FILE": an argument that stands by itself; empty: the command has none
   Amount amount = Amount::number;
   Range range{};
-  std::string_view kind;   ///< what help calls its value: "TIME"
-  std::string_view words;  ///< one sentence; other fields in angle brackets
-  bool needed = false;     ///< Python shows no default
+  std::string_view kind;   ///< what help calls its value: "TIME"; "TIME...": several may follow one option
+  std::string_view words;  ///< one sentence; other fields in angle brackets; help keeps its line breaks
+  bool needed = false;     ///< signatures show no default
 };
 
 template <class Request, class T>
 Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view, bool = false) -> Asks<Request, T>;
 
 /// One value of an answer.
+/// \tparam T of the member, or of the function that works it out (in JSON only)
 template <class Answer, class T>
 struct Gives {
   using Value = T;
@@ -74,10 +80,11 @@ struct Gives {
   std::string_view words;  ///< one sentence, with the unit it has in Python and C++
   double json_unit = 1;    ///< JSON prints the value over this
   bool left_out = false;   ///< an absent optional has no key; else it is null
+  bool beside = false;     ///< has a key only where another field has made the object it lies in
 };
 
 template <class Answer, class T>
-Gives(T Answer::*, std::string_view, std::string_view, std::string_view, double = 1, bool = false) -> Gives<Answer, T>;
+Gives(T Answer::*, std::string_view, std::string_view, std::string_view, double = 1, bool = false, bool = false) -> Gives<Answer, T>;
 
 /// The names one may write for an enumeration, and what it is, with its article. A request's enumerations have words_of(E) -> EnumWords.
 template <std::size_t N>
@@ -87,6 +94,15 @@ struct EnumWords {
 };
 template <std::size_t N>
 EnumWords(std::array<std::string_view, N>, std::string_view) -> EnumWords<N>;
+/// The value a text names: one of its words, or whatever parse_word(E, text) takes where the enumeration has that.
+template <class E>
+requires std::is_enum_v<E>
+[[nodiscard]] std::optional<E> worded(std::string_view text) {
+  if constexpr (requires { parse_word(E{}, text); })
+    return parse_word(E{}, text);
+  else
+    return detail::parse_enum<E>(text, words_of(E{}).names);
+}
 
 template <class S>
 concept HasFields = requires {

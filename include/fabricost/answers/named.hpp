@@ -18,8 +18,9 @@ struct Machine {
   std::string name;                     ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or nothing is
   std::shared_ptr<const System> value;  ///< comes before the name
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
-  /// \param overrides as load_system takes them \throws SpecError, RequestError as load_system
-  [[nodiscard]] System load(const std::vector<std::string>& overrides = {}, KernelSets kernels = {}) const;
+  /// \param overrides, calibration as load_system takes them, for a name or a file \throws SpecError, RequestError as load_system
+  [[nodiscard]] System load(const std::vector<std::string>& overrides = {}, KernelSets kernels = {},
+                            const std::string& calibration = {}) const;
 };
 
 /// A model: a name, a file, or a Model.
