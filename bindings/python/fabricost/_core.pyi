@@ -1466,7 +1466,7 @@ class Stragglers:
     @property
     def barriers(self) -> int | None: ...
     @property
-    def times(self) -> float | None: ...
+    def times(self) -> int | None: ...
     @property
     def p50_seconds(self) -> float | None: ...
     @property
@@ -1848,7 +1848,7 @@ def stragglers(
     slow: Sequence[tuple[float, float]] = (),
     rails: int | None = None,
     rails_lost: int | None = None,
-    reroute: str = "spread",
+    reroute: str | None = None,
     network_share: float | None = None,
 ) -> Stragglers: ...
 def share(

@@ -1,0 +1,152 @@
+#pragma once
+/// \file stragglers.hpp
+/// What a step waits for the slowest of its ranks, from a distribution of one rank's time or from measured times; what slow hosts and lost
+/// rails add.
+///
+///   step        E[max of n] = int x d F(x)^n, ranks independent (economics/stragglers.hpp)
+///   slow rank   mean more than 5 % above the middle rank's: slow all the time, not now and then
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/economics/stragglers.hpp>
+#include <fabricost/readings/iteration_times.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+[[nodiscard]] constexpr auto words_of(JitterShape) { return EnumWords{jitter_shape_names, "a distribution"}; }
+[[nodiscard]] constexpr auto words_of(LostRail) { return EnumWords{lost_rail_names, "a way of a lost rail's traffic"}; }
+
+/// Measured times: a file that read_iteration_times reads, or the seconds themselves.
+struct TimesGiven {
+  std::string file;  ///< empty: `seconds` are the times
+  std::vector<double> seconds;
+};
+
+struct StragglersRequest {
+  std::optional<TimesGiven> times;
+  std::optional<int> ranks;
+  std::optional<double> mean_seconds, deviation_seconds, p50_seconds, p99_seconds;
+  std::optional<JitterShape> shape;
+  std::optional<int> barriers;
+  std::vector<SlowKind> slow;
+  std::optional<int> rails, rails_lost;
+  std::optional<LostRail> reroute;
+  std::optional<double> network_share;
+
+  static constexpr auto fields() {
+    using R = StragglersRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::times,
+             "times",
+             "FILE",
+             number,
+             {},
+             " ",
+             "Measured seconds, one a line; or a CSV with a column time_s,\ntime_ms or time_us, with iteration and rank if you like"},
+        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "N", "Ranks that wait for each other", true},
+        Asks{&R::mean_seconds, "mean_seconds", "--mean", seconds, some_time, "TIME", "Of one rank's time, as in 10ms"},
+        Asks{&R::deviation_seconds, "deviation_seconds", "--deviation", seconds, any_time, "TIME", "Its standard deviation"},
+        Asks{&R::p50_seconds, "p50_seconds", "--p50", seconds, any_time, "TIME",
+             "Median of a collective or a step, as benchmarks print it"},
+        Asks{&R::p99_seconds, "p99_seconds", "--p99", seconds, any_time, "TIME", "Its 99th percentile"},
+        Asks{&R::shape,
+             "shape",
+             "--shape",
+             number,
+             {},
+             "NAME",
+             "normal (default with <mean_seconds>), lognormal (with <p50_seconds>) or exponential"},
+        Asks{&R::barriers, "barriers", "--barriers", count, any_count, "K", "Times a step waits for all ranks; default 1"},
+        Asks{&R::slow,
+             "slow",
+             "--slow",
+             number,
+             {},
+             "SHARE:FACTOR...",
+             "A share of ranks that are slow by chance, and how much, as in 1%:1.1"},
+        Asks{&R::rails, "rails", "--rails", count, any_count, "N", "NICs of a node"},
+        Asks{&R::rails_lost, "rails_lost", "--rails-lost", count, any_count, "N", "Of those, how many are down; default 1"},
+        Asks{&R::reroute, "reroute", "--reroute", number, {}, "HOW", "Where their traffic goes: spread (default) or neighbour"},
+        Asks{&R::network_share, "network_share", "--network-share", share, any_share, "X", "Share of a step that waits for the network"}};
+  }
+};
+
+/// The same over another number of ranks.
+struct StragglersAtRanks {
+  double ranks = 0, step_seconds = 0, efficiency = 0, slow_factor = 1;
+  bool operator==(const StragglersAtRanks&) const = default;
+
+  static constexpr auto fields() {
+    using A = StragglersAtRanks;
+    return std::tuple{Gives{&A::ranks, "ranks", "ranks", "Ranks that wait for each other."},
+                      Gives{&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s."},
+                      Gives{&A::efficiency, "efficiency", "efficiency", "Mean over that."},
+                      Gives{&A::slow_factor, "slow_factor", "slow_factor", "What slow kinds add to it, a factor."}};
+  }
+};
+struct SlowRank {
+  std::string rank;
+  double mean_seconds = 0;
+  bool operator==(const SlowRank&) const = default;
+
+  static constexpr auto fields() {
+    using A = SlowRank;
+    return std::tuple{Gives{&A::rank, "rank", "rank", "Its name."}, Gives{&A::mean_seconds, "mean_s", "mean_seconds", "Its mean, s."}};
+  }
+};
+
+struct StragglersAnswer {
+  double ranks = 0, mean_seconds = 0, deviation_seconds = 0, step_seconds = 0, efficiency = 0;
+  std::optional<int> times;
+  std::optional<double> p50_seconds, p99_seconds, slowest_seconds;
+  int measured_ranks = 0;
+  std::vector<SlowRank> slow_ranks;
+  std::optional<std::string> shape;
+  std::optional<int> barriers;
+  std::optional<double> somebody_late, slow_factor, slow_step_seconds;
+  std::optional<int> rails, rails_lost;
+  std::optional<double> network_factor, rails_step_seconds;
+  std::vector<StragglersAtRanks> by_ranks;
+  double alike_seconds = 0;      ///< the slowest of measured_ranks, if they were alike and independent
+  double rails_step_factor = 1;  ///< of lost rails on a step
+
+  static constexpr auto fields() {
+    using A = StragglersAnswer;
+    constexpr bool left_out = true, beside = true;
+    return std::tuple{
+        Gives{&A::ranks, "ranks", "ranks", "Ranks that wait for each other."},
+        Gives{&A::mean_seconds, "mean_s", "mean_seconds", "Of one rank's time, s."},
+        Gives{&A::deviation_seconds, "deviation_s", "deviation_seconds", "Its standard deviation, s."},
+        Gives{&A::times, "measured.times", "times", "How many times were measured; None: a distribution was given.", 1, left_out},
+        Gives{&A::p50_seconds, "measured.p50_s", "p50_seconds", "Their median, s.", 1, left_out},
+        Gives{&A::p99_seconds, "measured.p99_s", "p99_seconds", "Their 99th percentile, s.", 1, left_out},
+        Gives{&A::measured_ranks, "measured.ranks", "measured_ranks", "Ranks that were told apart.", 1, false, beside},
+        Gives{&A::slowest_seconds, "measured.slowest_s", "slowest_seconds",
+              "Mean of the slowest rank of each iteration, s; None: ranks were not told apart.", 1, left_out},
+        Gives{&A::slow_ranks, "measured.slow_ranks", "slow_ranks", "Those slow all the time, a list of SlowRank.", 1, false, beside},
+        Gives{&A::shape, "shape", "shape", "normal, lognormal or exponential; None: measured.", 1, left_out},
+        Gives{&A::barriers, "barriers", "barriers", "Waits a step; None: measured.", 1, left_out},
+        Gives{&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s: int x d F(x)^n."},
+        Gives{&A::efficiency, "efficiency", "efficiency", "mean_seconds / step_seconds."},
+        Gives{&A::somebody_late, "slow.somebody_late", "somebody_late",
+              "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds.", 1, left_out},
+        Gives{&A::slow_factor, "slow.factor", "slow_factor", "Expected factor of slow kinds on a step.", 1, left_out},
+        Gives{&A::slow_step_seconds, "slow.step_s", "slow_step_seconds", "step_seconds x slow_factor.", 1, left_out},
+        Gives{&A::rails, "rails.rails", "", "NICs of a node.", 1, left_out},
+        Gives{&A::rails_lost, "rails.lost", "", "Of those, how many are down.", 1, left_out},
+        Gives{&A::network_factor, "rails.network_factor", "network_factor",
+              "Factor of lost rails on the network's part; None: no rails were given.", 1, left_out},
+        Gives{&A::rails_step_seconds, "rails.step_s", "rails_step_seconds", "A step with them, s.", 1, left_out},
+        Gives{&A::by_ranks, "by_ranks", "by_ranks", "Other numbers of ranks, a list of StragglersAtRanks."}};
+  }
+};
+
+/// \throws Refusal for two sources of times or half a one, rails given by half; RequestError for shares and factors that cannot be;
+/// SpecError as read_iteration_times
+[[nodiscard]] StragglersAnswer answer(const StragglersRequest& request);
+
+}  // namespace fabricost
