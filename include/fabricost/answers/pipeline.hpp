@@ -1,0 +1,133 @@
+#pragma once
+/// \file pipeline.hpp
+/// What one step of a pipeline schedule takes, waits and holds with given stage times, every piece of work placed in time.
+///
+///   step      the longest stage, from its first to its last piece      bubble   step - work
+///   work      microbatches x (forward + backward + weight)
+///   not said  backward and weight as forward: a GEMM's two gradients cost as much as its forward each
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/pipeline/pipeline.hpp>
+#include <fabricost/pipeline/work.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+[[nodiscard]] constexpr auto words_of(PipelineSchedule) { return EnumWords{pipeline_schedule_names, "a schedule"}; }
+[[nodiscard]] inline std::optional<PipelineSchedule> parse_word(PipelineSchedule, std::string_view text) {
+  return text.empty() ? std::nullopt : parse_pipeline_schedule(text);
+}
+
+struct PipelineRequest {
+  std::optional<PipelineSchedule> schedule;
+  std::optional<int> stages, microbatches, chunks;
+  std::optional<double> forward_seconds, backward_seconds, weight_seconds;
+  double exchange_seconds = 0, head_seconds = 0, overlapped_seconds = 0;
+  std::optional<double> held;
+  bool operator==(const PipelineRequest&) const = default;
+
+  static constexpr auto fields() {
+    using R = PipelineRequest;
+    using enum Amount;
+    constexpr Range stage_time{0, 1e6};
+    constexpr bool needed = true;
+    return std::tuple{
+        Asks{&R::schedule,
+             "schedule",
+             "--schedule",
+             number,
+             {},
+             "NAME",
+             "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v",
+             needed},
+        Asks{&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed},
+        Asks{&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed},
+        Asks{&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"},
+        Asks{&R::forward_seconds, "forward_seconds", "--forward", seconds, stage_time, "TIME",
+             "Of one microbatch in all layers of a stage, as in 18.5ms", needed},
+        Asks{&R::backward_seconds, "backward_seconds", "--backward", seconds, stage_time, "TIME",
+             "Gradient of the input alone; default as forward"},
+        Asks{&R::weight_seconds, "weight_seconds", "--weight", seconds, stage_time, "TIME", "Gradient of the weights; default as forward"},
+        Asks{&R::exchange_seconds, "exchange_seconds", "--exchange", seconds, stage_time, "TIME", "One hand-over, one way; default 0ms"},
+        Asks{&R::head_seconds, "head_seconds", "--head", seconds, stage_time, "TIME",
+             "What the last layers take more, forward and both\nbackwards together; default 0ms"},
+        Asks{&R::overlapped_seconds, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
+             "dualpipe: a forward and a full backward run as one;\ndefault their sum"},
+        Asks{&R::held, "held", "--held", share, any_share, "SHARE",
+             "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)"}};
+  }
+};
+
+/// One piece of work of a stage.
+struct PipelinePiece {
+  WorkKind kind = WorkKind::forward;
+  int chunk = 0, microbatch = 0;
+  double start_seconds = 0, end_seconds = 0;
+
+  static constexpr auto fields() {
+    using A = PipelinePiece;
+    return std::tuple{Gives{&A::kind, "kind", "kind", "forward, backward, weight or full_backward."},
+                      Gives{&A::chunk, "chunk", "chunk", "Chunk of the stage."},
+                      Gives{&A::microbatch, "microbatch", "microbatch", "Which one."},
+                      Gives{&A::start_seconds, "start_s", "start_seconds", "When it starts, s."},
+                      Gives{&A::end_seconds, "end_s", "end_seconds", "When it ends, s."}};
+  }
+};
+struct PipelineStage {
+  int stage = 0;
+  double peak_activations = 0, waits_seconds = 0;
+  std::vector<PipelinePiece> work;
+
+  static constexpr auto fields() {
+    using A = PipelineStage;
+    return std::tuple{Gives{&A::stage, "stage", "stage", "Which one."},
+                      Gives{&A::peak_activations, "peak_activations", "peak_activations",
+                            "Microbatches' activations in 1/stages of the layers that it holds at the most."},
+                      Gives{&A::waits_seconds, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."},
+                      Gives{&A::work, "work", "work", "Its pieces, in order of time."}};
+  }
+};
+
+struct PipelineAnswer {
+  PipelineRequest asked;  ///< what was left out is filled in
+  std::string schedule;
+  int stages = 1, chunks = 1, microbatches = 1;
+  double step_seconds = 0, work_seconds = 0, bubble_seconds = 0, bubble_over_total = 0, bubble_over_ideal = 0, makespan_seconds = 0;
+  double closed_form_bubble_seconds = 0;
+  bool closed_form_exact = false;
+  double exposed_exchange_seconds = 0;
+  int hops = 0;
+  PipelineRun run;
+  [[nodiscard]] std::vector<PipelineStage> by_stage() const;
+
+  static constexpr auto fields() {
+    using A = PipelineAnswer;
+    return std::tuple{
+        Gives{&A::schedule, "schedule", "schedule", "Its name: gpipe, 1f1b, interleaved, zb_h1, ..., dualpipe_v."},
+        Gives{&A::stages, "stages", "stages", "Pipeline stages."},
+        Gives{&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."},
+        Gives{&A::microbatches, "microbatches", "microbatches", "Microbatches of a step."},
+        Gives{&A::step_seconds, "step_s", "step_seconds", "The longest stage, first to last piece, s."},
+        Gives{&A::work_seconds, "work_s", "work_seconds", "microbatches x (forward + backward + weight), s."},
+        Gives{&A::bubble_seconds, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."},
+        Gives{&A::bubble_over_total, "bubble_over_total", "bubble_over_total",
+              "bubble / (work + bubble), as the zero-bubble papers have it."},
+        Gives{&A::bubble_over_ideal, "bubble_over_ideal", "bubble_over_ideal", "bubble / work, as Megatron has it."},
+        Gives{&A::makespan_seconds, "makespan_s", "makespan_seconds", "First start to last end of all stages, s."},
+        Gives{&A::closed_form_bubble_seconds, "closed_form_bubble_s", "closed_form_bubble_seconds",
+              "The bubble by the closed form that searches use, s."},
+        Gives{&A::closed_form_exact, "closed_form_exact", "closed_form_exact", "Whether that is exact, or an estimate."},
+        Gives{&A::exposed_exchange_seconds, "exposed_exchange_s", "exposed_exchange_seconds", "What of that bubble hand-overs cause, s."},
+        Gives{&A::hops, "hops", "hops", "Hand-overs of one microbatch, forward and backward."},
+        Gives{&A::by_stage, "by_stage", "", "What each stage does, when."}};
+  }
+};
+
+/// \throws Refusal where something is missing or does not go together; RequestError for a schedule that cannot run so
+[[nodiscard]] PipelineAnswer answer(const PipelineRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,68 @@
+/// \file pipeline.cpp
+/// From a schedule and stage times to a step worked off.
+
+#include <fabricost/answers/pipeline.hpp>
+#include <fabricost/pipeline/run.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost {
+namespace {
+
+/// The request with what was left out filled in.
+[[nodiscard]] PipelineRequest filled_in(PipelineRequest r) {
+  if (!r.schedule) throw Refusal(fmt::format("which schedule? Add <schedule>, one of: {}", fmt::join(pipeline_schedule_names, " ")), true);
+  if (!r.stages) throw Refusal("how many stages? Add <stages>, as in <stages=8>", true);
+  if (!r.microbatches) throw Refusal("how many microbatches? Add <microbatches>, as in <microbatches=24>", true);
+  if (!r.forward_seconds) throw Refusal("how long is a forward? Add <forward_seconds>, as in <forward_seconds=0.0185>", true);
+  if (!r.chunks) r.chunks = *r.schedule == PipelineSchedule::interleaved ? 2 : 1;
+  if (!r.backward_seconds) r.backward_seconds = r.forward_seconds;
+  if (!r.weight_seconds) r.weight_seconds = r.forward_seconds;
+  if (!r.held) r.held = StageTimes{}.held_for_weight;
+  return r;
+}
+
+}  // namespace
+
+std::vector<PipelineStage> PipelineAnswer::by_stage() const {
+  std::vector<PipelineStage> out;
+  for (std::size_t s = 0; s < run.bars.size(); ++s) {
+    out.push_back({static_cast<int>(s), run.peak_activations[s], waiting(run.bars[s]), {}});
+    for (const Bar& bar : run.bars[s]) out.back().work.push_back({bar.work.kind, bar.work.chunk, bar.work.microbatch, bar.start, bar.end});
+  }
+  return out;
+}
+
+PipelineAnswer answer(const PipelineRequest& request) {
+  check_ranges(request);
+  PipelineAnswer out;
+  out.asked = filled_in(request);
+  const PipelineRequest& r = out.asked;
+  const StageTimes times{.forward = *r.forward_seconds,
+                         .backward = *r.backward_seconds,
+                         .weight = *r.weight_seconds,
+                         .exchange = r.exchange_seconds,
+                         .last_extra = r.head_seconds,
+                         .overlapped = r.overlapped_seconds,
+                         .held_for_weight = *r.held};
+  if (times.overlapped > 0 && !runs_both_ways(*r.schedule))
+    throw Refusal("<overlapped_seconds> is for dualpipe and dualpipe_v, where a forward and a backward run as one");
+  check_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
+  constexpr double most_pieces = 1e6;
+  if (6.0 * *r.stages * *r.chunks * *r.microbatches > most_pieces)
+    throw RequestError(fmt::format("{} stages, {} chunks and {} microbatches are more than can be worked off; take fewer of them",
+                                   *r.stages, *r.chunks, *r.microbatches));
+  out.run = run_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
+  const PipelineCost cost = pipeline_cost(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
+  out.schedule = name(*r.schedule);
+  out.stages = *r.stages, out.chunks = chunks_of(*r.schedule, *r.chunks), out.microbatches = *r.microbatches;
+  out.step_seconds = out.run.longest_stage, out.work_seconds = out.run.work, out.bubble_seconds = out.run.bubble();
+  out.bubble_over_total = bubble_over_total(out.bubble_seconds, out.work_seconds);
+  out.bubble_over_ideal = bubble_over_ideal(out.bubble_seconds, out.work_seconds);
+  out.makespan_seconds = out.run.makespan;
+  out.closed_form_bubble_seconds = cost.bubble, out.closed_form_exact = cost.exact;
+  out.exposed_exchange_seconds = cost.exposed_exchange, out.hops = cost.hops;
+  return out;
+}
+
+}  // namespace fabricost
