@@ -1,108 +1,121 @@
 /// \file transfer.cpp
-/// fabricost transfer: what moves outside of collectives. Storage into GPUs, loads and stores against RDMA, many senders at one port.
+/// fabricost transfer: its three answers as text.
 
-#include "transfer.hpp"
-
-#include "text/units.hpp"
-#include "names.hpp"
-#include "report.hpp"
-#include "runner.hpp"
+#include "face.hpp"
 #include "subcommands.hpp"
+#include "text/text_table.hpp"
+#include "text/units.hpp"
 
-#include <fabricost/error.hpp>
-#include <fabricost/specs/load.hpp>
+#include <fabricost/answers/transfer.hpp>
+#include <fabricost/explain/transfer.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
-#include <memory>
+#include <cmath>
+#include <string>
 
 namespace fabricost::cli {
 namespace {
 
-using Answer = TransferAnswer (*)(const System&, const TransferOptions&);
-struct Kind {
-  std::string_view name;
-  Answer answer;
+/// A question of transfer, whose arithmetic the command may show.
+template <HasFields Request>
+struct Explained : Request {
+  bool arithmetic = false;
+
+  static constexpr auto fields() {
+    return std::tuple_cat(Request::fields(), std::tuple{Asks{&Explained::arithmetic, "explain", "--explain", Amount::number, Range{}, "",
+                                                             "Show the arithmetic behind every time"}});
+  }
+  [[nodiscard]] std::string below(const Terminal& terminal, const std::string& heading, const std::string& text,
+                                  const std::string& shown) const {
+    return terminal.strong(heading) + "\n" + text + (arithmetic ? "\n" + shown : "");
+  }
 };
-constexpr std::array<Kind, 3> kinds{{{"storage", transfer_storage}, {"access", transfer_access}, {"incast", transfer_incast}}};
 
-[[nodiscard]] double quantity_of(const std::string& text, std::string_view option, io::QuantityKind kind) {
-  const io::Parsed parsed = io::parse_quantity(text, kind);
-  if (const double* value = std::get_if<double>(&parsed)) return *value;
-  const auto& refusal = std::get<io::Refusal>(parsed);
-  throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
+[[nodiscard]] std::string plural(int count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+[[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
+[[nodiscard]] std::string bytes_text(double bytes) { return size_text(Bytes::from_value(bytes)); }
+[[nodiscard]] std::string per_second_text(double rate) { return rate_text(Bandwidth::from_value(rate)); }
+
+[[nodiscard]] std::string storage_text(const StorageAnswer& a, const Terminal& terminal, const Explained<StorageRequest>& asked) {
+  constexpr std::array<std::string_view, 3> who{"every node reads all", "every node reads its part", "its part, then all_gather"};
+  TextTable rows{{{"who reads what"}, {"direct", right}, {"held by"}, {"through the host", right}, {"held by"}}};
+  for (std::size_t i = 0; i < a.ways.size(); ++i) {
+    const auto sharing = static_cast<std::size_t>(a.made.ways[i].sharing);
+    rows.row({a.nodes == 1 ? std::string{"the node"} : std::string{who[sharing]}, seconds_text(a.ways[i].direct_seconds),
+              a.ways[i].direct_bottleneck, seconds_text(a.ways[i].through_host_seconds), a.ways[i].through_host_bottleneck});
+  }
+  const std::string source = asked.client ? fmt::format("{} of {}, ", plural(asked.ports.value_or(1), "port"), *asked.client) : "";
+  return asked.below(
+      terminal,
+      fmt::format("{} from storage into {} of {}, {}", bytes_text(a.bytes), plural(a.gpus, "GPU"), plural(a.nodes, "node"), a.system),
+      wrapped("  ",
+              fmt::format("Read by {}{} a node{}.", source, per_second_text(a.node_bytes_per_second),
+                          asked.behind_host ? ", behind the processor" : ""),
+              98) +
+          rows.text(2),
+      explain(a.made));
 }
 
-void add_storage_options(CLI::App& sub, TransferOptions& o) {
-  sub.add_option("--per-gpu", o.per_gpu, "storage: bytes for each GPU, instead of --size")->option_text("SIZE");
-  sub.add_option("--gpus", o.gpus, "storage: GPUs of a node that read; default all")->option_text("N");
-  sub.add_option("--client", o.client, "storage: link a node reads by, as ethernet-100")->option_text("LINK");
-  sub.add_option("--ports", o.ports, "storage: client ports of a node; default 1")->option_text("N");
-  sub.add_option("--read-rate", o.read_rate, "storage: what a node's drives deliver, as \"50 GB/s\"")->option_text("RATE");
-  sub.add_option("--store-rate", o.store_rate, "storage: what the store gives all nodes together")->option_text("RATE");
-  sub.add_option("--latency", o.latency, "storage: until the first byte, as \"500 us\"")->option_text("TIME");
-  sub.add_option("--host-memory", o.host_memory, "storage: rate of a node's memory, reads and writes")->option_text("RATE");
-  sub.add_flag("--behind-host", o.behind_host, "storage: drives or ports do not hang on the GPUs' switches");
+[[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& asked) {
+  if (a.by_dma) return "by DMA, no bound on bytes in flight";
+  if (std::isinf(a.in_flight_bytes)) return "with no bound on bytes in flight";
+  const std::string in_flight = bytes_text(a.in_flight_bytes) + " in flight";
+  return asked.in_flight_bytes ? in_flight : plural(asked.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
-void add_access_options(CLI::App& sub, TransferOptions& o) {
-  sub.add_option("--sizes", o.sizes, "access: default 64B:64KiB:x2")->option_text("SIZES");
-  sub.add_option("--warps", o.warps, "access: warps that load or store; default 1, 2 KiB in flight each")->option_text("N");
-  sub.add_option("--in-flight", o.in_flight, "access: bytes in flight, or unbounded (DMA engines)")->option_text("SIZE");
-  sub.add_option("--hops", o.hops, "access: between the two, on a torus; default 1")->option_text("N");
-  sub.add_option("--start", o.start, "access: what posting an RDMA message adds, as \"2 us\"")->option_text("TIME");
+[[nodiscard]] std::string crossover_text(std::string_view what, double meet, double largest) {
+  if (std::isinf(meet)) return fmt::format("{} are faster than RDMA at every size.", what);
+  if (meet <= 0) return fmt::format("{} are never faster than RDMA.", what);
+  return fmt::format("{} are faster than RDMA up to {}{}.", what, bytes_text(std::floor(meet)),
+                     meet > largest ? ", beyond the sizes shown" : "");
+}
+
+[[nodiscard]] std::string access_text(const AccessAnswer& a, const Terminal& terminal, const Explained<AccessRequest>& asked) {
+  TextTable rows{{{"size", right}, {"store", right}, {"load", right}, {"RDMA", right}, {"faster than RDMA"}}};
+  for (const AccessOfSize& at : a.sizes()) {
+    const bool store = at.store_seconds <= at.rdma_seconds, load = at.load_seconds <= at.rdma_seconds;
+    rows.row({bytes_text(at.bytes), seconds_text(at.store_seconds), seconds_text(at.load_seconds), seconds_text(at.rdma_seconds),
+              store && load ? "store, load"
+              : store       ? "store"
+                            : "none"});
+  }
+  const double largest = a.bytes.back();
+  return asked.below(
+      terminal, fmt::format("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, asked), a.nic_tier, a.system),
+      rows.text(2) + "\n" + wrapped("  ", crossover_text("Stores", a.store_until_bytes, largest), 98) +
+          wrapped("  ", crossover_text("Loads", a.load_until_bytes, largest), 98) +
+          wrapped("  ", "A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.", 98),
+      explain(a.made));
+}
+
+[[nodiscard]] std::string incast_text(const IncastAnswer& a, const Terminal& terminal, const Explained<IncastRequest>& asked) {
+  TextTable rows{{{""}, {"time", right}, {"rate of each", right}}};
+  rows.row({"one alone", seconds_text(a.alone_seconds), per_second_text(a.made.one.rate)});
+  rows.row({"all at once", seconds_text(a.seconds), per_second_text(a.bytes_per_second)});
+  return asked.below(
+      terminal, fmt::format("{} of {} each to one port of {}", plural(a.senders, "sender"), bytes_text(a.bytes), a.system),
+      rows.text(2) +
+          wrapped(
+              "  ",
+              "A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.",
+              98),
+      explain(a.made));
 }
 
 }  // namespace
 
-double read_rate_of(const std::string& text, std::string_view option) {
-  const bool directed = text.find("direction") != std::string::npos;
-  return quantity_of(directed ? text : text + " per direction", option, io::QuantityKind::link_rate);
-}
-double memory_rate_of(const std::string& text, std::string_view option) { return quantity_of(text, option, io::QuantityKind::memory_rate); }
-double seconds_of(const std::string& text, std::string_view option) { return quantity_of(text, option, io::QuantityKind::time); }
-
-void only_for(const std::string& value, std::string_view option, std::string_view what) {
-  if (!value.empty()) throw RequestError(fmt::format("{} belongs to transfer {}; leave it out", option, what));
-}
-
 void add_transfer(CLI::App& app, Runner& runner) {
-  const auto options = std::make_shared<TransferOptions>();
-  CLI::App& sub = *app.add_subcommand("transfer", "Storage into GPUs, loads and stores against RDMA, incast");
-  sub.add_option("WHAT", options->what,
-                 "storage (into GPUs, through the host and direct)\n"
-                 "access (loads and stores against RDMA)\n"
-                 "incast (many senders, one port)")
-      ->option_text(" ");
-  sub.add_option("--system", options->system, "A name (see fabricost systems) or a YAML file")->option_text("NAME");
-  sub.add_option("--nodes", options->nodes, "storage: nodes that load; default 1")->option_text("N");
-  sub.add_option("--size", options->size, "storage: all of the weights; incast: of each sender")->option_text("SIZE");
-  add_storage_options(sub, *options);
-  add_access_options(sub, *options);
-  sub.add_option("--senders", options->senders, "incast: how many write at once")->option_text("N");
-  sub.add_option("--calibration", options->calibration, "none or a file; default the shipped one")->option_text("FILE");
-  sub.add_option("--set", options->overrides, "Override one value of the system, repeatable")
-      ->option_text("PATH=VALUE")
-      ->allow_extra_args(false);
-  sub.add_flag("--explain", options->explain, "Show the arithmetic behind every time");
-  sub.add_flag("--json", options->json, "Print JSON");
-  sub.footer("Example: fabricost transfer storage --system dgx-h100 --nodes 16 --size 810GB --client ethernet-100");
-  runner.add(sub, [options](const Terminal& terminal) {
-    std::vector<std::string> names;
-    names.reserve(kinds.size());
-    for (const Kind& kind : kinds) names.emplace_back(kind.name);
-    if (options->what.empty()) throw RequestError("transfer of what? One of: " + joined(names));
-    for (const Kind& kind : kinds) {
-      if (detail::folded(options->what) != kind.name) continue;
-      if (options->system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
-      const TransferAnswer answer = kind.answer(load_system(options->system, options->overrides, options->calibration), *options);
-      if (options->json) return printed(answer.json);
-      return terminal.strong(answer.heading) + "\n" + answer.text + (options->explain ? "\n" + answer.arithmetic : "");
-    }
-    throw_unknown(options->what, "a transfer", names);
-  });
+  add_faces(app, runner, "transfer", "Storage into GPUs, loads and stores against RDMA, incast",
+            "storage (into GPUs, through the host and direct)\n"
+            "access (loads and stores against RDMA)\n"
+            "incast (many senders, one port)",
+            "Example: fabricost transfer storage --system dgx-h100 --nodes 16 --size 810GB --client ethernet-100",
+            face<Explained<StorageRequest>>("storage", storage_text), face<Explained<AccessRequest>>("access", access_text),
+            face<Explained<IncastRequest>>("incast", incast_text));
 }
 
 }  // namespace fabricost::cli

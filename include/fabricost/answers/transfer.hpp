@@ -1,0 +1,234 @@
+#pragma once
+/// \file transfer.hpp
+/// What moves outside of collectives. Three questions:
+///
+///   storage   into the GPUs of one node or many, direct and through the host, for each way of sharing the weights (network/storage.hpp)
+///   access    a GPU's loads and stores over the scale-up tier beside an RDMA message (network/load_store.hpp)
+///   incast    many senders at one port
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/network/load_store.hpp>
+#include <fabricost/network/storage.hpp>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+inline constexpr Range any_bytes{0, 1e18}, some_rate{1, 1e15}, start_time{0, 1e6};
+
+/// The machine, as the command may change it.
+struct OnMachine {
+  Machine system;
+  std::string calibration;
+  std::vector<std::string> overrides;
+  /// \throws Refusal where no machine is named; SpecError, RequestError as load_system
+  [[nodiscard]] System load() const;
+
+  static constexpr auto machine() {
+    return std::tuple{Asks{&OnMachine::system, "system", "--system", Amount::number, Range{}, "NAME",
+                           "A name (see fabricost systems) or a YAML file", true}};
+  }
+  static constexpr auto changes() {
+    return std::tuple{
+        Asks{&OnMachine::calibration, "", "--calibration", Amount::number, Range{}, "FILE", "none or a file; default the shipped one"},
+        Asks{&OnMachine::overrides, "", "--set", Amount::number, Range{}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+  }
+};
+
+struct StorageRequest : OnMachine {
+  int nodes = 1;
+  std::optional<double> bytes, bytes_per_gpu;
+  std::optional<int> gpus;
+  std::optional<std::string> client;
+  std::optional<int> ports;
+  std::optional<double> read_bytes_per_second, store_bytes_per_second;
+  double latency_seconds = 0;
+  std::optional<double> host_memory_bytes_per_second;
+  bool behind_host = false;
+
+  static constexpr auto fields() {
+    using R = StorageRequest;
+    using enum Amount;
+    return std::tuple_cat(
+        machine(),
+        std::tuple{
+            Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes that load; default 1"},
+            Asks{&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "All of the weights"},
+            Asks{&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"},
+            Asks{&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"},
+            Asks{&R::client, "client", "--client", number, {}, "LINK", "Link a node reads by, as ethernet-100"},
+            Asks{&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"},
+            Asks{&R::read_bytes_per_second, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
+                 "What a node's drives deliver, as \"50 GB/s\""},
+            Asks{&R::store_bytes_per_second, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
+                 "What the store gives all nodes together"},
+            Asks{&R::latency_seconds, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""},
+            Asks{&R::host_memory_bytes_per_second, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
+                 "Rate of a node's memory, reads and writes"},
+            Asks{&R::behind_host, "behind_host", "--behind-host", number, {}, "", "Drives or ports do not hang on the GPUs' switches"}},
+        changes());
+  }
+};
+
+/// One way of sharing the weights.
+struct StorageWay {
+  std::string system, sharing;
+  int nodes = 1, gpus = 1;
+  double bytes = 0, node_bytes_per_second = 0, direct_seconds = 0, direct_bytes_per_second = 0;
+  std::string direct_bottleneck;
+  double through_host_seconds = 0, through_host_bytes_per_second = 0;
+  std::string through_host_bottleneck;
+  struct Times {
+    TransferTime direct{}, through_host{};
+  } made{};  ///< for explain()
+
+  static constexpr auto fields() {
+    using A = StorageWay;
+    return std::tuple{
+        Gives{&A::system, "", "system", "Name of the machine."},
+        Gives{&A::sharing, "sharing", "sharing",
+              "every_node reads all, each by_part reads its part, or its part is then gathered over the network."},
+        Gives{&A::nodes, "", "nodes", "Nodes that load."},
+        Gives{&A::gpus, "", "gpus", "GPUs that load."},
+        Gives{&A::bytes, "", "bytes", "All of the weights."},
+        Gives{&A::node_bytes_per_second, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."},
+        Gives{&A::direct_seconds, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."},
+        Gives{&A::direct_bytes_per_second, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9},
+        Gives{&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."},
+        Gives{&A::through_host_seconds, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."},
+        Gives{&A::through_host_bytes_per_second, "through_host.rate_GBps", "through_host_bytes_per_second", "Of the slowest part, byte/s.",
+              1e9},
+        Gives{&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is."}};
+  }
+};
+
+struct StorageAnswer {
+  std::string system;
+  int nodes = 1, gpus = 1;
+  double bytes = 0, node_bytes_per_second = 0;
+  std::vector<StorageWay> ways;
+  LoadingWays made;  ///< for explain()
+
+  static constexpr auto fields() {
+    using A = StorageAnswer;
+    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
+                      Gives{&A::nodes, "nodes", "nodes", "Nodes that load."},
+                      Gives{&A::gpus, "gpus", "gpus", "GPUs that load."},
+                      Gives{&A::bytes, "bytes", "bytes", "All of the weights."},
+                      Gives{&A::node_bytes_per_second, "node_rate_GBps", "node_bytes_per_second",
+                            "What a node's drives or client ports deliver, byte/s.", 1e9},
+                      Gives{&A::ways, "ways", "ways", "Ways of sharing the weights."}};
+  }
+};
+
+struct AccessRequest : OnMachine {
+  std::optional<std::vector<double>> bytes;
+  std::optional<int> warps;
+  std::optional<double> in_flight_bytes;  ///< infinity: no bound
+  std::optional<int> hops;
+  double start_seconds = 0;
+
+  static constexpr auto fields() {
+    using R = AccessRequest;
+    using enum Amount;
+    return std::tuple_cat(
+        machine(),
+        std::tuple{Asks{&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"},
+                   Asks{&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"},
+                   Asks{&R::in_flight_bytes,
+                        "in_flight_bytes",
+                        "--in-flight",
+                        size_or_unbounded,
+                        {0, std::numeric_limits<double>::infinity(), true},
+                        "SIZE",
+                        "Bytes in flight, or unbounded (DMA engines)"},
+                   Asks{&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"},
+                   Asks{&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                        "What posting an RDMA message adds, as \"2 us\""}},
+        changes());
+  }
+};
+
+/// What some bytes take.
+struct AccessOfSize {
+  double bytes = 0, store_seconds = 0, load_seconds = 0, rdma_seconds = 0;
+
+  static constexpr auto fields() {
+    using A = AccessOfSize;
+    return std::tuple{Gives{&A::bytes, "bytes", "bytes", "Size."},
+                      Gives{&A::store_seconds, "store_us", "store_seconds", "Posted, one way, s.", 1e-6},
+                      Gives{&A::load_seconds, "load_us", "load_seconds", "There and back, s.", 1e-6},
+                      Gives{&A::rdma_seconds, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6}};
+  }
+};
+
+struct AccessAnswer {
+  std::string system, tier;
+  double in_flight_bytes = 0, store_until_bytes = 0, load_until_bytes = 0;
+  std::vector<double> bytes, store_seconds, load_seconds, rdma_seconds;
+  [[nodiscard]] std::vector<AccessOfSize> sizes() const;
+  bool by_dma = false;   ///< nothing said how much is in flight, and DMA engines copy
+  std::string nic_tier;  ///< that RDMA goes over
+  AccessLines made;      ///< for explain()
+
+  static constexpr auto fields() {
+    using A = AccessAnswer;
+    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
+                      Gives{&A::tier, "tier", "tier", "Name of its scale-up tier."},
+                      Gives{&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes", "On their way at once; infinity for DMA engines."},
+                      Gives{&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
+                            "Up to this size stores are faster than RDMA; infinity: at every size."},
+                      Gives{&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."},
+                      Gives{&A::sizes, "sizes", "", "By size."},
+                      Gives{&A::bytes, "", "bytes", "Sizes."},
+                      Gives{&A::store_seconds, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."},
+                      Gives{&A::load_seconds, "", "load_seconds", "There and back, s."},
+                      Gives{&A::rdma_seconds, "", "rdma_seconds", "One message, end to end, s."}};
+  }
+};
+
+struct IncastRequest : OnMachine {
+  std::optional<int> senders;
+  std::optional<double> bytes;
+  double start_seconds = 0;
+
+  static constexpr auto fields() {
+    using R = IncastRequest;
+    using enum Amount;
+    return std::tuple_cat(machine(),
+                          std::tuple{Asks{&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true},
+                                     Asks{&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true},
+                                     Asks{&R::start_seconds, "start_seconds", "--start", seconds, start_time, "TIME",
+                                          "What posting an RDMA message adds, as \"2 us\""}},
+                          changes());
+  }
+};
+
+struct IncastAnswer {
+  std::string system;
+  int senders = 1;
+  double bytes = 0, alone_seconds = 0, seconds = 0, bytes_per_second = 0;
+  Incast made;  ///< for explain()
+
+  static constexpr auto fields() {
+    using A = IncastAnswer;
+    return std::tuple{
+        Gives{&A::system, "system", "system", "Name of the machine."},
+        Gives{&A::senders, "senders", "senders", "How many write at once."},
+        Gives{&A::bytes, "bytes", "bytes", "Of each sender."},
+        Gives{&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6},
+        Gives{&A::seconds, "time_us", "seconds", "All at once, s.", 1e-6},
+        Gives{&A::bytes_per_second, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9}};
+  }
+};
+
+/// \throws Refusal for what is missing or excludes each other; RequestError for a machine that cannot; SpecError as load_system
+[[nodiscard]] StorageAnswer answer(const StorageRequest& request);
+[[nodiscard]] AccessAnswer answer(const AccessRequest& request);
+[[nodiscard]] IncastAnswer answer(const IncastRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,113 @@
+/// \file transfer.cpp
+/// From what is to move to how long it takes.
+
+#include <fabricost/answers/transfer.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost {
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+/// What a node's drives or client ports deliver, byte/s.
+[[nodiscard]] double source_rate(const StorageRequest& r) {
+  if (!r.client && !r.read_bytes_per_second) throw Refusal("read from where? Add <client=ethernet-100> or <read_bytes_per_second=50e9>");
+  if (r.client && r.read_bytes_per_second) throw Refusal("<client> and <read_bytes_per_second> exclude each other");
+  if (!r.client) {
+    if (r.ports) throw Refusal("<ports> counts the ports of <client>; leave it out with <read_bytes_per_second>");
+    return *r.read_bytes_per_second;
+  }
+  const Link link = load_link(*r.client);
+  try {
+    check_client(link, fmt::format("<client={}>", *r.client));
+  } catch (const RequestError& error) {
+    throw Refusal(error.what());
+  }
+  return client_rate(link, r.ports.value_or(1));
+}
+
+}  // namespace
+
+System OnMachine::load() const {
+  if (!system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  return system.load(overrides, {}, calibration);
+}
+
+StorageAnswer answer(const StorageRequest& r) {
+  check_ranges(r);
+  const System system = r.load();
+  if (!r.bytes && !r.bytes_per_gpu) throw Refusal("how much? Add <bytes> (all of it) or <bytes_per_gpu>");
+  if (r.bytes && r.bytes_per_gpu) throw Refusal("<bytes> and <bytes_per_gpu> exclude each other");
+  WeightLoading load{.nodes = r.nodes};
+  load.node.storage_rate = source_rate(r);
+  load.node.gpus = r.gpus.value_or(0);
+  load.node.below_switch = !r.behind_host;
+  load.node.latency = r.latency_seconds;
+  load.node.host_memory_rate = r.host_memory_bytes_per_second.value_or(0);
+  load.store_rate = r.store_bytes_per_second.value_or(0);
+  StorageAnswer out;
+  out.made = loading_ways(system, load, {.bytes = r.bytes ? *r.bytes : *r.bytes_per_gpu, .per_gpu = !r.bytes});
+  out.system = system.name, out.nodes = r.nodes, out.gpus = out.made.gpus;
+  out.bytes = out.made.bytes, out.node_bytes_per_second = load.node.storage_rate;
+  for (const auto& [sharing, direct, bounced] : out.made.ways) {
+    StorageWay way;
+    way.system = out.system, way.nodes = out.nodes, way.gpus = out.gpus;
+    way.bytes = out.bytes, way.node_bytes_per_second = out.node_bytes_per_second;
+    way.sharing = name(sharing);
+    way.direct_seconds = direct.seconds, way.direct_bytes_per_second = direct.rate, way.direct_bottleneck = direct.bottleneck.view();
+    way.through_host_seconds = bounced.seconds, way.through_host_bytes_per_second = bounced.rate;
+    way.through_host_bottleneck = bounced.bottleneck.view();
+    way.made = {direct, bounced};
+    out.ways.push_back(std::move(way));
+  }
+  return out;
+}
+
+AccessAnswer answer(const AccessRequest& r) {
+  check_ranges(r);
+  const System system = r.load();
+  if (r.warps && r.in_flight_bytes) throw Refusal("<warps> and <in_flight_bytes> exclude each other");
+  AccessAnswer out;
+  if (r.bytes) {
+    for (const double size : *r.bytes)
+      if (!any_bytes.holds(size)) refuse_range("bytes", size, any_bytes);
+    out.bytes = *r.bytes;
+  } else {
+    for (double size = 64; size <= 65536; size *= 2) out.bytes.push_back(size);
+  }
+  out.by_dma = !r.warps && !r.in_flight_bytes && copies_by_dma(system);
+  out.in_flight_bytes = r.in_flight_bytes.value_or(out.by_dma ? unbounded : r.warps.value_or(1) * warp_window);
+  out.made = access_lines(system, out.in_flight_bytes, r.hops.value_or(0), r.start_seconds);
+  out.system = system.name;
+  out.tier = system.tier(TierRole::scale_up)->name.view();
+  out.nic_tier = system.tier(TierRole::nic)->name.view();
+  out.store_until_bytes = out.made.stores_until, out.load_until_bytes = out.made.loads_until;
+  for (const double size : out.bytes) {
+    out.store_seconds.push_back(out.made.store(size));
+    out.load_seconds.push_back(out.made.load(size));
+    out.rdma_seconds.push_back(out.made.rdma(size));
+  }
+  return out;
+}
+
+std::vector<AccessOfSize> AccessAnswer::sizes() const {
+  std::vector<AccessOfSize> out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) out.push_back({bytes[i], store_seconds[i], load_seconds[i], rdma_seconds[i]});
+  return out;
+}
+
+IncastAnswer answer(const IncastRequest& r) {
+  check_ranges(r);
+  const System system = r.load();
+  if (!r.senders) throw Refusal("how many write at once? Add <senders>, as in <senders=8>", true);
+  if (!r.bytes) throw Refusal("how much does each send? Add <bytes>, as in <bytes=1048576>", true);
+  IncastAnswer out;
+  out.made = incast(system, *r.senders, *r.bytes, r.start_seconds);
+  out.system = system.name, out.senders = *r.senders, out.bytes = *r.bytes;
+  out.alone_seconds = out.made.alone, out.seconds = out.made.seconds, out.bytes_per_second = out.made.rate;
+  return out;
+}
+
+}  // namespace fabricost
