@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "predictions.hpp"
 
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>
 
 #include <fmt/format.h>
@@ -274,6 +275,9 @@ py::object operation_object(const AskedOperation& asked) {
 }
 
 void add_operations(py::module_& module) {
+  py::tuple names(algorithm_names.size());
+  for (std::size_t i = 0; i < algorithm_names.size(); ++i) names[i] = py::str(std::string{algorithm_names[i]});
+  module.attr("_algorithm_names") = names;
   add_operation(module);
   constexpr const char* own = "the buffer of one rank";
   constexpr const char* held = "everything a rank holds at the start";

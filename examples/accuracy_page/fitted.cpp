@@ -42,8 +42,8 @@ double believed(const System& system, const Operation& op) {
 /// Bytes over the one-way rate, steps at the tier's own latency.
 double datasheet(const System& system, const Operation& op) {
   const Fabric f = fabric_of(system, op);
-  const Schedule schedule =
-      op.collective == Collective::all_to_all ? direct_schedule(op.collective, f.levels) : ring_schedule(op.collective, f.levels);
+  const Schedule schedule = op.collective == Collective::all_to_all ? schedule_of(Algorithm::direct, op.collective, f.levels)
+                                                                    : schedule_of(Algorithm::ring, op.collective, f.levels);
   const Tier* tier = system.tier(TierRole::scale_up);
   return schedule.steps() * tier->latency.value.value() + schedule.bytes(0) * op.bytes.value() / f.inner_rate;
 }

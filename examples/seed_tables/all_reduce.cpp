@@ -31,7 +31,7 @@ Table ring_volume() {
             .ours = "sent by each rank, in buffers",
             .rows = {}};
   for (const int n : {2, 8, 64, 16384}) {
-    const Schedule ring = ring_schedule(Collective::all_reduce, Levels{n});
+    const Schedule ring = schedule_of(Algorithm::ring, Collective::all_reduce, Levels{n});
     const double said = 2.0 * (n - 1) / n;
     out.rows.push_back({.label = fmt::format("{} ranks", text(n)),
                         .said = fmt::format("2 x {} / {}", text(n - 1), text(n)),

@@ -7,7 +7,7 @@
 #include "runner.hpp"
 #include "subcommands.hpp"
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/load_model.hpp>

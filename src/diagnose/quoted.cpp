@@ -7,7 +7,7 @@
 #include "readings/logs/log_text.hpp"
 #include "text/csv.hpp"
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/price/protocol.hpp>
 

@@ -6,7 +6,7 @@
 ///
 /// Several processes (MPI, many nodes) run the same code in step: every decision that hangs on a clock or a time goes through `agreed`.
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/price/protocol.hpp>
 

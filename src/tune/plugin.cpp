@@ -26,17 +26,7 @@ namespace {
 }
 
 /// As NCCL_ALGO spells it; case does not matter there, underscores do.
-[[nodiscard]] std::string_view environment_name(Algorithm a) {
-  switch (a) {
-    case Algorithm::tree: return "tree";
-    case Algorithm::nvls: return "nvls";
-    case Algorithm::nvls_tree: return "nvlstree";
-    case Algorithm::collnet_direct: return "collnetdirect";
-    case Algorithm::collnet_chain: return "collnetchain";
-    case Algorithm::pat: return "pat";
-    default: return "ring";
-  }
-}
+[[nodiscard]] std::string environment_name(Algorithm a) { return detail::folded(nccl_name(a)); }
 
 /// A name in a comment: no line break, and short enough for the plugin's buffer of 256 characters.
 [[nodiscard]] std::string one_line(std::string_view text) {

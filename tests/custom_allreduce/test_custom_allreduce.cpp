@@ -1,11 +1,11 @@
 // All-reduce kernels of vLLM, SGLang and TensorRT-LLM: which runs when, what it moves, what a call from Python adds, and measured points.
 #include "support/measurements.hpp"
 
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/calibrate/kernels.hpp>
 #include <fabricost/kernels/fused_norm.hpp>
 #include <fabricost/parameters/related.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/schedule/direct_reduce.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>
 
@@ -113,13 +113,15 @@ TEST_CASE("kernels move the bytes of their schedules") {
   const CustomConstants& c = machine("dgx-h100").constants.custom;
   for (const auto& [kind, share] :
        {std::pair{ReduceKernel::push_one_shot, c.push_one_shot.share}, {ReduceKernel::lamport_one_shot, c.lamport_one_shot.share}})
-    CHECK(price_custom(kind, f, c).rate * share * f.inner_rate == Approx(one_shot_schedule(f.levels).bytes(0)));
-  const double each = price_custom(ReduceKernel::pull_one_shot, f, c).rate / one_shot_schedule(f.levels).bytes(0);
+    CHECK(price_custom(kind, f, c).rate * share * f.inner_rate ==
+          Approx(schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0)));
+  const double each =
+      price_custom(ReduceKernel::pull_one_shot, f, c).rate / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
   CHECK(
       price_custom(ReduceKernel::pull_two_shot, f, {.pull_two_shot = {.share = c.pull_one_shot.share, .kib = c.pull_one_shot.kib}}).rate ==
-      Approx(each * two_shot_schedule(f.levels).bytes(0)));
+      Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
   CHECK(price_custom(ReduceKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
-        Approx(two_shot_schedule(f.levels).bytes(0)));
+        Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
 }
 
 TEST_CASE("kernels that read their peers are bound by the link where it is slow, by their loads in flight where it is fast") {

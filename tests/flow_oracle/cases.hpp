@@ -7,17 +7,8 @@
 #include "partners.hpp"
 #include "trees.hpp"
 
-#include <fabricost/schedule/direct_reduce.hpp>
-#include <fabricost/schedule/exchange.hpp>
-#include <fabricost/schedule/halving_doubling.hpp>
-#include <fabricost/schedule/hierarchical.hpp>
-#include <fabricost/schedule/in_network.hpp>
-#include <fabricost/schedule/pat.hpp>
-#include <fabricost/schedule/point_to_point.hpp>
-#include <fabricost/schedule/recursive_doubling.hpp>
-#include <fabricost/schedule/ring.hpp>
-#include <fabricost/schedule/torus.hpp>
-#include <fabricost/schedule/tree.hpp>
+#include <fabricost/algorithms/point_to_point.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 
@@ -25,6 +16,7 @@ namespace flow {
 
 using fabricost::Algorithm;
 using fabricost::Collective;
+using fabricost::Connectivity;
 using fabricost::Levels;
 using fabricost::Schedule;
 
@@ -166,8 +158,8 @@ inline void ring(const Fabric& f, const Expected& e) {
     const int copies = static_cast<int>(rings.size());
     Program p(f.net, op, one_each(n, copies), 1.0 / n / copies);
     ring_collective(p, op, rings);
-    agree("ring | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, ring_schedule(collective(op), f.levels), f.costs, e.sizes,
-          e.bound);
+    agree("ring | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, schedule_of(Algorithm::ring, collective(op), f.levels),
+          f.costs, e.sizes, e.bound);
   }
 }
 inline void chains(const Fabric& f, const Expected& e) {
@@ -179,7 +171,7 @@ inline void chains(const Fabric& f, const Expected& e) {
       return p.seconds(bytes);
     };
     agree("ring, pipelined | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), endless_chunks(seconds, 64),
-          ring_schedule(collective(op), f.levels), f.costs, e.sizes, e.bound);
+          schedule_of(Algorithm::ring, collective(op), f.levels), f.costs, e.sizes, e.bound);
   }
 }
 inline void tree(const Fabric& f, const Expected& e) {
@@ -193,7 +185,7 @@ inline void tree(const Fabric& f, const Expected& e) {
       return p.seconds(bytes);
     };
     agree("tree, pipelined | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), endless_chunks(seconds, 32),
-          tree_schedule(collective(op), f.levels), f.costs, e.sizes, e.bound);
+          schedule_of(Algorithm::tree, collective(op), f.levels), f.costs, e.sizes, e.bound);
   }
 }
 inline void halving(const Fabric& f, const Expected& e) {
@@ -208,66 +200,69 @@ inline void halving(const Fabric& f, const Expected& e) {
       HalvingDoubling run(p, {f.g, f.N}, near_first, op);
       run();
       agree(std::string(near_first ? "rabenseifner" : "halving_doubling") + " | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N),
-            p, halving_doubling_schedule(collective(op), f.levels, near_first), f.costs, e.sizes, e.bound);
+            p, schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, collective(op), f.levels), f.costs, e.sizes,
+            e.bound);
     }
 }
 inline void bruck(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
   Program exchange(f.net, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
   bruck_exchange(exchange);
-  agree("bruck | " + f.name, "all_to_all, " + shape(f.g, f.N), exchange, bruck_schedule(Collective::all_to_all, f.levels), f.costs, e.sizes,
-        e.bound);
+  agree("bruck | " + f.name, "all_to_all, " + shape(f.g, f.N), exchange, schedule_of(Algorithm::bruck, Collective::all_to_all, f.levels),
+        f.costs, e.sizes, e.bound);
   Program gather(f.net, Op::all_gather, one_each(n), 1.0 / n);
   bruck_gather(gather);
-  agree("bruck | " + f.name, "all_gather, " + shape(f.g, f.N), gather, bruck_schedule(Collective::all_gather, f.levels), f.costs, e.sizes,
-        e.bound);
+  agree("bruck | " + f.name, "all_gather, " + shape(f.g, f.N), gather, schedule_of(Algorithm::bruck, Collective::all_gather, f.levels),
+        f.costs, e.sizes, e.bound);
 }
 inline void one_partner_at_a_time(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
   Program p(f.net, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
   pairwise(p, f.g);
-  agree("pairwise | " + f.name, "all_to_all, " + shape(f.g, f.N), p, pairwise_schedule(Collective::all_to_all, f.levels), f.costs, e.sizes,
-        e.bound);
+  agree("pairwise | " + f.name, "all_to_all, " + shape(f.g, f.N), p, schedule_of(Algorithm::pairwise, Collective::all_to_all, f.levels),
+        f.costs, e.sizes, e.bound);
 }
 inline void at_once(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
   for (const Op op : {Op::all_to_all, Op::all_gather, Op::reduce_scatter}) {
     Program p(f.net, op, op == Op::all_to_all ? from_to(n) : one_each(n), 1.0 / n, to_of(n));
     direct(p, op);
-    agree("direct | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, direct_schedule(collective(op), f.levels), f.costs,
-          e.sizes, e.bound);
+    agree("direct | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, schedule_of(Algorithm::direct, collective(op), f.levels),
+          f.costs, e.sizes, e.bound);
   }
 }
 inline void at_once_in_two_levels(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
   Program p(f.net, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
   two_level_exchange(p, f.g);
-  agree("hierarchical | " + f.name, "all_to_all, " + shape(f.g, f.N), p, hierarchical_schedule(Collective::all_to_all, f.levels), f.costs,
-        e.sizes, e.bound);
+  agree("hierarchical | " + f.name, "all_to_all, " + shape(f.g, f.N), p,
+        schedule_of(Algorithm::hierarchical, Collective::all_to_all, f.levels), f.costs, e.sizes, e.bound);
 }
 inline void everything_to_a_partner(const Fabric& f, const Expected& e) {
   Program p(f.net, Op::all_reduce, {0}, 1);
   recursive_doubling(p, {f.g, f.N});
-  agree("recursive_doubling | " + f.name, "all_reduce, " + shape(f.g, f.N), p, recursive_doubling_schedule(f.levels), f.costs, e.sizes,
-        e.bound);
+  agree("recursive_doubling | " + f.name, "all_reduce, " + shape(f.g, f.N), p,
+        schedule_of(Algorithm::recursive_doubling, Collective::all_reduce, f.levels), f.costs, e.sizes, e.bound);
 }
 inline void inference_kernels(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
   Program one(f.net, Op::all_gather, one_each(n), 1);  // everybody's whole vector to everybody
   direct(one, Op::all_gather);
-  agree("one_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), one, one_shot_schedule(f.levels), f.costs, e.sizes, e.bound);
+  agree("one_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), one, schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels),
+        f.costs, e.sizes, e.bound);
   Program two(f.net, Op::all_reduce, one_each(n), 1.0 / n);
   direct(two, Op::reduce_scatter);
   direct(two, Op::all_gather);
-  agree("two_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), two, two_shot_schedule(f.levels), f.costs, e.sizes, e.bound);
+  agree("two_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), two, schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels),
+        f.costs, e.sizes, e.bound);
 }
 inline void level_by_level(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
   for (const Op op : ring_like) {
     Program p(f.net, op, one_each(n), 1.0 / n);
     hierarchical(p, op, f.g);
-    agree("hierarchical | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, hierarchical_schedule(collective(op), f.levels),
-          f.costs, e.sizes, e.bound);
+    agree("hierarchical | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p,
+          schedule_of(Algorithm::hierarchical, collective(op), f.levels), f.costs, e.sizes, e.bound);
   }
 }
 inline void aggregated_trees(const Fabric& f, const Expected& e) {
@@ -275,8 +270,8 @@ inline void aggregated_trees(const Fabric& f, const Expected& e) {
   for (const Op op : {Op::all_gather, Op::reduce_scatter}) {
     Program p(f.net, op, one_each(n), 1.0 / n);
     pat(p, op);
-    agree("pat | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, pat_schedule(collective(op), f.levels), f.costs, e.sizes,
-          e.bound);
+    agree("pat | " + f.name, text(op) + std::string(", ") + shape(f.g, f.N), p, schedule_of(Algorithm::pat, collective(op), f.levels),
+          f.costs, e.sizes, e.bound);
   }
 }
 inline void send_recv(const Fabric& f, const Expected& e) {

@@ -18,8 +18,8 @@ void mesh_rings(const Fabric& f, const std::vector<std::vector<int>>& circles) {
     for (int c = 0; c < copies; ++c) rings.push_back(ring_through(circles[static_cast<std::size_t>(c)], c));
     Program p(f.net, op, one_each(n, copies), 1.0 / n / copies);
     ring_collective(p, op, rings);
-    agree("ring | " + f.name, text(op) + std::string(", ") + shape(n, 1), p, ring_schedule(collective(op), f.levels), f.costs, everywhere,
-          exactly);
+    agree("ring | " + f.name, text(op) + std::string(", ") + shape(n, 1), p, schedule_of(Algorithm::ring, collective(op), f.levels),
+          f.costs, everywhere, exactly);
   }
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("trees and in-switch collectives below one switch", "[flow]") {
         return p.seconds(bytes);
       };
       agree("nvls, pipelined | " + f.name, text(op) + std::string(", ") + shape(n, 1), endless_chunks(seconds, 8),
-            nvls_schedule(collective(op), f.levels), f.costs, in_the_limits, with_contention);
+            schedule_of(Algorithm::nvls, collective(op), f.levels), f.costs, in_the_limits, with_contention);
     }
   }
 }
@@ -146,7 +146,7 @@ TEST_CASE("in-switch inside and trees between domains stream through each other"
         return p.seconds(bytes);
       };
       agree("nvls_tree, pipelined | " + f.name, "all_reduce, " + shape(g, N), endless_chunks(seconds, 16),
-            nvls_tree_schedule(Collective::all_reduce, f.levels), f.costs, in_the_limits, with_contention);
+            schedule_of(Algorithm::nvls_tree, Collective::all_reduce, f.levels), f.costs, in_the_limits, with_contention);
     }
 }
 
@@ -272,8 +272,8 @@ TEST_CASE("on rings and tori neighbours send both ways at once", "[flow]") {
       }
       Program p(f.net, op, one_each(n, 2), 0.5 / n);
       ring_collective(p, op, rings);
-      agree("ring | " + f.name, text(op) + std::string(", ") + name, p, ring_schedule(collective(op), f.levels), f.costs, everywhere,
-            exactly);
+      agree("ring | " + f.name, text(op) + std::string(", ") + name, p, schedule_of(Algorithm::ring, collective(op), f.levels), f.costs,
+            everywhere, exactly);
     }
   }
 }
@@ -297,7 +297,8 @@ TEST_CASE("the bucket algorithm and the exchange on a torus take what its busies
     for (const Op op : ring_like) {
       Program p(net, op, one_each(n, 2 * grid.axes()), 1.0 / n / (2 * grid.axes()));
       bucket(p, op, grid);
-      agree("torus_bucket | " + torus, text(op) + std::string(", ") + name, p, torus_schedule(collective(op), Levels{n}, dims, true), costs,
+      agree("torus_bucket | " + torus, text(op) + std::string(", ") + name, p,
+            schedule_of(Algorithm::torus_bucket, collective(op), Connectivity{Levels{n}, dims, true}), costs,
             cube ? everywhere : in_the_limits, cube ? exactly : with_contention);
     }
     for (const bool wrap : {true, false}) {
@@ -305,7 +306,8 @@ TEST_CASE("the bucket algorithm and the exchange on a torus take what its busies
       Program p(lines, Op::all_to_all, from_to(n), 1.0 / n, to_of(n));
       direct(p, Op::all_to_all);
       agree("torus exchange | " + torus + (wrap ? "" : ", no wrap"), "all_to_all, " + name, p,
-            torus_exchange_schedule(Levels{n}, dims, wrap), costs, in_the_limits, with_contention);
+            schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{Levels{n}, dims, wrap}), costs, in_the_limits,
+            with_contention);
     }
   }
 }

@@ -107,7 +107,7 @@ TEST_CASE("a part that switches add goes up every tier once, whatever is below",
       const double sent = c == Collective::all_gather ? 1.0 / 40 : 1, got = c == Collective::reduce_scatter ? 1.0 / 40 : 1;
       CHECK(nic_out == Approx(40 * sent));  // a domain all of S
       CHECK(nic_in == Approx(40 * got));
-      CHECK(inside / 40 == Approx(collnet_schedule(a, c, Levels{8, 40}).bytes(0) * (a == Algorithm::collnet_chain ? 7 : 8)));
+      CHECK(inside / 40 == Approx(schedule_of(a, c, Levels{8, 40}).bytes(0) * (a == Algorithm::collnet_chain ? 7 : 8)));
       REQUIRE(up.size() == 16);  // two leaves a rail
       REQUIRE(down.size() == 16);
       for (const auto& [link, bytes] : up) CHECK(bytes == Approx(sent / 8));

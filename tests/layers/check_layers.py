@@ -14,8 +14,8 @@ import tempfile
 # From the ground up: a room may use its own floor and those below it. "." is include/fabricost itself.
 FLOORS = [
     [(".", "quantities, errors, names, the questions one can ask")],
-    [("hardware", "GPU, link, tier, system as plain values; where every number comes from; constants of prices, one row each")],
-    [("schedule", "what an algorithm moves, one header per family")],
+    [("hardware", "GPU, link, tier, system as plain values; where every number comes from; constants of prices")],
+    [("algorithms", "one file an algorithm: name, where it runs, what moves from whom to whom")],
     [("price", "protocols, the fabric in plain numbers, one header per fitted form, the general price from phases, terms")],
     [("choice", "what can run, NCCL's tuner, the engines' own all-reduces, the fastest")],
     [("predict", "system to fabric, curve, prediction, how sure it is")],
@@ -28,7 +28,7 @@ FLOORS = [
     [("serving", "prefill and decode, KV cache, engines; the search over deployments"),
      ("training", "layers, one step; the search over layouts")],
     [("economics", "money, power, failures, stragglers, comparing machines"),
-     ("parameters", "what a set of constants was fitted on, and what it says of its kin")],
+     ("parameters", "the one table that names, reads, writes and bounds constants")],
     [("specs", "YAML to values: systems, calibrations, models, stacks, prices")],
     [("readings", "what others wrote: logs, topology files, tables of points")],
     [("validation", "measured beside predicted, and what not to fit")],
@@ -46,7 +46,7 @@ UMBRELLA = "fabricost.hpp"
 GENERATED = {"version.hpp"}  # by configuring
 # Boost.Units lives in these; whoever computes with plain doubles must not reach them, however far down.
 WITH_UNITS = {"units.hpp", "operation.hpp"} | {f"hardware/{name}.hpp" for name in ("gpu", "link", "tier", "system", "provenance")}
-WITHOUT_UNITS = ("schedule", "price", "choice")
+WITHOUT_UNITS = ("algorithms", "price", "choice")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -88,8 +88,8 @@ def check(root):
                 faults.append(f"{name}: includes {target}, which does not exist")
             elif target == UMBRELLA:
                 faults.append(f"{name}: includes the umbrella header")
-            elif folder == "schedule" and folder_of(target) == "hardware":
-                faults.append(f"{name}: includes {target}; schedules know no hardware")
+            elif folder == "algorithms" and folder_of(target) == "hardware":
+                faults.append(f"{name}: includes {target}; algorithms know no hardware")
     # what a header reaches, and through whom
     for name in ours:
         if folder_of(name) not in WITHOUT_UNITS:
@@ -197,12 +197,12 @@ def prove_that_it_can_fail():
             return check(folder)
 
     sound = {"units.hpp": "#include <boost/units/unit.hpp>\n", "hardware/kinds.hpp": "#include <array>\n",
-             "schedule/s.hpp": "#include <cmath>\n",
-             "price/p.hpp": "#include <fabricost/schedule/s.hpp>\n#include <fabricost/hardware/kinds.hpp>\n",
+             "algorithms/s.hpp": "#include <cmath>\n",
+             "price/p.hpp": "#include <fabricost/algorithms/s.hpp>\n#include <fabricost/hardware/kinds.hpp>\n",
              "predict/x.hpp": "#include <fabricost/price/p.hpp>\n#include <fabricost/units.hpp>\n"}
     assert tree(sound) == [], tree(sound)
-    for name, text, word in [("schedule/bad.hpp", "#include <fabricost/price/p.hpp>\n", "a floor above"),
-                             ("schedule/bad.hpp", "#include <fabricost/hardware/kinds.hpp>\n", "no hardware"),
+    for name, text, word in [("algorithms/bad.hpp", "#include <fabricost/price/p.hpp>\n", "a floor above"),
+                             ("algorithms/bad.hpp", "#include <fabricost/hardware/kinds.hpp>\n", "no hardware"),
                              ("price/bad.hpp", "#include <fabricost/units.hpp>\n", "reaches units"),
                              ("price/bad.hpp", '#include "p.hpp"\n', "write <fabricost"),
                              ("price/bad.hpp", "#include <fabricost/price/none.hpp>\n", "does not exist"),

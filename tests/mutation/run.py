@@ -3,7 +3,7 @@
 
     run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--again]
 
-BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores). Every mutant of price/, schedule/ and
+BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores). Every mutant of price/, algorithms/ and
 choice/ that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
 noticed, and each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need
 notice it. A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
@@ -21,8 +21,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-FOLDERS = ["price", "schedule", "choice"]
-PROGRAMS = ["test_schedule", "test_price", "test_choice", "test_oracle", "test_predict", "test_flow_oracle", "test_custom_allreduce",
+FOLDERS = ["price", "algorithms", "choice"]
+PROGRAMS = ["test_algorithms", "test_price", "test_choice", "test_oracle", "test_predict", "test_flow_oracle", "test_custom_allreduce",
             "test_calibrate", "test_tune", "test_moe_kernels"]
 LEAST = 0.85  # of the mutants that tests come past
 

@@ -69,12 +69,13 @@ TEST_CASE("what leaves a domain is what the schedules say leaves it") {
     const auto leaves = [&](Collective c, Algorithm a) { return carried(t, counter.count(c, a, ranks), LinkKind::nic_out, 8); };
     INFO(nodes << " nodes");
     for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast})
-      CHECK(leaves(c, Algorithm::ring) == Approx(ring_schedule(c, levels).bytes(1)));
-    CHECK(leaves(Collective::all_to_all, Algorithm::direct) == Approx(direct_schedule(Collective::all_to_all, levels).bytes(1)));
+      CHECK(leaves(c, Algorithm::ring) == Approx(schedule_of(Algorithm::ring, c, levels).bytes(1)));
+    CHECK(leaves(Collective::all_to_all, Algorithm::direct) ==
+          Approx(schedule_of(Algorithm::direct, Collective::all_to_all, levels).bytes(1)));
     for (const Algorithm a : {Algorithm::halving_doubling, Algorithm::rabenseifner})
-      CHECK(leaves(Collective::all_reduce, a) ==
-            Approx(halving_doubling_schedule(Collective::all_reduce, levels, a == Algorithm::rabenseifner).bytes(1)));
-    CHECK(leaves(Collective::all_reduce, Algorithm::two_shot) == Approx(two_shot_schedule(levels).bytes(1)));
+      CHECK(leaves(Collective::all_reduce, a) == Approx(schedule_of(a, Collective::all_reduce, levels).bytes(1)));
+    CHECK(leaves(Collective::all_reduce, Algorithm::two_shot) ==
+          Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, levels).bytes(1)));
     // (N - 1)/N S per half, all eight rails together
     CHECK(leaves(Collective::all_reduce, Algorithm::hierarchical) == Approx(2.0 * (nodes - 1) / nodes));
     // every domain but two roots sends half the data up a tree and all of it down to children, 2 S at most; all domains 2 (N - 1) S
@@ -85,7 +86,7 @@ TEST_CASE("what leaves a domain is what the schedules say leaves it") {
       for (const LinkLoad& l : counter.count(Collective::all_reduce, Algorithm::tree, ranks).loads)
         if (t.block_of(l.link).kind == LinkKind::nic_out && (l.link - t.blocks[static_cast<std::size_t>(t.nic_out)].first) / 8 == node)
           out += l.bytes;
-      CHECK(out <= tree_schedule(Collective::all_reduce, levels).bytes(1) + 1e-9);
+      CHECK(out <= schedule_of(Algorithm::tree, Collective::all_reduce, levels).bytes(1) + 1e-9);
     }
   }
 }
@@ -97,7 +98,7 @@ TEST_CASE("what leaves a GPU inside a domain is what the schedules say") {
   const auto leaves = [&](Collective c, Algorithm a) { return carried(t, counter.count(c, a, first(8)), LinkKind::gpu_out) / 8; };
   CHECK(leaves(Collective::all_reduce, Algorithm::ring) == Approx(1.75));
   CHECK(leaves(Collective::all_to_all, Algorithm::direct) == Approx(0.875));
-  CHECK(leaves(Collective::all_reduce, Algorithm::nvls) == Approx(nvls_schedule(Collective::all_reduce, levels).bytes(0)));
+  CHECK(leaves(Collective::all_reduce, Algorithm::nvls) == Approx(schedule_of(Algorithm::nvls, Collective::all_reduce, levels).bytes(0)));
   CHECK(leaves(Collective::all_reduce, Algorithm::one_shot) == Approx(7));
   CHECK(leaves(Collective::all_reduce, Algorithm::halving_doubling) == Approx(1.75));
   CHECK(leaves(Collective::all_reduce, Algorithm::tree) == Approx(2 * 7 / 8.0));  // a chain's seven edges both ways, over eight GPUs
@@ -106,12 +107,33 @@ TEST_CASE("what leaves a GPU inside a domain is what the schedules say") {
 TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {
   const Topology t = laid_out("tpu-v5p-cube");
   const Traffic traffic = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(64));
-  const double per_wire = torus_exchange_schedule(Levels{64}, t.dims, true).bytes(0) / 6;
+  const double per_wire = schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{Levels{64}, t.dims, true}).bytes(0) / 6;
   CHECK(traffic.loads.size() == 64 * 6);
   for (const LinkLoad& l : traffic.loads) REQUIRE(l.bytes == Approx(per_wire));
+  const Traffic bucket = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::torus_bucket, first(64));
+  CHECK(bucket.sent_by_rank == Approx(6 * per_wire));
+  for (const LinkLoad& l : bucket.loads) REQUIRE(l.bytes == Approx(per_wire));
   // and by the cut: half the data of every rank crosses it, 2 x 16 wires of 100 GB/s each way
   const double by_bisection = 32 * 100e9 / (64 * 0.5 * 0.5);
   CHECK(machines::alone(t, traffic).rate == Approx(by_bisection));
+}
+
+TEST_CASE("a collective that an algorithm does not have has no traffic") {
+  const Topology t = laid_out("dgx-h100");
+  TrafficCounter counter{t};
+  const auto refusal = [&](Collective c, Algorithm a) { return support::message_of([&] { return counter.count(c, a, first(8)); }); };
+  CHECK(support::contains(refusal(Collective::all_gather, Algorithm::tree), "trees exist for all_reduce, broadcast and reduce"));
+  CHECK(support::contains(refusal(Collective::all_to_all, Algorithm::ring), "cannot exchange point to point"));
+  CHECK(support::contains(refusal(Collective::all_reduce, Algorithm::direct), "direct exists for all_to_all"));
+}
+
+TEST_CASE("domains of one GPU leave nothing for their switches to add") {
+  const Topology t = laid_out("dgx-h100", 2);
+  const std::vector<int> heads{0, 8};
+  const Traffic traffic = TrafficCounter{t}.count(Collective::all_reduce, Algorithm::nvls_tree, heads);
+  CHECK(traffic.sent_by_rank > 0);
+  CHECK(carried(t, traffic, LinkKind::gpu_out) == 0);
+  CHECK(carried(t, traffic, LinkKind::nic_out) == Approx(2));
 }
 
 TEST_CASE("a refused collective leaves nothing behind for the next") {

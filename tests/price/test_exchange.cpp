@@ -1,7 +1,7 @@
 // Everybody to everybody inside a domain, its form written out again, and what binds where.
+#include <fabricost/algorithms/point_to_point.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/exchange.hpp>
-#include <fabricost/schedule/exchange.hpp>
-#include <fabricost/schedule/point_to_point.hpp>
 
 #include "../catch.hpp"
 #include "../support/fabrics.hpp"
@@ -19,7 +19,8 @@ TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a 
   const auto& x = c.all_to_all;
   for (const int n : {2, 4, 8, 72}) {
     INFO(n << " ranks");
-    const Line line = price_exchange(pairwise_schedule(Collective::all_to_all, Levels{n}), support::fabric(n), c, Protocol::ll);
+    const Line line =
+        price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, Levels{n}), support::fabric(n), c, Protocol::ll);
     const double start = x.base + (std::log2(n) - 1) * x.hop;
     CHECK(line(0) == Approx(start));
     // at 16 KiB for every peer: the fitted ramp, or what the wires take at half the Simple rate where that is more
@@ -33,7 +34,7 @@ TEST_CASE("what a tapered second stage leaves slows an exchange of all and no si
   const ScaleUpConstants c;
   Fabric f = support::fabric(8);
   const auto rate = [&](Collective op) {
-    const Schedule s = op == Collective::send_recv ? send_recv_schedule(f.levels, 0) : pairwise_schedule(op, f.levels);
+    const Schedule s = op == Collective::send_recv ? send_recv_schedule(f.levels, 0) : schedule_of(Algorithm::pairwise, op, f.levels);
     return price_exchange(s, f, c, Protocol::simple).rate;
   };
   const double alone = rate(Collective::send_recv), all = rate(Collective::all_to_all);

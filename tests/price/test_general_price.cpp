@@ -83,10 +83,15 @@ TEST_CASE("the general price is what the phases of a schedule take, stage by sta
 TEST_CASE("a step with one partner uses one link of a full mesh, all others use all", "[price]") {
   Fabric mesh = fabric_of(Levels{8});
   mesh.switched = false;
-  for (int i = 0; i < algorithm_count; ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
-    const bool one = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::rabenseifner || algorithm == Algorithm::bruck ||
-                     algorithm == Algorithm::pairwise || algorithm == Algorithm::recursive_doubling;
+  const std::vector<Algorithm> one_partner{Algorithm::halving_doubling, Algorithm::rabenseifner, Algorithm::bruck,
+                                           Algorithm::pairwise,         Algorithm::pat,          Algorithm::recursive_doubling};
+  const std::vector<Algorithm> many{Algorithm::ring,           Algorithm::tree,          Algorithm::nvls,        Algorithm::nvls_tree,
+                                    Algorithm::collnet_direct, Algorithm::collnet_chain, Algorithm::direct,      Algorithm::torus_bucket,
+                                    Algorithm::one_shot,       Algorithm::two_shot,      Algorithm::hierarchical};
+  std::vector<std::pair<Algorithm, bool>> rows;
+  for (const Algorithm a : one_partner) rows.emplace_back(a, true);
+  for (const Algorithm a : many) rows.emplace_back(a, false);
+  for (const auto& [algorithm, one] : rows) {
     INFO(name(algorithm));
     CHECK(link_share(algorithm, mesh) == Approx(one ? 1.0 / 7 : 1.0));
     Fabric other = mesh;
@@ -221,9 +226,9 @@ TEST_CASE("a torus exchanges along its axes and reduces bucket by bucket", "[pri
   const std::array<int, 3> dims{4, 4, 4};
   const auto bytes = [](const Schedule& s) { return s.bytes(0); };
   CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, torus)) ==
-        bytes(torus_exchange_schedule(torus.levels, dims, true)));
+        bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{torus.levels, dims, true})));
   CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, torus)) ==
-        bytes(torus_schedule(Collective::all_reduce, torus.levels, dims, true)));
+        bytes(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, Connectivity{torus.levels, dims, true})));
   CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, torus)) !=
-        bytes(torus_schedule(Collective::all_to_all, torus.levels, dims, true)));
+        bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{torus.levels, dims, true})));
 }

@@ -1,6 +1,6 @@
 // In-switch reduction beyond one server, where the floor grows with the rack, and the bound that no link lets it pass.
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/in_switch.hpp>
-#include <fabricost/schedule/in_network.hpp>
 
 #include "../catch.hpp"
 #include "../support/fabrics.hpp"
@@ -24,7 +24,7 @@ TEST_CASE("a rack starts like a server and grows towards the floor of its size o
   const TransportConstants t;
   for (const int n : {16, 36, 72}) {
     INFO(n << " ranks");
-    const Line line = price_in_switch(nvls_schedule(Collective::all_reduce, Levels{n}), rack(n), c, t);
+    const Line line = price_in_switch(schedule_of(Algorithm::nvls, Collective::all_reduce, Levels{n}), rack(n), c, t);
     CHECK(line(0) == Approx(c.launch + c.nvls.floor));
     const double floor = 3.9 * std::pow(n / 8.0, 0.74) * t.nvls_floor;
     const double volume = 2.0 * (n - 1) / n / in_switch_rate(c, rack(n));
@@ -40,7 +40,7 @@ TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes 
   const ScaleUpConstants c;
   const TransportConstants t;
   Fabric f = rack(8);
-  const Schedule s = nvls_schedule(Collective::all_reduce, f.levels);
+  const Schedule s = schedule_of(Algorithm::nvls, Collective::all_reduce, f.levels);
   f.inner_latency = 1e-6;
   CHECK(price_in_switch(s, f, c, t)(0) == Approx(c.launch + c.nvls.floor + s.steps() * 1e-6));
   f.inner_latency = -1;

@@ -1,8 +1,6 @@
 // Two tiers with equal constants are one tier.
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/generic.hpp>
-#include <fabricost/schedule/halving_doubling.hpp>
-#include <fabricost/schedule/hierarchical.hpp>
-#include <fabricost/schedule/ring.hpp>
 
 #include "../catch.hpp"
 #include "../support/levels.hpp"
@@ -25,8 +23,8 @@ TEST_CASE("a ring over two equal tiers is a ring over one", "[price]") {
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast, Collective::reduce})
       for (const double overlap : {1.0, 1.3, 4.0}) {
         INFO(name(c) << " " << support::text(sizes) << " q " << overlap);
-        const Line split = priced(ring_schedule(c, Levels{sizes[0], sizes[1]}), {hop, rate}, {hop, rate}, overlap);
-        const Line flat = priced(ring_schedule(c, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, overlap);
+        const Line split = priced(schedule_of(Algorithm::ring, c, Levels{sizes[0], sizes[1]}), {hop, rate}, {hop, rate}, overlap);
+        const Line flat = priced(schedule_of(Algorithm::ring, c, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, overlap);
         for (const double bytes : {0.0, 1e3, 1e6, 1e9, 1e12}) CHECK(split(bytes) == Approx(flat(bytes)).epsilon(1e-12));
       }
 }
@@ -34,9 +32,10 @@ TEST_CASE("a ring over two equal tiers is a ring over one", "[price]") {
 TEST_CASE("hierarchical takes a ring's volume when a group is as fast as its ranks together", "[price]") {
   for (const auto& sizes : support::splits()) {
     INFO(support::text(sizes));
-    const Line two =
-        priced(hierarchical_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate}, {hop, sizes[0] * rate}, 1);
-    const Line ring = priced(ring_schedule(Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
+    const Line two = priced(schedule_of(Algorithm::hierarchical, Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate},
+                            {hop, sizes[0] * rate}, 1);
+    const Line ring =
+        priced(schedule_of(Algorithm::ring, Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
     CHECK(two.volume(1e9) == Approx(ring.volume(1e9)).epsilon(1e-12));
     const double fewer = 2.0 * (sizes[0] * sizes[1] - 1) - 2.0 * (sizes[0] - 1) - 2.0 * (sizes[1] - 1);
     CHECK(ring(0) - two(0) == Approx(fewer * hop).margin(1e-18));
@@ -46,9 +45,10 @@ TEST_CASE("hierarchical takes a ring's volume when a group is as fast as its ran
 TEST_CASE("near-first doubling takes a ring's volume when a group is as fast as its ranks together", "[price]") {
   for (const auto& sizes : support::powers_of_two_splits()) {
     INFO(support::text(sizes));
-    const Line two =
-        priced(halving_doubling_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]}, true), {hop, rate}, {hop, sizes[0] * rate}, 1);
-    const Line ring = priced(ring_schedule(Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
+    const Line two = priced(schedule_of(Algorithm::rabenseifner, Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate},
+                            {hop, sizes[0] * rate}, 1);
+    const Line ring =
+        priced(schedule_of(Algorithm::ring, Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
     CHECK(two.volume(1e9) == Approx(ring.volume(1e9)).epsilon(1e-12));
   }
 }
@@ -56,17 +56,17 @@ TEST_CASE("near-first doubling takes a ring's volume when a group is as fast as 
 TEST_CASE("a schedule on one tier does not ask what the other would cost", "[price]") {
   for (const double nothing : {0.0, 1e9}) {
     INFO("outer rate " << nothing);
-    const Line line = priced(hierarchical_schedule(Collective::all_reduce, Levels{8}), {hop, rate}, {hop, nothing}, 1.3);
+    const Line line = priced(schedule_of(Algorithm::hierarchical, Collective::all_reduce, Levels{8}), {hop, rate}, {hop, nothing}, 1.3);
     CHECK(std::isfinite(line.rate));
     CHECK(line(1e9) > 1.75 * 1e9 / rate);
   }
 }
 
 TEST_CASE("a ring is carried by its slower tier alone", "[price]") {
-  const Line line = priced(ring_schedule(Collective::all_gather, Levels{8, 4}), {hop, rate}, {hop, rate / 5}, 1);
+  const Line line = priced(schedule_of(Algorithm::ring, Collective::all_gather, Levels{8, 4}), {hop, rate}, {hop, rate / 5}, 1);
   CHECK(line.volume(1e9) == Approx(31.0 / 32 * 1e9 / (rate / 5)));
   CHECK(line.wire_level == 1);
-  const Line other = priced(ring_schedule(Collective::all_gather, Levels{8, 4}), {hop, rate / 5}, {hop, rate}, 1);
+  const Line other = priced(schedule_of(Algorithm::ring, Collective::all_gather, Levels{8, 4}), {hop, rate / 5}, {hop, rate}, 1);
   CHECK(other.volume(1e9) == Approx(31.0 / 32 * 1e9 / (rate / 5)));
   CHECK(other.wire_level == 0);
 }

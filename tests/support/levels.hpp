@@ -2,7 +2,7 @@
 /// \file levels.hpp
 /// From lists of group sizes to Levels, and the splits the schedule tests run over.
 
-#include <fabricost/schedule/schedule.hpp>
+#include <fabricost/algorithms/schedule.hpp>
 
 #include <cmath>
 #include <string>

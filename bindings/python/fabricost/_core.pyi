@@ -15,6 +15,7 @@ _Basis: TypeAlias = Literal["calibrated", "sibling", "datasheet"]
 _Samples: TypeAlias = Union[NDArray[np.void], Mapping[str, ArrayLike], pd.DataFrame, _Path, Sequence["_Samples"]]
 
 __version__: str
+_algorithm_names: tuple[str, ...]
 
 def _use_data_directory(directory: _Path) -> None: ...
 def _write_file(path: _Path, text: str, argument: str) -> None: ...

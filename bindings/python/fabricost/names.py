@@ -7,6 +7,9 @@
 'tree'
 """
 import enum
+from typing import TYPE_CHECKING
+
+from ._core import _algorithm_names
 
 
 class _Name(str, enum.Enum):
@@ -14,26 +17,14 @@ class _Name(str, enum.Enum):
         return str(self.value)
 
 
-class Algorithm(_Name):
-    """Algorithms a prediction can name; `algorithm=` forces one, as NCCL_ALGO does."""
+if TYPE_CHECKING:
+    class _EveryAlgorithm(enum.EnumMeta):
+        def __getattr__(cls, name: str) -> "Algorithm": ...
 
-    ring = "ring"
-    tree = "tree"
-    nvls = "nvls"
-    nvls_tree = "nvls_tree"
-    collnet_direct = "collnet_direct"
-    collnet_chain = "collnet_chain"
-    pat = "pat"
-    halving_doubling = "halving_doubling"
-    rabenseifner = "rabenseifner"
-    bruck = "bruck"
-    pairwise = "pairwise"
-    direct = "direct"
-    torus_bucket = "torus_bucket"
-    one_shot = "one_shot"
-    two_shot = "two_shot"
-    hierarchical = "hierarchical"
-    recursive_doubling = "recursive_doubling"
+    class Algorithm(_Name, metaclass=_EveryAlgorithm): ...
+else:  # those the compiled part has
+    Algorithm = _Name("Algorithm", {name: name for name in _algorithm_names}, module=__name__)
+    Algorithm.__doc__ = "Algorithms a prediction can name; `algorithm=` forces one, as NCCL_ALGO does."
 
 
 class Protocol(_Name):

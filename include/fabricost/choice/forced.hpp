@@ -8,18 +8,7 @@
 namespace fabricost {
 
 /// True for an algorithm of NCCL's own table; the others exist in other libraries or on paper.
-[[nodiscard]] constexpr bool is_nccl_algorithm(Algorithm a) {
-  switch (a) {
-    case Algorithm::ring:
-    case Algorithm::tree:
-    case Algorithm::nvls:
-    case Algorithm::nvls_tree:
-    case Algorithm::collnet_direct:
-    case Algorithm::collnet_chain:
-    case Algorithm::pat: return true;
-    default: return false;
-  }
-}
+[[nodiscard]] constexpr bool is_nccl_algorithm(Algorithm a) { return !nccl_name(a).empty(); }
 
 /// Why NCCL cannot be made to run a pair here, or nullptr when it can.
 [[nodiscard]] inline const char* why_not_forced(Candidate c, Collective op, const Fabric& f, bool byte_wide) {

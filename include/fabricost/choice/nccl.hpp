@@ -14,7 +14,7 @@
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/price/channels.hpp>
 #include <fabricost/price/exchange.hpp>
-#include <fabricost/schedule/schedule.hpp>
+#include <fabricost/algorithms/schedule.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 #pragma once
 /// \file traffic_counter.hpp
-/// Adding up what messages put on links: the class behind traffic.hpp, whose algorithms are in traffic_rings.hpp, traffic_exchange.hpp,
-/// traffic_partners.hpp and traffic_in_network.hpp.
+/// Adding up what messages put on links: the class behind traffic.hpp. Its sends, with which algorithms/*.hpp say what
+/// moves, are in traffic_rings.hpp, traffic_exchange.hpp and traffic_in_network.hpp.
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/network/routes.hpp>
@@ -13,6 +13,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost {
@@ -40,13 +41,36 @@ class TrafficCounter {
   /// it cannot run on
   [[nodiscard]] Traffic count(Collective collective, Algorithm algorithm, std::span<const int> ranks);
 
- private:
+  // What algorithms/*.hpp say their traffic with.
+
   using Group = std::vector<int>;
   struct Domains {
-    std::vector<Group> members;  // in the order in which ranks name them
+    std::vector<Group> members;  ///< in the order in which ranks name them
     std::size_t most = 0;
+    [[nodiscard]] bool even() const {
+      return std::all_of(members.begin(), members.end(), [&](const Group& d) { return d.size() == most; });
+    }
   };
 
+  [[nodiscard]] Domains by_domain(std::span<const int> ranks) const;
+  [[noreturn]] void refuse(const std::string& why) const { throw RequestError(t_.name + ": " + why); }
+  /// \throws RequestError for domains of which one has fewer ranks
+  void require_even(const Domains& domains, std::string_view what) const {
+    if (!domains.even()) refuse(std::string(what) + " needs as many ranks in every domain");
+  }
+
+  void send(int from, int to, double bytes);
+  void ring(std::span<const int> ranks, double bytes);
+  void inner_ring(const Group& members, double bytes);
+  void trees(const Domains& domains, Collective collective, bool switched_inside);
+  void exchange(std::span<const int> ranks, double each);
+  void in_switch(const Domains& domains, Collective collective, double bytes);
+  void aggregated(std::span<const int> heads, double up, double down);
+  void every_wire(std::span<const int> ranks, double bytes, std::string_view what);
+  [[nodiscard]] std::size_t channels_of(const Domains& domains);
+  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t most);
+
+ private:
   [[nodiscard]] auto add(double bytes) {
     return [this, bytes](int link, double part) {
       const auto l = static_cast<std::size_t>(link);
@@ -55,29 +79,14 @@ class TrafficCounter {
       flows_[l] += part;
     };
   }
-  void send(int from, int to, double bytes) { for_route(t_, from, to, 1, options_, add(bytes)); }
-  [[nodiscard]] Domains by_domain(std::span<const int> ranks) const;
   void check(std::span<const int> ranks) const;
-  void ring(std::span<const int> ranks, double bytes);
-  void inner_ring(const Group& members, double bytes);
-  void tree(const Domains& domains, Collective collective, bool switched_inside);
-  void exchange(std::span<const int> ranks, double each);
+  template <class A>
+  [[nodiscard]] double count_by(Collective collective, std::span<const int> ranks);
+  template <class A>
+  void step_by_step(Collective collective, std::span<const int> ranks);
   void exchange_across(std::span<const int> ranks, const Domains& domains, double each);
   void exchange_above(std::span<const int> ranks, double each, bool relayed);
-  void hierarchical(const Domains& domains, Collective collective);
-  void halving(std::span<const int> ranks, Collective collective, bool near_first);
-  void bruck(std::span<const int> ranks, Collective collective);
-  void aggregated_trees(std::span<const int> ranks, Collective collective);
-  void swap_all(std::span<const int> members);
-  void recursive_doubling(std::span<const int> ranks, const Domains& domains);
-  void two_level_exchange(const Domains& domains);
-  void in_switch(const Domains& domains, Collective collective, double bytes);
-  void aggregated(std::span<const int> heads, double up, double down);
-  void collnet(const Domains& domains, Collective collective, bool chained);
-  void bucket(std::span<const int> ranks, Collective collective);
   [[nodiscard]] const std::vector<std::vector<int>>& rings_among(const Group& members);
-  [[nodiscard]] std::size_t channels_of(const Domains& domains);
-  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t most);
 
   const Topology& t_;
   RouteOptions options_;
@@ -85,6 +94,8 @@ class TrafficCounter {
   std::vector<int> touched_;
   std::map<Group, std::vector<std::vector<int>>> rings_;  // of a wired domain, by members
 };
+
+inline void TrafficCounter::send(int from, int to, double bytes) { for_route(t_, from, to, 1, options_, add(bytes)); }
 
 inline TrafficCounter::Domains TrafficCounter::by_domain(std::span<const int> ranks) const {
   Domains out;

@@ -21,7 +21,7 @@ namespace fabricost {
 /// On a trunk of two stages a group of m of n ranks adds up what is owned outside, (n-m)/n S, before it goes up, and what it owns comes
 /// down added up, m/n S; handing out results is the reverse.
 inline void TrafficCounter::in_switch(const Domains& domains, Collective collective, double bytes) {
-  if (t_.gpu_out < 0) throw RequestError(t_.name + ": nvls needs a domain joined by switches");
+  if (t_.gpu_out < 0) refuse("nvls needs a domain joined by switches");
   const auto sink = add(bytes);
   for (const Group& d : domains.members) {
     std::map<int, double> below;
@@ -43,7 +43,7 @@ inline void TrafficCounter::in_switch(const Domains& domains, Collective collect
 
 /// One part, from one GPU of each domain: `up` bytes of it into the network, `down` bytes out of it, per byte of size.
 inline void TrafficCounter::aggregated(std::span<const int> heads, double up, double down) {
-  if (t_.nic_out < 0) throw RequestError(t_.name + ": no NIC tier to leave a domain by");
+  if (t_.nic_out < 0) refuse("no NIC tier to leave a domain by");
   for (const int gpu : heads) {
     detail::nic_leg(t_, gpu, true, 1, add(up));
     detail::nic_leg(t_, gpu, false, 1, add(down));
@@ -78,34 +78,13 @@ inline void TrafficCounter::aggregated(std::span<const int> heads, double up, do
   }
 }
 
-inline void TrafficCounter::collnet(const Domains& domains, Collective collective, bool chained) {
-  const std::size_t N = domains.members.size();
-  if (N < 2) throw RequestError(t_.name + ": CollNet needs more than one domain");
-  for (const Group& d : domains.members)
-    if (d.size() != domains.most) throw RequestError(t_.name + ": CollNet needs as many ranks in every domain");
-  const double own = 1 / static_cast<double>(N);
-  const double up = collective == Collective::all_gather ? own : 1, down = collective == Collective::reduce_scatter ? own : 1;
-  const std::size_t channels = chained ? channels_of(domains) : domains.most;
-  const double part = 1 / static_cast<double>(channels);
-  Group heads(N);
-  for (std::size_t c = 0; c < channels; ++c) {
-    for (std::size_t d = 0; d < N; ++d) {
-      if (!chained) {
-        heads[d] = domains.members[d][c];
-        continue;
-      }
-      const Group chain = ending_with(domains.members[d], c, domains.most);
-      heads[d] = chain.back();
-      for (std::size_t i = 1; i < chain.size(); ++i) {
-        send(chain[i - 1], chain[i], part);
-        send(chain[i], chain[i - 1], part);
-      }
-    }
-    aggregated(heads, up * part, down * part);
-  }
-  if (chained) return;
-  const double halves = collective == Collective::all_reduce ? 2 : 1;
-  for (const Group& d : domains.members) exchange(d, halves * part);
+/// All of one torus alike. \throws RequestError for ranks that are not one whole torus
+inline void TrafficCounter::every_wire(std::span<const int> ranks, double bytes, std::string_view what) {
+  if (t_.shape != TierKind::torus || static_cast<int>(ranks.size()) != t_.domain || by_domain(ranks).members.size() != 1)
+    refuse(std::string(what) + " runs on all chips of one torus");
+  const int each = t_.wires_per_domain(), ways = 2 * static_cast<int>(t_.dims.size());
+  const auto sink = add(bytes / ways);
+  for (int w = 0; w < each; ++w) sink(t_.link(t_.wire, t_.domain_of(ranks[0]) * each + w), 1);
 }
 
 }  // namespace fabricost

@@ -1,6 +1,6 @@
 #pragma once
 /// \file traffic_rings.hpp
-/// Who sends to whom in rings, trees and hierarchies of rings: chains through each domain, along its wires where it has wires, and
+/// Who sends to whom in rings and trees: chains through each domain, along its wires where it has wires, and
 /// every NIC in use by a channel of its own.
 
 #include <fabricost/network/rings.hpp>
@@ -74,7 +74,7 @@ inline void TrafficCounter::ring(std::span<const int> ranks, double bytes) {
 }
 
 /// `switched_inside`: the domain reduces in its switches (nvls_tree), each of its ranks sending and receiving its even part.
-inline void TrafficCounter::tree(const Domains& domains, Collective collective, bool switched_inside) {
+inline void TrafficCounter::trees(const Domains& domains, Collective collective, bool switched_inside) {
   const bool up = collective != Collective::broadcast, down = collective != Collective::reduce;
   const auto both = [&](int child, int parent, double bytes) {
     if (up) send(child, parent, bytes);
@@ -100,20 +100,6 @@ inline void TrafficCounter::tree(const Domains& domains, Collective collective, 
         both(heads[node(r)], heads[node(parent)], part / 2);
       }
     }
-  }
-}
-
-inline void TrafficCounter::hierarchical(const Domains& domains, Collective collective) {
-  const std::size_t g = domains.most, N = domains.members.size();
-  for (const Group& d : domains.members)
-    if (d.size() != g) throw RequestError(t_.name + ": hierarchical needs as many ranks in every domain");
-  const double halves = collective == Collective::all_reduce ? 2 : 1;
-  const auto share = [&](std::size_t m) { return halves * static_cast<double>(m - 1) / static_cast<double>(m); };
-  for (const Group& d : domains.members) inner_ring(d, share(g));
-  Group across(N);
-  for (std::size_t i = 0; i < g && N > 1; ++i) {
-    for (std::size_t d = 0; d < N; ++d) across[d] = domains.members[d][i];
-    ring(across, share(N) / static_cast<double>(g));
   }
 }
 

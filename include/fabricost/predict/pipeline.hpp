@@ -8,7 +8,7 @@
 /// The activations of a microbatch are batch x sequence x hidden x bytes per element: 1 x 4096 x 8192 x 2 B = 67.1 MB.
 
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/schedule/point_to_point.hpp>
+#include <fabricost/algorithms/point_to_point.hpp>
 
 namespace fabricost {
 

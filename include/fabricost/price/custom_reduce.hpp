@@ -9,7 +9,7 @@
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/forms.yaml)
 ///
-/// Steps and bytes are those of schedule/direct_reduce.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and TensorRT-LLM 1.0 to 1.3
+/// Steps and bytes are those of algorithms/shots.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and TensorRT-LLM 1.0 to 1.3
 /// on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers have few blocks (vLLM's 36), so few loads in flight:
 /// what those fetch in a round trip bounds them where the link is fast, and Blackwell's longer round trip makes them slower than Hopper's
 /// (190 against 270 GB/s). torch's symmetric kernel reads all peers at once, so its loads grow with the ranks. Kernels that store, or let

@@ -1,20 +1,19 @@
 #pragma once
 /// \file fabric.hpp
 /// What the tiers offer to one group of ranks, in plain SI numbers: rates per endpoint and direction, what is between a GPU
-/// and its NIC, what the switches can do. Knows no algorithm.
+/// and its NIC; how the ranks are joined is algorithms/connectivity.hpp. Knows no algorithm.
 ///
 /// Level 0 is the scale-up domain (endpoint: a GPU), level 1 the NICs and the network of the domains (endpoint: a domain, all
 /// its NICs in use together).
 
+#include <fabricost/algorithms/connectivity.hpp>
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/price/channels.hpp>
-#include <fabricost/schedule/schedule.hpp>
 
 namespace fabricost {
 
-struct Fabric {
-  Levels levels;               ///< ranks of a domain, domains
+struct Fabric : Connectivity {
   int nodes = 1;               ///< as nccl-tests counts them
   double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
   double inner_latency = 0;    ///< beyond the latency the constants were fitted with, per step; may be negative
@@ -34,19 +33,13 @@ struct Fabric {
   Channels channels;          ///< what NCCL's search makes of that
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown
   double host_latency = 0;
-  double pcie_rate = 0;          ///< of a PCIe scale-up tier: its x16 one-way rate
-  bool over_pcie = false;        ///< GPUs of a domain meet over PCIe
-  double per_socket = 4;         ///< over PCIe: GPUs that share a socket
-  bool peer_to_peer = false;     ///< over PCIe: GPUs reach each other without staging in host memory
-  bool in_switch = false;        ///< the domain's switches reduce and multicast
-  bool switched = false;         ///< the domain has a switch at all
-  bool neighbours_only = false;  ///< a torus or ring: a message to a rank further off uses the links of those between
-  bool host_bridge = false;      ///< GPU and NIC meet at the host bridge or beyond
+  double pcie_rate = 0;       ///< of a PCIe scale-up tier: its x16 one-way rate
+  bool over_pcie = false;     ///< GPUs of a domain meet over PCIe
+  double per_socket = 4;      ///< over PCIe: GPUs that share a socket
+  bool peer_to_peer = false;  ///< over PCIe: GPUs reach each other without staging in host memory
+  bool switched = false;      ///< the domain has a switch at all
+  bool host_bridge = false;   ///< GPU and NIC meet at the host bridge or beyond
   bool gpu_direct = true;
-  bool sharp = false;
-  bool wrap = true;
-  int torus_axes = 0;
-  std::array<int, 3> torus{};
   Generation generation = Generation::other;
   Library library = Library::other;
   Cpu cpu = Cpu::any;
@@ -54,10 +47,6 @@ struct Fabric {
 
   // not constexpr: g++ 12 would then clear the whole before it writes the parts
   Fabric() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
-
-  [[nodiscard]] double ranks() const { return levels.ranks(); }
-  [[nodiscard]] double local() const { return levels.size(0); }                           ///< g
-  [[nodiscard]] double domains() const { return levels.count > 1 ? levels.size(1) : 1; }  ///< N
 };
 
 }  // namespace fabricost

@@ -76,15 +76,8 @@ struct LevelCost {
 /// Share of an endpoint's links inside the domain that a schedule uses at a time. Where every pair has its own links (a full mesh, a mesh
 /// graph) and a step has one partner, that is one peer's of g - 1; rings, direct sends and switches use them all.
 [[nodiscard]] inline double link_share(Algorithm algorithm, const Fabric& fabric) {
-  const bool one_partner = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::rabenseifner ||
-                           algorithm == Algorithm::bruck || algorithm == Algorithm::pairwise || algorithm == Algorithm::recursive_doubling;
   const bool own_links = !fabric.switched && !fabric.over_pcie && !fabric.neighbours_only;
-  return one_partner && own_links && fabric.local() > 2 ? 1 / (fabric.local() - 1) : 1;
-}
-
-/// Everybody sends to everybody at once: what the taper of an exchange applies to.
-[[nodiscard]] constexpr bool exchanges_at_once(Algorithm algorithm, Collective op) {
-  return algorithm == Algorithm::direct || (algorithm == Algorithm::hierarchical && op == Collective::all_to_all);
+  return own_links && fabric.local() > 2 && one_partner_a_step(algorithm) ? 1 / (fabric.local() - 1) : 1;
 }
 
 /// Share of the NICs' rate that a tapered network leaves: for everybody to everybody at once that of an exchange, otherwise a stream's.
@@ -94,9 +87,10 @@ struct LevelCost {
 
 [[nodiscard]] inline Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   auto cost = level_costs(fabric, c, protocol, schedule.collective);
-  cost[0].rate *= link_share(schedule.algorithm, fabric) * (schedule.algorithm == Algorithm::direct ? fabric.inner_exchanges : 1);
+  cost[0].rate *=
+      link_share(schedule.algorithm, fabric) * (exchanges_at_once(schedule.algorithm, schedule.collective, 0) ? fabric.inner_exchanges : 1);
   cost[1].rate *= taper_share(schedule.algorithm, fabric, schedule.collective) / fabric.streams;
-  if (schedule.algorithm == Algorithm::torus_bucket) cost[0].rate *= fabric.full_rate / fabric.inner_rate;  // all axes at once
+  if (uses_all_links(schedule.algorithm)) cost[0].rate *= fabric.full_rate / fabric.inner_rate;
   const bool simple = protocol == Protocol::simple;
   const double floor = simple                        ? (fabric.over_pcie ? c.pcie.simple_floor : c.scale_up.simple.floor)
                        : protocol == Protocol::ll128 ? c.scale_up.ll128.floor

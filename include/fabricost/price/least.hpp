@@ -11,7 +11,7 @@
 ///   send_recv between domains                       one rank sends: the NICs of its own, not of the domain
 ///
 /// Rates are those of fabric.hpp: of the links that lead to ranks taking part, of the NICs as their slots let them, what a tapered network
-/// leaves of them. Seconds per byte of S. The sources of the volumes stand in schedule/*.hpp.
+/// leaves of them. Seconds per byte of S. The sources of the volumes stand in algorithms/*.hpp.
 
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/generic.hpp>
@@ -23,9 +23,10 @@ namespace fabricost {
 namespace detail {
 
 /// One way per GPU inside a domain, of the links an algorithm can use.
-[[nodiscard]] inline double full_inner_rate(Algorithm algorithm, const Fabric& f) {
-  if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::torus_bucket) return f.full_rate;
-  return f.inner_rate * link_share(algorithm, f) * (algorithm == Algorithm::direct ? f.inner_exchanges : 1);
+[[nodiscard]] inline double full_inner_rate(const Schedule& schedule, const Fabric& f) {
+  if (uses_all_links(schedule.algorithm)) return f.full_rate;
+  const bool at_once = exchanges_at_once(schedule.algorithm, schedule.collective, 0);
+  return f.inner_rate * link_share(schedule.algorithm, f) * (at_once ? f.inner_exchanges : 1);
 }
 
 /// One way out of a domain, as the network leaves it.
@@ -36,8 +37,7 @@ namespace detail {
 
 /// Bytes that leave a domain, as a multiple of S.
 [[nodiscard]] inline double bytes_across(const Schedule& schedule, const Fabric& f) {
-  const bool trees = schedule.algorithm == Algorithm::tree || schedule.algorithm == Algorithm::nvls_tree;
-  if (trees && schedule.collective == Collective::all_reduce) return 2 * (f.domains() - 1) / f.domains();
+  if (runs_two_trees(schedule.algorithm) && schedule.collective == Collective::all_reduce) return 2 * (f.domains() - 1) / f.domains();
   return schedule.bytes(1);
 }
 
@@ -45,7 +45,7 @@ namespace detail {
 
 /// Seconds per byte of S (see the file's head). \throws nothing; 0 where nothing moves
 [[nodiscard]] inline double least_per_byte(const Schedule& schedule, const Fabric& f) {
-  const double inside = detail::full_inner_rate(schedule.algorithm, f), across = detail::full_outer_rate(schedule, f);
+  const double inside = detail::full_inner_rate(schedule, f), across = detail::full_outer_rate(schedule, f);
   double out = 0;
   if (f.local() > 1 && inside > 0) out = schedule.bytes(0) / inside;
   if (f.domains() > 1 && across > 0) out = std::max(out, detail::bytes_across(schedule, f) / across);

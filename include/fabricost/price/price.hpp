@@ -3,55 +3,15 @@
 /// schedule x fabric x constants -> Line, and the half width of its uncertainty. Which form prices which algorithm is decided
 /// here and nowhere else.
 
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/channels.hpp>
 #include <fabricost/price/generic.hpp>
 #include <fabricost/price/in_switch.hpp>
 #include <fabricost/price/internode.hpp>
 #include <fabricost/price/least.hpp>
 #include <fabricost/price/rail_exchange.hpp>
-#include <fabricost/schedule/direct_reduce.hpp>
-#include <fabricost/schedule/exchange.hpp>
-#include <fabricost/schedule/halving_doubling.hpp>
-#include <fabricost/schedule/hierarchical.hpp>
-#include <fabricost/schedule/in_network.hpp>
-#include <fabricost/schedule/pat.hpp>
-#include <fabricost/schedule/point_to_point.hpp>
-#include <fabricost/schedule/recursive_doubling.hpp>
-#include <fabricost/schedule/ring.hpp>
-#include <fabricost/schedule/torus.hpp>
-#include <fabricost/schedule/tree.hpp>
 
 namespace fabricost {
-
-/// The schedule of an algorithm for a collective over a fabric's levels.
-[[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Fabric& fabric) {
-  const Levels& levels = fabric.levels;
-  if (op == Collective::send_recv) return send_recv_schedule(levels, fabric.domains() > 1 ? 1 : 0);
-  switch (algorithm) {
-    case Algorithm::ring: return ring_schedule(op, levels);
-    case Algorithm::tree: return tree_schedule(op, levels);
-    case Algorithm::nvls: return nvls_schedule(op, levels);
-    case Algorithm::nvls_tree: return nvls_tree_schedule(op, levels);
-    case Algorithm::collnet_direct:
-    case Algorithm::collnet_chain: return collnet_schedule(algorithm, op, levels);
-    case Algorithm::pat: return pat_schedule(op, levels);
-    case Algorithm::halving_doubling: return halving_doubling_schedule(op, levels, false);
-    case Algorithm::rabenseifner: return halving_doubling_schedule(op, levels, true);
-    case Algorithm::bruck: return bruck_schedule(op, levels);
-    case Algorithm::pairwise: return pairwise_schedule(op, levels);
-    case Algorithm::direct: return direct_schedule(op, levels);
-    case Algorithm::torus_bucket: {
-      const std::span<const int> dims{fabric.torus.data(), static_cast<std::size_t>(fabric.torus_axes)};
-      return op == Collective::all_to_all ? torus_exchange_schedule(levels, dims, fabric.wrap)
-                                          : torus_schedule(op, levels, dims, fabric.wrap);
-    }
-    case Algorithm::one_shot: return one_shot_schedule(levels);
-    case Algorithm::two_shot: return two_shot_schedule(levels);
-    case Algorithm::hierarchical: return hierarchical_schedule(op, levels);
-    case Algorithm::recursive_doubling: return recursive_doubling_schedule(levels);
-  }
-  return ring_schedule(op, levels);
-}
 
 /// True when a form was fitted to measurements of this (algorithm, fabric); otherwise the price comes from the schedule alone.
 [[nodiscard]] inline bool has_fitted_form(Algorithm algorithm, Collective op, const Fabric& fabric) {

@@ -5,7 +5,7 @@
 ///   LL128   120 of 128 bytes are data, needs stores that stay in order: NVLink
 ///   Simple  whole chunks and a separate flag: full rate, highest latency per step
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 
 #include <array>
 #include <optional>

@@ -17,7 +17,7 @@
 
 namespace fabricost {
 
-/// \param schedule  hierarchical_schedule(all_to_all) over more than one domain. \throws nothing
+/// \param schedule  schedule_of(Algorithm::hierarchical, all_to_all) over more than one domain. \throws nothing
 [[nodiscard]] inline Line price_rail_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
   const auto& t = c.transport;
   const double partners = fabric.domains() - 1;

@@ -5,7 +5,7 @@
 /// NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is initialised (src/graph/tuning.cc), so every choice is a communicator of its
 /// own. It would run another algorithm than the forced one without a word where the forced one cannot, so those are refused here.
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include "measure/device.hpp"
@@ -17,19 +17,8 @@
 
 namespace fabricost::measure::gpu {
 
-/// NCCL's word for it; empty when NCCL has none.
-[[nodiscard]] constexpr std::string_view nccl_name(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::ring: return "Ring";
-    case Algorithm::tree: return "Tree";
-    case Algorithm::nvls: return "NVLS";
-    case Algorithm::nvls_tree: return "NVLSTree";
-    case Algorithm::collnet_direct: return "CollNetDirect";
-    case Algorithm::collnet_chain: return "CollNetChain";
-    case Algorithm::pat: return "PAT";
-    default: return "";
-  }
-}
+/// NCCL's word for it.
+using fabricost::nccl_name;
 [[nodiscard]] constexpr std::string_view nccl_name(Protocol protocol) {
   switch (protocol) {
     case Protocol::ll: return "LL";

@@ -3,7 +3,7 @@
 /// Which algorithms Open MPI is made to run: OMPI_MCA_coll_tuned_*_algorithm, which mpirun --mca sets, under
 /// coll_tuned_use_dynamic_rules. Names and numbers of ompi/mca/coll/tuned, Open MPI 4.1 (`ompi_info --param coll tuned --level 9`).
 
-#include <fabricost/algorithm.hpp>
+#include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
 
 #include <functional>

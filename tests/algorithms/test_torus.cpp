@@ -1,4 +1,4 @@
-#include <fabricost/schedule/torus.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/torus.hpp"
@@ -10,7 +10,7 @@ using support::close;
 namespace {
 
 Schedule bucket_schedule(Collective c, const oracle::Torus& t, const std::vector<int>& dims) {
-  return torus_schedule(c, Levels{t.chips()}, dims, true);
+  return schedule_of(Algorithm::torus_bucket, c, Connectivity{Levels{t.chips()}, dims, true});
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ TEST_CASE("the bucket algorithm moves what chips that only reach neighbours move
 TEST_CASE("on a torus with axes of different length the busiest axis binds", "[schedule]") {
   // 4 x 8: the long axis carries 7/8 (1 + 1/4) of each half, where 31/32 would be an even share
   const std::vector<int> dims{4, 8};
-  CHECK(close(torus_schedule(Collective::all_gather, Levels{32}, dims, true).bytes(0), 35.0 / 32));
-  CHECK(close(torus_schedule(Collective::all_reduce, Levels{32}, dims, true).bytes(0), 70.0 / 32));
+  CHECK(close(schedule_of(Algorithm::torus_bucket, Collective::all_gather, Connectivity{Levels{32}, dims, true}).bytes(0), 35.0 / 32));
+  CHECK(close(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, Connectivity{Levels{32}, dims, true}).bytes(0), 70.0 / 32));
 }
 
 TEST_CASE("all_to_all on a torus is bound by its busiest link", "[schedule][oracle]") {
@@ -60,7 +60,7 @@ TEST_CASE("all_to_all on a torus is bound by its busiest link", "[schedule][orac
       INFO(support::text(dims) << (wrap ? " with" : " without") << " wrap-around");
       oracle::Torus t{dims};
       oracle::dimension_ordered_exchange(t, wrap);
-      const Schedule schedule = torus_exchange_schedule(Levels{t.chips()}, dims, wrap);
+      const Schedule schedule = schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{Levels{t.chips()}, dims, wrap});
       // the schedule counts against all 2 d links of a chip together
       CHECK(close(schedule.bytes(0), t.busiest_link() * 2 * t.axes()));
     }
@@ -68,9 +68,9 @@ TEST_CASE("all_to_all on a torus is bound by its busiest link", "[schedule][orac
 
 TEST_CASE("without wrap-around a bucket takes twice as long and a torus of one chip nothing", "[schedule]") {
   const std::vector<int> dims{4, 4, 4};
-  CHECK(close(torus_schedule(Collective::all_reduce, Levels{64}, dims, false).bytes(0),
-              2 * torus_schedule(Collective::all_reduce, Levels{64}, dims, true).bytes(0)));
+  CHECK(close(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, Connectivity{Levels{64}, dims, false}).bytes(0),
+              2 * schedule_of(Algorithm::torus_bucket, Collective::all_reduce, Connectivity{Levels{64}, dims, true}).bytes(0)));
   const std::vector<int> one{1, 1};
-  CHECK(torus_schedule(Collective::all_reduce, Levels{1}, one, true).empty());
-  CHECK(torus_exchange_schedule(Levels{1}, one, true).empty());
+  CHECK(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, Connectivity{Levels{1}, one, true}).empty());
+  CHECK(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{Levels{1}, one, true}).empty());
 }

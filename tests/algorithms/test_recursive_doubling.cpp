@@ -1,4 +1,4 @@
-#include <fabricost/schedule/recursive_doubling.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -18,7 +18,7 @@ TEST_CASE("recursive doubling moves what partners who exchange everything move",
     oracle::World w = oracle::everyone_contributes(sizes, 1);
     oracle::recursive_doubling(w);
     REQUIRE(oracle::all_reduced(w));
-    const Schedule schedule = recursive_doubling_schedule(support::levels_of_sizes(sizes));
+    const Schedule schedule = schedule_of(Algorithm::recursive_doubling, Collective::all_reduce, support::levels_of_sizes(sizes));
     CHECK(schedule.steps() == w.steps());
     for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
       INFO("level " << level);
@@ -35,7 +35,7 @@ TEST_CASE("recursive doubling folds ranks beyond the power of two in and out aga
     oracle::World w = oracle::everyone_contributes({n}, 1);
     oracle::recursive_doubling(w);
     REQUIRE(oracle::all_reduced(w));
-    const Schedule schedule = recursive_doubling_schedule(Levels{n});
+    const Schedule schedule = schedule_of(Algorithm::recursive_doubling, Collective::all_reduce, Levels{n});
     CHECK(schedule.steps() == w.steps());
     CHECK(close(schedule.bytes(0), w.serial_bytes(0)));
   }

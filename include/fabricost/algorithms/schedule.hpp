@@ -7,7 +7,6 @@
 /// Phases of one stage stream through each other: their latencies add, the slowest carries the volume. Stages follow one
 /// another and add.
 
-#include <fabricost/algorithm.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/fixed_list.hpp>
 
@@ -15,6 +14,8 @@
 #include <cmath>
 
 namespace fabricost {
+
+enum class Algorithm : unsigned char;  // its names: registry.hpp
 
 inline constexpr int max_levels = 4;
 

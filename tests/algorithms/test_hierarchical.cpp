@@ -1,5 +1,4 @@
-#include <fabricost/schedule/hierarchical.hpp>
-#include <fabricost/schedule/ring.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -26,7 +25,7 @@ TEST_CASE("rings level by level move what the hierarchical schedule says", "[sch
       CHECK((collective == Collective::all_reduce   ? oracle::all_reduced(w)
              : collective == Collective::all_gather ? oracle::all_gathered(w)
                                                     : oracle::reduce_scattered(w)));
-      const Schedule schedule = hierarchical_schedule(collective, support::levels_of_sizes(sizes));
+      const Schedule schedule = schedule_of(Algorithm::hierarchical, collective, support::levels_of_sizes(sizes));
       CHECK(schedule.steps() == w.steps());
       for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
         INFO("level " << level);
@@ -42,8 +41,8 @@ TEST_CASE("hierarchical over two levels moves a ring's volume when a group is as
     INFO(support::text(sizes));
     const double g = sizes[0];
     for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-      const Schedule h = hierarchical_schedule(c, Levels{sizes[0], sizes[1]});
-      const double ring = ring_schedule(c, Levels{sizes[0] * sizes[1]}).bytes(0);
+      const Schedule h = schedule_of(Algorithm::hierarchical, c, Levels{sizes[0], sizes[1]});
+      const double ring = schedule_of(Algorithm::ring, c, Levels{sizes[0] * sizes[1]}).bytes(0);
       CHECK(close(h.bytes(0) + h.bytes(1) / g, ring));
     }
   }
@@ -55,7 +54,7 @@ TEST_CASE("an exchange in two levels moves what is bound for a place to that pla
     oracle::World w = oracle::everyone_has_one_for_each(sizes);
     oracle::two_level_all_to_all(w, sizes[0]);
     REQUIRE(oracle::exchanged(w));
-    const Schedule schedule = hierarchical_schedule(Collective::all_to_all, support::levels_of_sizes(sizes));
+    const Schedule schedule = schedule_of(Algorithm::hierarchical, Collective::all_to_all, support::levels_of_sizes(sizes));
     CHECK(schedule.steps() == w.steps());
     for (int level = 0; level < 2; ++level) {
       INFO("level " << level);

@@ -1,4 +1,4 @@
-#include <fabricost/schedule/ring.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -13,7 +13,7 @@ namespace {
 /// Runs the collective on a ring of real ranks and compares what moved.
 void compare_ring(Collective collective, const std::vector<int>& sizes) {
   INFO(name(collective) << " on a ring of " << support::text(sizes));
-  const Schedule schedule = ring_schedule(collective, support::levels_of_sizes(sizes));
+  const Schedule schedule = schedule_of(Algorithm::ring, collective, support::levels_of_sizes(sizes));
   oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
                                                          : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
   const oracle::Ring ring = oracle::whole_ring(w.ranks());
@@ -56,13 +56,13 @@ TEST_CASE("of a ring's steps those between groups are those of the block that cr
         fewest = std::min(fewest, crossings);
         most = std::max(most, crossings);
       }
-      const Schedule schedule = ring_schedule(c, support::levels_of_sizes(sizes));
+      const Schedule schedule = schedule_of(Algorithm::ring, c, support::levels_of_sizes(sizes));
       CHECK(schedule.steps(1) == most);
       CHECK(schedule.steps() == hops);
       CHECK(most <= fewest + 2);
     }
     // from the first rank to the last
-    CHECK(ring_schedule(Collective::broadcast, support::levels_of_sizes(sizes)).steps(1) == sizes[1] - 1);
+    CHECK(schedule_of(Algorithm::ring, Collective::broadcast, support::levels_of_sizes(sizes)).steps(1) == sizes[1] - 1);
   }
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a broadcast or a reduction passes everything on once", "[schedule][or
       for (int s = 0; s < chunks; ++s) REQUIRE(summed.at(n - 1, s) == oracle::all(n));
 
       for (const Collective c : {Collective::broadcast, Collective::reduce}) {
-        const Schedule schedule = ring_schedule(c, Levels{n});
+        const Schedule schedule = schedule_of(Algorithm::ring, c, Levels{n});
         const oracle::World& w = c == Collective::broadcast ? sent : summed;
         CHECK(close(schedule.bytes(0), w.bytes(0)));
         // the steps beyond the first chunk's are its length, not latency
@@ -93,22 +93,23 @@ TEST_CASE("a broadcast or a reduction passes everything on once", "[schedule][or
 
 TEST_CASE("a ring moves 2(n-1)/n of the message per rank", "[schedule]") {
   for (int n = 1; n <= 20000; n = n * 3 / 2 + 1) {
-    const Schedule s = ring_schedule(Collective::all_reduce, Levels{n});
+    const Schedule s = schedule_of(Algorithm::ring, Collective::all_reduce, Levels{n});
     CHECK(close(s.bytes(0), 2.0 * (n - 1) / n));
     CHECK(s.steps() == 2.0 * (n - 1));
-    CHECK(close(ring_schedule(Collective::all_gather, Levels{n}).bytes(0) + ring_schedule(Collective::reduce_scatter, Levels{n}).bytes(0),
+    CHECK(close(schedule_of(Algorithm::ring, Collective::all_gather, Levels{n}).bytes(0) +
+                    schedule_of(Algorithm::ring, Collective::reduce_scatter, Levels{n}).bytes(0),
                 s.bytes(0)));
   }
 }
 
 TEST_CASE("a reduction on a ring adds in as many steps as it scatters", "[schedule]") {
-  const Schedule all_reduce = ring_schedule(Collective::all_reduce, Levels{8});
+  const Schedule all_reduce = schedule_of(Algorithm::ring, Collective::all_reduce, Levels{8});
   CHECK(all_reduce.begin()->forwards == 7);
   CHECK(all_reduce.begin()->reduces == 7);
-  const Schedule gather = ring_schedule(Collective::all_gather, Levels{8});
+  const Schedule gather = schedule_of(Algorithm::ring, Collective::all_gather, Levels{8});
   CHECK(gather.begin()->forwards == 7);
   CHECK(gather.begin()->reduces == 0);
-  const Schedule scatter = ring_schedule(Collective::reduce_scatter, Levels{8});
+  const Schedule scatter = schedule_of(Algorithm::ring, Collective::reduce_scatter, Levels{8});
   CHECK(scatter.begin()->forwards == 0);
   CHECK(scatter.begin()->reduces == 7);
 }

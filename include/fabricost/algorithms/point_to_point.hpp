@@ -2,7 +2,7 @@
 /// \file point_to_point.hpp
 /// One sender, one receiver, and the hand-over between the stages of a pipeline.
 
-#include <fabricost/schedule/schedule.hpp>
+#include <fabricost/algorithms/registry.hpp>
 
 namespace fabricost {
 

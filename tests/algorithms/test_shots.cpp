@@ -1,4 +1,4 @@
-#include <fabricost/schedule/direct_reduce.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -24,12 +24,12 @@ TEST_CASE("one-shot and two-shot move what ranks that read each other's memory m
     REQUIRE(oracle::all_reduced(twice));
     for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
       INFO("level " << level);
-      CHECK(close(one_shot_schedule(levels).bytes(level), once.bytes(level)));
-      CHECK(close(two_shot_schedule(levels).bytes(level), twice.bytes(level)));
+      CHECK(close(schedule_of(Algorithm::one_shot, Collective::all_reduce, levels).bytes(level), once.bytes(level)));
+      CHECK(close(schedule_of(Algorithm::two_shot, Collective::all_reduce, levels).bytes(level), twice.bytes(level)));
     }
     if (sizes.size() == 1) {
-      CHECK(one_shot_schedule(levels).steps() == once.steps());
-      CHECK(two_shot_schedule(levels).steps() == twice.steps());
+      CHECK(schedule_of(Algorithm::one_shot, Collective::all_reduce, levels).steps() == once.steps());
+      CHECK(schedule_of(Algorithm::two_shot, Collective::all_reduce, levels).steps() == twice.steps());
     }
   }
 }
@@ -37,7 +37,7 @@ TEST_CASE("one-shot and two-shot move what ranks that read each other's memory m
 TEST_CASE("two-shot moves as much as a ring, one-shot n/2 times that", "[schedule]") {
   for (int n = 2; n <= 64; ++n) {
     const double ring = 2.0 * (n - 1) / n;
-    CHECK(close(two_shot_schedule(Levels{n}).bytes(0), ring));
-    CHECK(close(one_shot_schedule(Levels{n}).bytes(0), ring * n / 2));
+    CHECK(close(schedule_of(Algorithm::two_shot, Collective::all_reduce, Levels{n}).bytes(0), ring));
+    CHECK(close(schedule_of(Algorithm::one_shot, Collective::all_reduce, Levels{n}).bytes(0), ring * n / 2));
   }
 }

@@ -1,4 +1,4 @@
-#include <fabricost/schedule/exchange.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -27,7 +27,7 @@ TEST_CASE("pairwise exchange meets every partner once", "[schedule][oracle]") {
     oracle::World w = oracle::everyone_has_one_for_each(sizes);
     oracle::pairwise_all_to_all(w, sizes[0]);
     REQUIRE(oracle::exchanged(w));
-    const Schedule schedule = pairwise_schedule(Collective::all_to_all, support::levels_of_sizes(sizes));
+    const Schedule schedule = schedule_of(Algorithm::pairwise, Collective::all_to_all, support::levels_of_sizes(sizes));
     CHECK(schedule.steps() == w.steps());
     for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
       INFO("level " << level);
@@ -54,7 +54,7 @@ TEST_CASE("a direct exchange moves the same bytes at once, whatever the collecti
     const std::vector<std::pair<Collective, const oracle::World*>> worlds{
         {Collective::all_to_all, &all_to_all}, {Collective::all_gather, &gather}, {Collective::reduce_scatter, &scatter}};
     for (const auto& [collective, w] : worlds) {
-      const Schedule schedule = direct_schedule(collective, support::levels_of_sizes(sizes));
+      const Schedule schedule = schedule_of(Algorithm::direct, collective, support::levels_of_sizes(sizes));
       for (int level = 0; level < static_cast<int>(sizes.size()); ++level) {
         INFO(name(collective) << " level " << level);
         CHECK(close(schedule.bytes(level), w->bytes(level)));
@@ -73,8 +73,8 @@ TEST_CASE("Bruck gathers and exchanges in ceil(log2 n) steps on any number of ra
     oracle::World gather = oracle::everyone_has_its_own({n});
     oracle::bruck_all_gather(gather);
     REQUIRE(oracle::all_gathered(gather));
-    const Schedule a = bruck_schedule(Collective::all_to_all, Levels{n});
-    const Schedule g = bruck_schedule(Collective::all_gather, Levels{n});
+    const Schedule a = schedule_of(Algorithm::bruck, Collective::all_to_all, Levels{n});
+    const Schedule g = schedule_of(Algorithm::bruck, Collective::all_gather, Levels{n});
     CHECK(a.steps() == exchange.steps());
     CHECK(close(a.bytes(0), exchange.bytes(0)));
     CHECK(close(a.bytes(0), exchange.serial_bytes(0)));
@@ -96,7 +96,7 @@ TEST_CASE("Bruck over several domains sends out what crosses their borders", "[s
     for (const auto& [collective, w] :
          std::vector<std::pair<Collective, const oracle::World*>>{{Collective::all_to_all, &exchange}, {Collective::all_gather, &gather}}) {
       INFO(name(collective));
-      const Schedule schedule = bruck_schedule(collective, levels);
+      const Schedule schedule = schedule_of(Algorithm::bruck, collective, levels);
       CHECK(schedule.steps() == w->steps());
       CHECK(close(schedule.bytes(1), w->bytes(1)));
       CHECK(close(schedule.bytes(0), w->mean_bytes(0)));  // some ranks send more inside, others more across

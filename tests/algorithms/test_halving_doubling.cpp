@@ -1,4 +1,4 @@
-#include <fabricost/schedule/halving_doubling.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -13,7 +13,8 @@ namespace {
 /// `near_first`: Rabenseifner's order.
 void compare_doubling(Collective collective, const std::vector<int>& sizes, bool near_first) {
   INFO(name(collective) << (near_first ? " near first " : " far first ") << support::text(sizes));
-  const Schedule schedule = halving_doubling_schedule(collective, support::levels_of_sizes(sizes), near_first);
+  const Schedule schedule =
+      schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, collective, support::levels_of_sizes(sizes));
   oracle::World w = collective == Collective::all_gather ? oracle::everyone_has_its_own(sizes)
                                                          : oracle::everyone_contributes(sizes, oracle::everyone_has_its_own(sizes).ranks());
   if (collective != Collective::all_gather) oracle::halving(w, near_first);
@@ -48,8 +49,8 @@ TEST_CASE("meeting near partners first saves a domain's way out", "[schedule]") 
   for (const int g : {2, 4, 8})
     for (const int N : {2, 4, 16}) {
       const Levels levels{g, N};
-      const double far = halving_doubling_schedule(Collective::all_reduce, levels, false).bytes(1);
-      const double near = halving_doubling_schedule(Collective::all_reduce, levels, true).bytes(1);
+      const double far = schedule_of(Algorithm::halving_doubling, Collective::all_reduce, levels).bytes(1);
+      const double near = schedule_of(Algorithm::rabenseifner, Collective::all_reduce, levels).bytes(1);
       CHECK(close(far, g * near));
       CHECK(close(near, 2.0 * (N - 1) / N));
     }
@@ -62,7 +63,8 @@ TEST_CASE("ranks beyond the power of two cost two more steps", "[schedule][oracl
     const oracle::World w = oracle::folded_all_reduce(n);
     REQUIRE(oracle::all_reduced(w));
     for (const bool near_first : {false, true}) {
-      const Schedule schedule = halving_doubling_schedule(Collective::all_reduce, Levels{n}, near_first);
+      const Schedule schedule =
+          schedule_of(near_first ? Algorithm::rabenseifner : Algorithm::halving_doubling, Collective::all_reduce, Levels{n});
       if (support::is_power_of_two(n)) {
         CHECK(close(schedule.bytes(0), w.serial_bytes(0)));
         CHECK(schedule.steps() == w.steps());
@@ -81,6 +83,6 @@ TEST_CASE("time spent folding ranks beyond the power of two is all there", "[sch
   for (const int n : {3, 5, 6, 7, 9, 12}) {
     INFO(n << " ranks");
     const oracle::World w = oracle::folded_all_reduce(n);
-    CHECK(close(halving_doubling_schedule(Collective::all_reduce, Levels{n}, true).bytes(0), w.serial_bytes(0)));
+    CHECK(close(schedule_of(Algorithm::rabenseifner, Collective::all_reduce, Levels{n}).bytes(0), w.serial_bytes(0)));
   }
 }

@@ -1,4 +1,4 @@
-#include <fabricost/schedule/tree.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 
 #include "../catch.hpp"
 #include "../oracle/collectives.hpp"
@@ -15,7 +15,7 @@ TEST_CASE("a chain inside and two binary trees outside move what the tree schedu
     oracle::World w = oracle::everyone_contributes(sizes, 2);
     oracle::tree_all_reduce(w, sizes[0]);
     REQUIRE(oracle::all_reduced(w));
-    const Schedule schedule = tree_schedule(Collective::all_reduce, Levels{sizes[0], sizes[1]});
+    const Schedule schedule = schedule_of(Algorithm::tree, Collective::all_reduce, Levels{sizes[0], sizes[1]});
     CHECK(close(schedule.steps(), w.steps()));
     CHECK(close(schedule.bytes(0), w.bytes(0)));
     if (sizes[1] > 1) {
@@ -29,14 +29,14 @@ TEST_CASE("in a chain of two each GPU sends the message once", "[schedule][oracl
   oracle::World w = oracle::everyone_contributes({2}, 2);
   oracle::tree_all_reduce(w, 2);
   REQUIRE(oracle::all_reduced(w));
-  CHECK(close(tree_schedule(Collective::all_reduce, Levels{2}).bytes(0), w.bytes(0)));
+  CHECK(close(schedule_of(Algorithm::tree, Collective::all_reduce, Levels{2}).bytes(0), w.bytes(0)));
 }
 
 TEST_CASE("broadcast and reduction take half of a tree's steps", "[schedule]") {
   for (const auto& levels : {Levels{8}, Levels{8, 4}, Levels{1, 16}}) {
-    const double both = tree_schedule(Collective::all_reduce, levels).steps();
+    const double both = schedule_of(Algorithm::tree, Collective::all_reduce, levels).steps();
     for (const Collective c : {Collective::broadcast, Collective::reduce}) {
-      const Schedule s = tree_schedule(c, levels);
+      const Schedule s = schedule_of(Algorithm::tree, c, levels);
       CHECK(close(2 * s.steps(), both));
       for (const Phase& p : s) CHECK(close(p.bytes, 1));
     }
@@ -45,7 +45,7 @@ TEST_CASE("broadcast and reduction take half of a tree's steps", "[schedule]") {
 
 TEST_CASE("a tree needs fewer network steps than a ring from four nodes on", "[schedule]") {
   for (int N = 4; N <= 1024; N *= 2) {
-    const Schedule s = tree_schedule(Collective::all_reduce, Levels{8, N});
+    const Schedule s = schedule_of(Algorithm::tree, Collective::all_reduce, Levels{8, N});
     CHECK(close(s.steps(1), 2 * std::log2(N)));
     CHECK(s.steps(1) < 2.0 * (N - 1));
   }

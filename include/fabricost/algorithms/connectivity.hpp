@@ -1,0 +1,39 @@
+#pragma once
+/// \file connectivity.hpp
+/// How the ranks of a collective are grouped and joined: all an algorithm may ask of a machine. No rates, no
+/// latencies.
+
+#include <fabricost/algorithms/schedule.hpp>
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <span>
+
+namespace fabricost {
+
+struct Connectivity {
+  Levels levels;                 ///< ranks of a domain, domains
+  bool in_switch = false;        ///< the domain's switches reduce and multicast
+  bool sharp = false;            ///< the network's switches reduce
+  bool neighbours_only = false;  ///< a torus or ring: a message to a rank further off uses the links of those between
+  bool wrap = true;              ///< of a torus
+  int torus_axes = 0;            ///< of a domain that is a whole torus
+  std::array<int, 3> torus{};
+
+  // not constexpr: g++ 12 would then clear the whole before it writes the parts
+  Connectivity() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
+  Connectivity(const Levels& grouped) noexcept : levels(grouped) {}  // NOLINT(google-explicit-constructor): groups alone say how
+  /// One torus. \param dims at most three axes
+  Connectivity(const Levels& grouped, std::span<const int> dims, bool wraps) noexcept : levels(grouped), wrap(wraps) {
+    assert(dims.size() <= torus.size());
+    for (const int a : dims) torus[static_cast<std::size_t>(torus_axes++)] = a;
+  }
+
+  [[nodiscard]] double ranks() const { return levels.ranks(); }
+  [[nodiscard]] double local() const { return levels.size(0); }                           ///< g
+  [[nodiscard]] double domains() const { return levels.count > 1 ? levels.size(1) : 1; }  ///< N
+  [[nodiscard]] std::span<const int> dims() const { return {torus.data(), static_cast<std::size_t>(torus_axes)}; }
+};
+
+}  // namespace fabricost

@@ -1,0 +1,170 @@
+#pragma once
+/// \file registry.hpp
+/// The algorithms a prediction can name. One is added by its file, included and named here; definition.hpp says what
+/// is in the file.
+
+#include <fabricost/algorithms/bruck.hpp>
+#include <fabricost/algorithms/direct.hpp>
+#include <fabricost/algorithms/halving_doubling.hpp>
+#include <fabricost/algorithms/hierarchical.hpp>
+#include <fabricost/algorithms/in_network.hpp>
+#include <fabricost/algorithms/pat.hpp>
+#include <fabricost/algorithms/recursive_doubling.hpp>
+#include <fabricost/algorithms/ring.hpp>
+#include <fabricost/algorithms/shots.hpp>
+#include <fabricost/algorithms/torus_bucket.hpp>
+#include <fabricost/algorithms/tree.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace fabricost {
+
+namespace algorithms {
+/// In the order in which lists of them are written; a new one comes last.
+using All = std::tuple<Ring, Tree, Nvls, NvlsTree, CollnetDirect, CollnetChain, Pat, HalvingDoubling, Rabenseifner, Bruck, Pairwise, Direct,
+                       TorusBucket, OneShot, TwoShot, Hierarchical, RecursiveDoubling>;
+}  // namespace algorithms
+inline constexpr int algorithm_count = std::tuple_size_v<algorithms::All>;
+
+namespace detail {
+template <class A, class... Each>
+[[nodiscard]] consteval unsigned char place_in(std::type_identity<std::tuple<Each...>>) {
+  unsigned char place = 0;
+  if (!((std::is_same_v<A, Each> || (++place, false)) || ...)) throw "not in the list";
+  return place;
+}
+}  // namespace detail
+/// Where an algorithm stands among all.
+template <class A>
+inline constexpr unsigned char place_of = detail::place_in<A>(std::type_identity<algorithms::All>{});
+
+/// Names for code that means one of them. What has none here is found by its text (parse_algorithm) and as
+/// Algorithm{place_of<A>}.
+enum class Algorithm : unsigned char {
+  ring = place_of<algorithms::Ring>,
+  tree = place_of<algorithms::Tree>,
+  nvls = place_of<algorithms::Nvls>,
+  nvls_tree = place_of<algorithms::NvlsTree>,
+  collnet_direct = place_of<algorithms::CollnetDirect>,
+  collnet_chain = place_of<algorithms::CollnetChain>,
+  pat = place_of<algorithms::Pat>,
+  halving_doubling = place_of<algorithms::HalvingDoubling>,
+  rabenseifner = place_of<algorithms::Rabenseifner>,
+  bruck = place_of<algorithms::Bruck>,
+  pairwise = place_of<algorithms::Pairwise>,
+  direct = place_of<algorithms::Direct>,
+  torus_bucket = place_of<algorithms::TorusBucket>,
+  one_shot = place_of<algorithms::OneShot>,
+  two_shot = place_of<algorithms::TwoShot>,
+  hierarchical = place_of<algorithms::Hierarchical>,
+  recursive_doubling = place_of<algorithms::RecursiveDoubling>
+};
+
+namespace detail {
+/// f of every algorithm's struct, as an array in their order.
+template <class F, class... Each>
+[[nodiscard]] constexpr auto of_every(F f, std::type_identity<std::tuple<Each...>>) {
+  return std::array{f(Each{})...};
+}
+template <class F>
+[[nodiscard]] constexpr auto of_every(F f) {
+  return of_every(f, std::type_identity<algorithms::All>{});
+}
+
+template <std::size_t place, class F>
+constexpr auto with_place(F& f) {
+  if constexpr (place < std::tuple_size_v<algorithms::All>)
+    return f(std::tuple_element_t<place, algorithms::All>{});
+  else
+    return f(std::tuple_element_t<0, algorithms::All>{});
+}
+/// A switch, so that f is inlined in every branch.
+template <std::size_t first, class F>
+constexpr auto with_algorithm_from(std::size_t place, F& f) {
+  switch (place - first) {
+    case 0: return with_place<first + 0>(f);
+    case 1: return with_place<first + 1>(f);
+    case 2: return with_place<first + 2>(f);
+    case 3: return with_place<first + 3>(f);
+    case 4: return with_place<first + 4>(f);
+    case 5: return with_place<first + 5>(f);
+    case 6: return with_place<first + 6>(f);
+    case 7: return with_place<first + 7>(f);
+    case 8: return with_place<first + 8>(f);
+    case 9: return with_place<first + 9>(f);
+    case 10: return with_place<first + 10>(f);
+    case 11: return with_place<first + 11>(f);
+    case 12: return with_place<first + 12>(f);
+    case 13: return with_place<first + 13>(f);
+    case 14: return with_place<first + 14>(f);
+    case 15: return with_place<first + 15>(f);
+    default: break;
+  }
+  if constexpr (first + 16 < std::tuple_size_v<algorithms::All>)
+    return with_algorithm_from<first + 16>(place, f);
+  else
+    return with_place<first>(f);
+}
+}  // namespace detail
+
+/// f(A{}) of the algorithm's struct. \param algorithm one of the registry
+template <class F>
+constexpr auto with_algorithm(Algorithm algorithm, F&& f) {
+  return detail::with_algorithm_from<0>(static_cast<std::size_t>(algorithm), f);
+}
+
+/// f(A{}) of every algorithm's struct, in their order.
+template <class F>
+void for_every_algorithm(F&& f) {
+  std::apply([&](auto... each) { (f(each), ...); }, algorithms::All{});
+}
+
+inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std::string_view{a.name}; });
+[[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
+
+/// Names in any case, with dashes or underscores, and second names (`sharp` is collnet_chain).
+[[nodiscard]] inline std::optional<Algorithm> parse_algorithm(std::string_view text) {
+  constexpr auto aliases = detail::of_every([](auto one) { return std::string_view{one.alias}; });
+  const std::string wanted = detail::folded(text);
+  for (std::size_t i = 0; i < aliases.size(); ++i)
+    if (!aliases[i].empty() && aliases[i] == wanted) return static_cast<Algorithm>(i);
+  return detail::parse_enum<Algorithm>(text, algorithm_names);
+}
+
+namespace detail {
+inline constexpr auto one_partner = of_every([](auto a) { return algorithms::StepByStep<decltype(a)>; });
+inline constexpr auto all_links = of_every([](auto a) { return a.all_links; });
+inline constexpr auto two_trees = of_every([](auto a) { return a.two_trees; });
+inline constexpr auto nccl_names = of_every([](auto a) { return std::string_view{a.nccl_name}; });
+/// A bit for each collective.
+[[nodiscard]] constexpr auto at_once_of(int level) {
+  return of_every([level](auto a) {
+    unsigned bits = 0;
+    for (std::size_t op = 0; op < collective_names.size(); ++op)
+      if (a.exchanges_at_once(static_cast<Collective>(op), level)) bits |= 1U << op;
+    return bits;
+  });
+}
+inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
+}  // namespace detail
+
+/// As NCCL_ALGO spells it; empty for one that NCCL does not have.
+[[nodiscard]] constexpr std::string_view nccl_name(Algorithm a) { return detail::nccl_names[static_cast<std::size_t>(a)]; }
+/// In a step a rank has one partner, so it uses the links to that one.
+[[nodiscard]] constexpr bool one_partner_a_step(Algorithm a) { return detail::one_partner[static_cast<std::size_t>(a)]; }
+/// A rank sends over every link it has, however few take part.
+[[nodiscard]] constexpr bool uses_all_links(Algorithm a) { return detail::all_links[static_cast<std::size_t>(a)]; }
+/// Between domains two binary trees carry half of S each.
+[[nodiscard]] constexpr bool runs_two_trees(Algorithm a) { return detail::two_trees[static_cast<std::size_t>(a)]; }
+/// Everybody sends to everybody of a level at once: what the taper of an exchange applies to.
+/// \param level 0 inside a domain, 1 between domains
+[[nodiscard]] constexpr bool exchanges_at_once(Algorithm a, Collective op, int level = 1) {
+  return (detail::at_once[static_cast<std::size_t>(level)][static_cast<std::size_t>(a)] >> static_cast<unsigned>(op) & 1U) != 0;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,18 @@
+#pragma once
+/// \file schedule_of.hpp
+/// The schedule of an algorithm by its name, the same way for all of them.
+
+#include <fabricost/algorithms/point_to_point.hpp>
+#include <fabricost/algorithms/registry.hpp>
+
+namespace fabricost {
+
+/// What an algorithm moves for a collective among ranks joined like these; nothing for one rank. \throws nothing
+[[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at) {
+  if (op == Collective::send_recv) return send_recv_schedule(at.levels, at.domains() > 1 ? 1 : 0);
+  Schedule out{algorithm, op, at.levels};
+  if (at.ranks() > 1) with_algorithm(algorithm, [&](auto a) { a.add_phases(out, at); });
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,123 @@
+#pragma once
+/// \file torus_bucket.hpp
+/// The bucket algorithm on a 2-D or 3-D torus: rings along one axis after the other, with as many chunks in flight as there
+/// are axes and directions, each starting on another one, so that all 2 d links of a chip carry data all the time
+/// (Sack & Gropp 2015).
+///
+///   all_reduce   2 sum(a_i - 1) steps; axes of one length: 2(n-1)/n S over all links together
+///   all_gather, reduce_scatter   half of it
+///
+/// The parts are equal, and each goes on at its own pace: a part on axis i that has been divided by axes j, k, ... moves
+/// (a_i - 1)/(a_i a_j a_k ...) of itself there. On axes of different length parts meet; those on one axis share its links evenly. On
+/// two axes that comes to the load of the longer one's links (on 4 x 8 13 % above the mean); on three, links also wait for work.
+///
+/// Without wrap-around an axis is a line: data turns at its ends, and every link carries twice as much.
+
+#include <fabricost/algorithms/definition.hpp>
+
+#include <span>
+
+namespace fabricost::algorithms {
+
+/// Volume on the critical path of the bucket algorithm, as a multiple of S over all 2 d links of a chip: d parts with their phases (one
+/// along each axis when scattering, gathering is the way back), the links of an axis shared evenly by the parts on it.
+[[nodiscard]] inline double bucket_volume(std::span<const int> dims, bool scatters, bool gathers) {
+  constexpr std::size_t most_axes = 8;
+  const std::size_t axes = dims.size();
+  assert(axes <= most_axes);
+  const std::size_t phases = axes * ((scatters ? 1 : 0) + (gathers ? 1 : 0));
+  // the how manieth axis of its own order a part is on: 0, 1, 2 when scattering, 2, 1, 0 when gathering
+  const auto turn = [&](std::size_t phase) { return scatters && phase < axes ? phase : phases - 1 - phase; };
+  const auto volume = [&](std::size_t part, std::size_t phase) {
+    double left = 1;
+    for (std::size_t f = 0; f < turn(phase); ++f) left /= dims[(part + f) % axes];
+    const double a = dims[(part + turn(phase)) % axes];
+    return left * (a - 1) / a;
+  };
+  std::array<std::size_t, most_axes> at{};
+  std::array<double, most_axes> remaining{};
+  for (std::size_t part = 0; part < axes; ++part) remaining[part] = volume(part, 0);
+  double time = 0;
+  for (;;) {
+    std::array<int, most_axes> sharing{};
+    for (std::size_t part = 0; part < axes; ++part)
+      if (at[part] < phases) ++sharing[(part + turn(at[part])) % axes];
+    double next = -1;
+    for (std::size_t part = 0; part < axes; ++part) {
+      if (at[part] == phases) continue;
+      const double due = remaining[part] * sharing[(part + turn(at[part])) % axes];
+      if (next < 0 || due < next) next = due;
+    }
+    if (next < 0) return time;
+    time += next;
+    for (std::size_t part = 0; part < axes; ++part) {
+      if (at[part] == phases) continue;
+      remaining[part] -= next / sharing[(part + turn(at[part])) % axes];
+      if (remaining[part] > 1e-14) continue;  // of a part; what is left of a phase is rounding
+      ++at[part];
+      if (at[part] < phases) remaining[part] = volume(part, at[part]);
+    }
+  }
+}
+
+struct TorusBucket : Defaults {
+  static constexpr std::string_view name = "torus_bucket";
+  static constexpr bool reaches_neighbours = true, all_links = true;
+
+  [[nodiscard]] static constexpr const char* not_for(Collective op) {
+    return ring_like(op) || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
+  }
+  [[nodiscard]] static const char* why_not(const Case& p) {
+    if (p.at.torus_axes < 2) return "this is no whole 2-D or 3-D torus (a slice needs a spec with its own dims)";
+    if (p.at.domains() > 1) return "the bucket algorithm stays inside one torus";
+    return not_for(p.collective);
+  }
+
+  static void add_phases(Schedule& out, const Connectivity& at) {
+    if (at.local() > 1) out.collective == Collective::all_to_all ? add_exchange(out, at) : add_rings(out, at);
+  }
+
+  /// Every wire of the torus alike.
+  template <class Network>
+  static void traffic(Network& net, Collective, std::span<const int> ranks, double sent) {
+    net.every_wire(ranks, sent, name);
+  }
+
+ private:
+  static void add_rings(Schedule& out, const Connectivity& at) {
+    const double n = at.local();
+    const Collective collective = out.collective;
+    const double halves = collective == Collective::all_reduce ? 2 : 1;
+    double steps = 0;
+    for (const int a : at.dims()) steps += a - 1;
+    const double volume = bucket_volume(at.dims(), collective != Collective::all_gather, collective != Collective::reduce_scatter);
+    out.add({.level = 0,
+             .steps = halves * steps,
+             .bytes = volume * (at.wrap ? 1 : 2),
+             .message = 1 / n,
+             .forwards = collective == Collective::reduce_scatter ? 0 : steps,
+             .reduces = reduces(collective) ? steps : 0});
+  }
+  /// all_to_all by dimension-ordered routes: on a wrapped axis of a chips a message travels a/4 hops on average (a/3 on a
+  /// line), and every hop uses a link.  bytes = (n-1)/n S x mean hops over the chip's links. All messages leave at once; the
+  /// furthest chip is floor(a/2) (a - 1 on a line) hops away along every axis.
+  static void add_exchange(Schedule& out, const Connectivity& at) {
+    const double n = at.local();
+    const bool wrap = at.wrap;
+    double hops = 0;
+    double furthest = 0;
+    double longest = 0;
+    for (const int a : at.dims()) {
+      // mean distance between two positions of an axis, equal ones included
+      const double mean = wrap ? (a % 2 == 0 ? a / 4.0 : (a * a - 1) / (4.0 * a)) : (a * a - 1) / (3.0 * a);
+      hops += mean;
+      furthest += wrap ? std::floor(a / 2.0) : a - 1;
+      // the busiest axis binds: its links (two of the chip's) carry `mean` of everything
+      const double binding = wrap ? mean : (a % 2 == 0 ? a / 2.0 : (a * a - 1) / (2.0 * a));
+      longest = std::fmax(longest, binding * static_cast<double>(at.torus_axes));
+    }
+    out.add({.level = 0, .steps = furthest, .bytes = longest, .message = 1 / n, .forwards = hops});
+  }
+};
+
+}  // namespace fabricost::algorithms
