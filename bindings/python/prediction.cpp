@@ -14,24 +14,27 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <type_traits>
+
 namespace py = pybind11;
 using namespace py::literals;
 
 namespace fabricost {
 
-// Found by fields.hpp. Types with constructors of their own have their fields named here; one that is added there stops the build here.
+// Found by fields.hpp. Types with constructors or a base have their fields named here; one that is added there stops the build here.
 template <class F, class Visit>
 static void each_field_of_fabric(F& fabric, Visit&& visit) {
-  auto& [levels, nodes, inner_rate, inner_latency, full_rate, inner_exchanges, outer_rate, outer_latency, nics, streams, exchanges,
-         inner_tier, outer_tier, held_tier, streams_tier, exchanges_tier, usable_per_gpu, channels, host_link_rate, host_latency, pcie_rate,
-         over_pcie, per_socket, peer_to_peer, in_switch, switched, neighbours_only, host_bridge, gpu_direct, sharp, wrap, torus_axes, torus,
-         generation, library, cpu, transport] = fabric;
+  static_assert(sizeof(Fabric) == 312, "a field was added to Fabric or taken from it: here, too, then write its new size");
+  auto& base = static_cast<std::conditional_t<std::is_const_v<F>, const Connectivity, Connectivity>&>(fabric);
+  auto& [levels, in_switch, sharp, neighbours_only, wrap, torus_axes, torus] = base;
   [&visit](auto&... each) {
     (visit(each), ...);
-  }(levels.sizes, levels.count, nodes, inner_rate, inner_latency, full_rate, inner_exchanges, outer_rate, outer_latency, nics, streams,
-    exchanges, inner_tier, outer_tier, held_tier, streams_tier, exchanges_tier, usable_per_gpu, channels, host_link_rate, host_latency,
-    pcie_rate, over_pcie, per_socket, peer_to_peer, in_switch, switched, neighbours_only, host_bridge, gpu_direct, sharp, wrap, torus_axes,
-    torus, generation, library, cpu, transport);
+  }(levels.sizes, levels.count, fabric.nodes, fabric.inner_rate, fabric.inner_latency, fabric.full_rate, fabric.inner_exchanges,
+    fabric.outer_rate, fabric.outer_latency, fabric.nics, fabric.streams, fabric.exchanges, fabric.inner_tier, fabric.outer_tier,
+    fabric.held_tier, fabric.streams_tier, fabric.exchanges_tier, fabric.usable_per_gpu, fabric.channels, fabric.host_link_rate,
+    fabric.host_latency, fabric.pcie_rate, fabric.over_pcie, fabric.per_socket, fabric.peer_to_peer, in_switch, fabric.switched,
+    neighbours_only, fabric.host_bridge, fabric.gpu_direct, sharp, wrap, torus_axes, torus, fabric.generation, fabric.library, fabric.cpu,
+    fabric.transport);
 }
 static void write_fields(python::FieldWriter& out, const Fabric& fabric) { each_field_of_fabric(fabric, out); }
 static void read_fields(python::FieldReader& in, Fabric& fabric) { each_field_of_fabric(fabric, in); }
