@@ -23,11 +23,11 @@ namespace fabricost {
 }
 
 struct PipelineRequest {
-  std::optional<PipelineSchedule> schedule;
-  std::optional<int> stages, microbatches, chunks;
-  std::optional<double> forward_seconds, backward_seconds, weight_seconds;
+  std::optional<PipelineSchedule> schedule{};
+  std::optional<int> stages{}, microbatches{}, chunks{};
+  std::optional<double> forward_seconds{}, backward_seconds{}, weight_seconds{};
   double exchange_seconds = 0, head_seconds = 0, overlapped_seconds = 0;
-  std::optional<double> held;
+  std::optional<double> held{};
   bool operator==(const PipelineRequest&) const = default;
 
   static constexpr auto fields() {

@@ -26,15 +26,15 @@ struct TimesGiven {
 };
 
 struct StragglersRequest {
-  std::optional<TimesGiven> times;
-  std::optional<int> ranks;
-  std::optional<double> mean_seconds, deviation_seconds, p50_seconds, p99_seconds;
-  std::optional<JitterShape> shape;
-  std::optional<int> barriers;
-  std::vector<SlowKind> slow;
-  std::optional<int> rails, rails_lost;
-  std::optional<LostRail> reroute;
-  std::optional<double> network_share;
+  std::optional<TimesGiven> times{};
+  std::optional<int> ranks{};
+  std::optional<double> mean_seconds{}, deviation_seconds{}, p50_seconds{}, p99_seconds{};
+  std::optional<JitterShape> shape{};
+  std::optional<int> barriers{};
+  std::vector<SlowKind> slow{};
+  std::optional<int> rails{}, rails_lost{};
+  std::optional<LostRail> reroute{};
+  std::optional<double> network_share{};
 
   static constexpr auto fields() {
     using R = StragglersRequest;
