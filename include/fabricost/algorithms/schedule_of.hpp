@@ -7,12 +7,18 @@
 
 namespace fabricost {
 
+/// What algorithm A moves; nothing for one rank. (A function of its own: the schedule is made where it stays.)
+template <class A>
+[[nodiscard]] Schedule schedule_by(Collective op, const Connectivity& at) {
+  Schedule out{Algorithm{place_of<A>}, op, at.levels};
+  if (at.ranks() > 1) A::add_phases(out, at);
+  return out;
+}
+
 /// What an algorithm moves for a collective among ranks joined like these; nothing for one rank. \throws nothing
 [[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at) {
   if (op == Collective::send_recv) return send_recv_schedule(at.levels, at.domains() > 1 ? 1 : 0);
-  Schedule out{algorithm, op, at.levels};
-  if (at.ranks() > 1) with_algorithm(algorithm, [&](auto a) { a.add_phases(out, at); });
-  return out;
+  return with_algorithm(algorithm, [&](auto a) { return schedule_by<decltype(a)>(op, at); });
 }
 
 }  // namespace fabricost
