@@ -15,6 +15,23 @@ std::string as_argument(std::string_view name, std::string_view value) {
   return std::string{name} + (value.empty() ? "" : "=") + std::string{value};
 }
 
+void detail::from_object(py::handle given, std::string_view name, const Range& range, Counts& out) {
+  if (PyLong_Check(given.ptr()) != 0) {
+    if (const int one = whole(given, name, 0, range.most); one > 0) out.values.push_back(one);
+  } else if (py::isinstance<py::iterable>(given) && PyUnicode_Check(given.ptr()) == 0 && PyBytes_Check(given.ptr()) == 0) {
+    for (const py::handle one : given) out.values.push_back(whole(one, name, range.least, range.most));
+  } else {
+    throw_type(name, "a whole number or a list of them", given);
+  }
+}
+
+void detail::from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
+  const bool named = PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__");
+  if (!named && !py::isinstance<Machine>(given)) throw_type(name, "a System, or its name or path,", given);
+  const Machine machine = named ? loaded({.extends = path_of(given, name), .set = {}, .calibration = {}}) : given.cast<const Machine&>();
+  out = {machine.origin.extends, std::make_shared<const System>(machine), machine.origin.set, machine.origin.calibration};
+}
+
 std::string detail::wrapped(const std::string& head, const std::vector<std::string>& words) {
   constexpr std::size_t most = 130;
   std::string out, line = head;

@@ -4,8 +4,10 @@
 /// record from the fields of its answer.
 
 #include "asked.hpp"
+#include "machine.hpp"
 #include "plan.hpp"
 #include "record.hpp"
+#include "samples.hpp"
 
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/fields.hpp>
@@ -15,6 +17,8 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,9 +52,12 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
   out = real(given, name, range.least, range.most);
   if (!range.holds(out)) refuse_range(name, out, range);
 }
-inline void from_object(pybind11::handle given, std::string_view name, const Range&, Machine& out) {
-  out.value = std::make_shared<const System>(system_from(given, name));
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::filesystem::path& out) {
+  out = path_of(given, name);
 }
+/// One count, or several of them; 0 by itself is none.
+void from_object(pybind11::handle given, std::string_view name, const Range& range, Counts& out);
+void from_object(pybind11::handle given, std::string_view name, const Range&, fabricost::Machine& out);
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedModel& out) {
   out.value = std::make_shared<const Model>(model_from(given, name));
 }
@@ -84,7 +91,7 @@ template <class T>
     return std::to_string(value);
   else if constexpr (std::is_enum_v<T>)
     return "'" + std::string{words_of(value).names[static_cast<std::size_t>(value)]} + "'";
-  else if constexpr (is_list<T>)
+  else if constexpr (is_list<T> || std::same_as<T, Counts>)
     return "()";
   else
     return "None";
@@ -92,7 +99,8 @@ template <class T>
 
 /// Whether None leaves the field as it is by default.
 template <class T>
-inline constexpr bool may_be_none = !std::is_arithmetic_v<T> && !std::is_enum_v<T> && !is_list<T> && !std::same_as<T, std::string>;
+inline constexpr bool may_be_none = !std::is_arithmetic_v<T> && !std::is_enum_v<T> && !is_list<T> && !std::same_as<T, std::string> &&
+                                    !std::same_as<T, std::filesystem::path> && !std::same_as<T, Counts>;
 
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
@@ -162,7 +170,9 @@ template <HasFields Request>
       ++place;
       if (!given || (detail::may_be_none<T> && given.is_none())) return;
       using detail::from_object;
-      from_object(given, field.name, field.range, out.*(field.member));
+      Range range = field.range;
+      if constexpr (std::same_as<T, int>) range.least = std::min<double>(range.least, out.*(field.member));
+      from_object(given, field.name, range, out.*(field.member));
     }
   });
   return out;
@@ -209,6 +219,26 @@ pybind11::class_<Answer> add_answer(pybind11::module_& module, const char* name,
   };
   const auto fields = std::apply([&](const auto&... gives) { return std::tuple_cat(kept(gives)...); }, Answer::fields());
   return std::apply([&](const auto&... each) { return add_record<Answer>(module, name, words, each...); }, fields);
+}
+
+/// Rows as a structured array, a column for each of their fields that has a name in Python: texts, numbers and counts.
+template <HasFields Row>
+[[nodiscard]] pybind11::array columns_of(const std::vector<Row>& rows) {
+  std::vector<std::pair<const char*, pybind11::array>> columns;
+  for_each_field<Row>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    using Cell =
+        std::conditional_t<std::same_as<T, std::string>, std::string_view, std::conditional_t<std::same_as<T, int>, std::int32_t, T>>;
+    if (field.name.empty()) return;
+    std::vector<Cell> column;
+    column.reserve(rows.size());
+    for (const Row& row : rows) column.push_back(row.*(field.member));
+    if constexpr (std::same_as<Cell, std::string_view>)
+      columns.emplace_back(field.name.data(), text_column(column));
+    else
+      columns.emplace_back(field.name.data(), number_column(column));
+  });
+  return structured(columns);
 }
 
 }  // namespace fabricost::python

@@ -6,8 +6,8 @@
 
 namespace fabricost {
 
-System Machine::load(const std::vector<std::string>& overrides, KernelSets kernels, const std::string& calibration) const {
-  return value != nullptr ? *value : load_system(name, overrides, calibration, kernels);
+System Machine::load(const std::vector<std::string>& more_overrides, KernelSets kernels, std::string_view other_calibration) const {
+  return value != nullptr ? *value : load_system(name, more_overrides, other_calibration, kernels);
 }
 
 Model NamedModel::load() const { return value != nullptr ? *value : load_model(name); }

@@ -79,11 +79,14 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
   return value;
 }
 
-void detail::put(Json& into, std::string_view path, Json value) {
+void json_parts::put(Json& into, std::string_view path, Json value) {
   const std::size_t dot = path.find('.');
-  Json& at = into[std::string{path.substr(0, dot)}];
+  const bool list = dot == std::string_view::npos && path.ends_with("[]");
+  Json& at = into[std::string{list ? path.substr(0, path.size() - 2) : path.substr(0, dot)}];
   if (dot != std::string_view::npos)
     put(at, path.substr(dot + 1), std::move(value));
+  else if (list)
+    at.push_back(std::move(value));
   else if (at.is_object() && value.is_object())
     at.update(value);
   else

@@ -4,6 +4,7 @@
 /// fields.
 
 #include "amounts.hpp"
+#include "counts.hpp"
 #include "names.hpp"
 #include "report.hpp"
 #include "runner.hpp"
@@ -16,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <concepts>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -63,6 +65,10 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   if (!found) throw_unknown(text, words.what, listed(words.names), option);
   out = *found;
 }
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out) {
+  out.values = counts_of(text, option);
+}
+inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::filesystem::path& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
@@ -156,15 +162,15 @@ template <HasFields Request, class Ask>
 template <HasFields Answer>
 [[nodiscard]] nlohmann::ordered_json json_of(const Answer& answer);
 
-namespace detail {
+namespace json_parts {
 using Json = nlohmann::ordered_json;
 
 template <class T>
-[[nodiscard]] Json json_value(const T& value, double unit) {
+[[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
   if constexpr (HasFields<T>)
     return json_of(value);
   else if constexpr (std::same_as<T, double>)
-    return unit == 1 ? Json(value) : Json(value / unit);
+    return unit.whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
   else if constexpr (std::is_enum_v<T>)
     return Json(name(value));
   else if constexpr (requires {
@@ -191,18 +197,18 @@ template <class T>
   else
     return false;
 }
-/// Objects that meet at one place become one.
+/// Objects that meet at one place become one; what ends in "[]" is a list that grows.
 void put(Json& into, std::string_view path, Json value);
-}  // namespace detail
+}  // namespace json_parts
 
 template <HasFields Answer>
 nlohmann::ordered_json json_of(const Answer& answer) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for_each_field<Answer>([&](const auto& field) {
     const auto& value = std::invoke(field.member, answer);
-    if (field.json.empty() || (field.left_out && detail::absent(value))) return;
+    if (field.json.empty() || (field.left_out && json_parts::absent(value))) return;
     if (field.beside && !out.contains(std::string{field.json.substr(0, field.json.find('.'))})) return;
-    detail::put(out, field.json, detail::json_value(value, field.json_unit));
+    json_parts::put(out, field.json, json_parts::json_value(value, field.json_unit));
   });
   return out;
 }

@@ -42,6 +42,14 @@ enum class Amount : unsigned char {
   size_or_unbounded,  ///< the word is infinity
 };
 
+/// How JSON prints a number of an answer: the value over `over`, times `times`, without a decimal point where it is `whole`.
+struct JsonUnit {
+  double over = 1, times = 1;
+  bool whole = false;
+  constexpr JsonUnit(double over_ = 1, double times_ = 1, bool whole_ = false) : over(over_), times(times_), whole(whole_) {}  // NOLINT
+};
+inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigabytes_per_second{1e9}, as_whole_number{1, 1, true};
+
 /// Both ends are allowed, unless `above`: then `least` itself is not.
 struct Range {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
@@ -52,7 +60,8 @@ inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 
 
 /// One value of a request.
 /// \tparam T double, int, bool, std::string, an enumeration, an optional or a vector of these, Machine and its like (named.hpp). A vector
-/// is an option that may be repeated; an optional vector of numbers is one that takes many.
+/// is an option that may be repeated; an optional vector of numbers is one that takes many. What a member holds by default says that nothing
+/// was given, and need not lie in the range.
 template <class Request, class T>
 struct Asks {
   using Value = T;
@@ -75,16 +84,16 @@ template <class Answer, class T>
 struct Gives {
   using Value = T;
   T Answer::*member;
-  std::string_view json;   ///< path of its key: "power.rated_kW"; empty: not in JSON
+  std::string_view json;   ///< path of its key: "power.rated_kW"; "interval_us[]": one more in that list; empty: not in JSON
   std::string_view name;   ///< in Python; empty: not there
   std::string_view words;  ///< one sentence, with the unit it has in Python and C++
-  double json_unit = 1;    ///< JSON prints the value over this
-  bool left_out = false;   ///< an absent optional has no key; else it is null
-  bool beside = false;     ///< has a key only where another field has made the object it lies in
+  JsonUnit json_unit{};
+  bool left_out = false;  ///< an absent optional has no key; else it is null
+  bool beside = false;    ///< has a key only where another field has made the object it lies in
 };
 
 template <class Answer, class T>
-Gives(T Answer::*, std::string_view, std::string_view, std::string_view, double = 1, bool = false, bool = false) -> Gives<Answer, T>;
+Gives(T Answer::*, std::string_view, std::string_view, std::string_view, JsonUnit = {}, bool = false, bool = false) -> Gives<Answer, T>;
 
 /// The names one may write for an enumeration, and what it is, with its article. A request's enumerations have words_of(E) -> EnumWords.
 template <std::size_t N>
@@ -152,9 +161,11 @@ template <class T>
 /// Every number of a request lies in its range. Faces check it earlier, where they can say what was typed. \throws Refusal
 template <HasFields Request>
 void check_ranges(const Request& request) {
+  const Request defaults{};
   for_each_field<Request>([&](const auto& field) {
     const std::optional<double> value = detail::number_in(request.*(field.member));
-    if (value && !field.range.holds(*value)) refuse_range(field.name, *value, field.range);
+    if (value && !field.range.holds(*value) && value != detail::number_in(defaults.*(field.member)))
+      refuse_range(field.name, *value, field.range);
   });
 }
 

@@ -1,26 +1,40 @@
 #pragma once
 /// \file named.hpp
-/// Things a request names: a machine, a model, prices. Each is a name of the catalogue, a file, or the value itself.
+/// Things a request names: a machine, a model, prices, a data type. Each is a name of the catalogue, a file, or the value itself.
 
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/collective.hpp>
 #include <fabricost/economics/cost.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/model/model.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost {
 
+[[nodiscard]] constexpr auto words_of(DataType) { return EnumWords{data_type_names, "a data type"}; }
+[[nodiscard]] inline std::optional<DataType> parse_word(DataType, std::string_view text) { return parse_data_type(text); }
+
+/// Several counts: "2,4,8", "1:64:x2" or [2, 4, 8]; one by itself is as good.
+struct Counts {
+  std::vector<int> values{};
+};
+
 /// A machine: a name, a file, or a System.
 struct Machine {
-  std::string name;                     ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or nothing is
-  std::shared_ptr<const System> value;  ///< comes before the name
+  std::string name;                      ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or nothing is
+  std::shared_ptr<const System> value;   ///< comes before the name
+  std::vector<std::string> overrides{};  ///< of the machine called `name`, as load_system takes them, that led to `value`
+  std::string calibration{};             ///< likewise
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
-  /// \param overrides, calibration as load_system takes them, for a name or a file \throws SpecError, RequestError as load_system
-  [[nodiscard]] System load(const std::vector<std::string>& overrides = {}, KernelSets kernels = {},
-                            const std::string& calibration = {}) const;
+  /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
+  [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
+                            std::string_view other_calibration = {}) const;
 };
 
 /// A model: a name, a file, or a Model.
