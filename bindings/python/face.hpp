@@ -146,6 +146,7 @@ template <HasFields Request>
 [[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
                                  const pybind11::kwargs& kwargs) {
   const std::vector<std::string> names = argument_names<Request>();
+  if (args.size() > 0 && names.empty()) throw pybind11::type_error(fmt::format("{}() takes no arguments", function));
   if (args.size() > by_place)
     throw pybind11::type_error(fmt::format("{}() takes {} without a name, not {}; write {}=...", function, by_place, args.size(),
                                            names.at(std::min(by_place, names.size() - 1))));

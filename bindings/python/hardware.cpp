@@ -2,12 +2,14 @@
 /// Machines: System, its tiers, and how to load one.
 
 #include "bindings.hpp"
+#include "face.hpp"
 #include "machine.hpp"
 #include "operations.hpp"
 #include "plain.hpp"
 
 #include <cli/write_file.hpp>
 
+#include <fabricost/answers/systems.hpp>
 #include <fabricost/explain/show.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/pictures/picture.hpp>
@@ -265,6 +267,13 @@ Names of all systems, then of all clusters, that load_system knows, each sorted.
 >>> import fabricost as fc
 >>> "dgx-h100" in fc.system_names()
 True
+)");
+  add_answer<ListedSystem>(module, "ListedSystem", "A machine that has a name. Made by systems.")
+      .def("__repr__", [](const ListedSystem& s) { return fmt::format("{}: {} GPUs, {}", s.name, s.gpus, s.title); });
+  add_face<SystemsRequest>(module, "systems", 0, "The machines that have a name, then the clusters, a list of ListedSystem.",
+                           R"(>>> import fabricost as fc
+>>> [s.domain for s in fc.systems() if s.name == "gb200-nvl72"]
+[72]
 )");
 }
 

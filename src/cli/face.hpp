@@ -221,7 +221,7 @@ template <HasFields Request, class Text, class Beside>
     const auto found = answer(request);
     std::string out;
     if (json)
-      out = printed(json_of(found));
+      out = printed(json_parts::json_value(found, {}));
     else if constexpr (std::invocable<Text, decltype(found), const Terminal&, decltype(request)>)
       out = text_of(found, terminal, request);
     else

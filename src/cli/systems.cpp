@@ -1,25 +1,14 @@
 /// \file systems.cpp
-/// fabricost systems: every machine that has a name.
+/// fabricost systems: the answer as text.
 
-#include "specs/store.hpp"
-#include "text/text_table.hpp"
-#include "report.hpp"
-#include "runner.hpp"
+#include "face.hpp"
 #include "subcommands.hpp"
+#include "text/text_table.hpp"
 
-#include <fabricost/specs/load.hpp>
-
-#include <nlohmann/json.hpp>
-
-#include <memory>
+#include <fabricost/answers/systems.hpp>
 
 namespace fabricost::cli {
 namespace {
-
-[[nodiscard]] std::string kind_of(const System& system) {
-  const Tier* tier = system.tier(TierRole::scale_up);
-  return tier != nullptr ? std::string{name(tier->kind)} : std::string{"none"};
-}
 
 /// Titles end before column 100; `show` prints them whole.
 [[nodiscard]] std::string shortened(const std::string& title) {
@@ -29,27 +18,19 @@ namespace {
   return title.substr(0, blank == std::string::npos ? most - 4 : blank) + " ...";
 }
 
+[[nodiscard]] std::string systems_text(const std::vector<ListedSystem>& systems, const Terminal& terminal) {
+  const std::vector<TextTable::Column> columns{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}};
+  TextTable machines{columns}, clusters{columns};
+  for (const ListedSystem& one : systems)
+    (one.cluster ? clusters : machines)
+        .row({one.name, std::to_string(one.gpus), std::to_string(one.domain), one.kind, shortened(one.title)});
+  return terminal.strong("Machines") + "\n" + machines.text(2) + "\n" + terminal.strong("Clusters") + "\n" + clusters.text(2);
+}
+
 }  // namespace
 
 void add_systems(CLI::App& app, Runner& runner) {
-  const auto as_json = std::make_shared<bool>(false);
-  CLI::App& sub = *app.add_subcommand("systems", "List the machines that have a name");
-  sub.add_flag("--json", *as_json, "Print JSON");
-  sub.footer("Example: fabricost systems");
-  runner.add(sub, [as_json](const Terminal& terminal) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    const std::vector<TextTable::Column> columns{{"name"}, {"GPUs", right}, {"domain", right}, {"scale-up"}, {"machine"}};
-    TextTable machines{columns}, clusters{columns};
-    io::SpecStore library;
-    for (const SystemName& one : system_names()) {
-      const System system = io::load_uncalibrated(library, one.name);
-      json.push_back({{"name", system.name}, {"gpus", system.gpus()}, {"domain", system.domain}, {"kind", kind_of(system)}});
-      (one.cluster ? clusters : machines)
-          .row({system.name, std::to_string(system.gpus()), std::to_string(system.domain), kind_of(system), shortened(system.title)});
-    }
-    if (*as_json) return printed(json);
-    return terminal.strong("Machines") + "\n" + machines.text(2) + "\n" + terminal.strong("Clusters") + "\n" + clusters.text(2);
-  });
+  add_face<SystemsRequest>(app, runner, "systems", "List the machines that have a name", "Example: fabricost systems", systems_text);
 }
 
 }  // namespace fabricost::cli

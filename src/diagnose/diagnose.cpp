@@ -106,9 +106,9 @@ void place_on(Points& points, const diagnosis::Machine& machine) {
 }
 
 /// Predicts the log's points.
-std::vector<ComparedSize> compare(const Points& points) {
+std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& request) {
   std::vector<ComparedSize> out;
-  for (const ComparedPoint& one : validate(points).points) {
+  for (const ComparedPoint& one : validate(points, {.calibration = request.calibration, .overrides = request.overrides}).points) {
     const Point& p = one.point;
     Operation op{.collective = p.collective, .bytes = Bytes::from_value(p.bytes), .ranks = p.ranks(), .nodes = p.nodes, .dtype = p.dtype};
     out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
@@ -323,7 +323,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   Diagnosis out;
   Context c;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
-  if (!request.system.empty()) c.system = load_system(request.system);
+  if (!request.system.empty()) c.system = load_system(request.system, request.overrides, request.calibration);
   c.rules = diagnosis::load_rules();
   const diagnosis::Numbers& judgement = c.numbers("judgement");
   c.info = io::read_nccl_info(file, c.rules.signs);
@@ -354,7 +354,7 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
       c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
-      if (!machine.system.empty()) c.sizes = compare(points);
+      if (!machine.system.empty()) c.sizes = compare(points, request);
     }
   } catch (const SpecError& error) {
     if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));

@@ -18,7 +18,7 @@ from typing import Any as _Any
 from . import _core, _html
 from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
-from ._core import System, Tier, Tiers, load_system, system_names
+from ._core import ListedSystem, System, Tier, Tiers, load_system, system_names, systems
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
 from ._core import Prediction, Predictions, Term, explain, predict
 from ._core import read_log, read_nccl_log
@@ -26,7 +26,7 @@ from ._core import Errors, Validation, WorkloadValidation, validate, validate_wo
 from ._core import Constant, Fit, calibrate
 from ._core import ThisMachine, calibrate_machine
 from ._core import Diagnosis, Finding, diagnose
-from ._core import SlowRange, Tuning, tune
+from ._core import SlowRange, TunedGroup, Tuning, UnmeasuredChoice, tune
 from ._core import Topology, topo
 from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
 from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
@@ -47,7 +47,7 @@ __all__ = [
     # errors
     "Error", "Issue", "RequestError", "SpecError",
     # machines
-    "System", "Tier", "Tiers", "load_system", "system_names",
+    "ListedSystem", "System", "Tier", "Tiers", "load_system", "system_names", "systems",
     # questions
     "AllGather", "AllReduce", "AllToAll", "Broadcast", "Operation", "Reduce", "ReduceScatter", "SendRecv",
     # names and units
@@ -60,7 +60,7 @@ __all__ = [
     "Constant", "Fit", "calibrate", "ThisMachine", "calibrate_machine",
     "Diagnosis", "Finding", "diagnose",
     # machines of one's own
-    "SlowRange", "Tuning", "tune",
+    "SlowRange", "TunedGroup", "Tuning", "UnmeasuredChoice", "tune",
     "Topology", "topo",
     # pages
     "report",

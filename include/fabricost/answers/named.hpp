@@ -29,7 +29,7 @@ struct Counts {
 struct Machine {
   std::string name;                      ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or nothing is
   std::shared_ptr<const System> value;   ///< comes before the name
-  std::vector<std::string> overrides{};  ///< of the machine called `name`, as load_system takes them, that led to `value`
+  std::vector<std::string> overrides{};  ///< of the machine called `name`, as load_system takes them; `value` has them
   std::string calibration{};             ///< likewise
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
   /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system

@@ -91,6 +91,8 @@ struct DiagnosisRequest {
   std::string system{};
   int nodes = 0, ranks = 0;
   std::string expected{};  ///< as typed: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
+  std::vector<std::string> overrides{};  ///< of `system`, as load_system takes them
+  std::string calibration{};             ///< likewise
 };
 
 struct Diagnosis {

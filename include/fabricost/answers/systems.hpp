@@ -1,0 +1,38 @@
+#pragma once
+/// \file systems.hpp
+/// The machines that have a name.
+
+#include <fabricost/answers/fields.hpp>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fabricost {
+
+struct SystemsRequest {
+  static constexpr auto fields() { return std::tuple{}; }
+};
+
+struct ListedSystem {
+  std::string name;
+  int gpus = 0, domain = 0;
+  std::string kind, title;
+  bool cluster = false;
+  bool operator==(const ListedSystem&) const = default;
+
+  static constexpr auto fields() {
+    using A = ListedSystem;
+    return std::tuple{Gives{&A::name, "name", "name", "As in `dgx-h100`, for load_system."},
+                      Gives{&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."},
+                      Gives{&A::domain, "domain", "domain", "GPUs that the scale-up tier joins."},
+                      Gives{&A::kind, "kind", "kind", "Of the scale-up tier, as in `switched`; none: there is none."},
+                      Gives{&A::title, "", "title", "What a person calls it."},
+                      Gives{&A::cluster, "", "cluster", "Several nodes, and the network that joins them."}};
+  }
+};
+
+/// Machines, then clusters, each sorted by name. \throws SpecError for faults of data/
+[[nodiscard]] std::vector<ListedSystem> answer(const SystemsRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,147 @@
+#pragma once
+/// \file tune.hpp
+/// Where NCCL's own choice of algorithm and protocol loses time on a machine (tune/tune.hpp), and the file that mends it.
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/tune/tune.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// A Collective that tune is asked of; one that NCCL has no table for is refused by tune, which says why.
+enum class TunedOperation : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce };
+[[nodiscard]] constexpr auto words_of(TunedOperation) {
+  std::array<std::string_view, tuned_collectives.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name(tuned_collectives[i]);
+  return EnumWords{names, "an operation NCCL tunes"};
+}
+[[nodiscard]] inline std::optional<TunedOperation> parse_word(TunedOperation, std::string_view text) {
+  const auto found = parse_collective(text);
+  return found ? std::optional{static_cast<TunedOperation>(*found)} : std::nullopt;
+}
+
+struct TuneRequest {
+  Machine system;
+  Counts nodes;   ///< none: one node, or one domain where it is larger
+  int ranks = 0;  ///< 0: all of the nodes
+  DataType dtype = DataType::half;
+  std::optional<TunedOperation> operation;
+  std::string calibration;
+  std::vector<std::string> overrides;
+
+  static constexpr auto fields() {
+    using R = TuneRequest;
+    using enum Amount;
+    return std::tuple{Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "A name (see fabricost systems) or a YAML file", true},
+                      Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"},
+                      Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"},
+                      Asks{&R::dtype, "dtype", "--dtype", number, {}, "TYPE", "int8 half bfloat16 fp8 float double; default half"},
+                      Asks{&R::operation,
+                           "operation",
+                           "--op",
+                           number,
+                           {},
+                           "OP",
+                           "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all"},
+                      Asks{&R::calibration, "", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
+                      Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+  }
+};
+
+/// A group of ranks that was asked for.
+struct TunedGroup {
+  int nodes = 0, ranks = 0;
+  bool operator==(const TunedGroup&) const = default;
+
+  static constexpr auto fields() {
+    using A = TunedGroup;
+    return std::tuple{Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
+                      Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."}};
+  }
+};
+
+/// A pair NCCL could run whose price no fit covers: never recommended.
+struct UnmeasuredChoice {
+  std::string operation;
+  int nodes = 0, ranks = 0;
+  std::string algorithm, protocol;
+  bool operator==(const UnmeasuredChoice&) const = default;
+
+  static constexpr auto fields() {
+    using A = UnmeasuredChoice;
+    return std::tuple{
+        Gives{&A::operation, "operation", "operation", "As in `all_reduce`."}, Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
+        Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."}, Gives{&A::algorithm, "algorithm", "algorithm", "What NCCL could run."},
+        Gives{&A::protocol, "protocol", "protocol", "Under what."}};
+  }
+};
+
+/// Sizes over which NCCL runs one pair and another is faster.
+struct SlowChoice {
+  std::string operation;
+  int nodes = 0, ranks = 0;
+  double first_bytes = 0, last_bytes = 0;
+  std::string algorithm, protocol, better_algorithm, better_protocol;
+  double bytes = 0, seconds = 0, better_seconds = 0, lost_seconds = 0, lost_share = 0, least_share = 0, most_share = 0;
+  bool sure = false;
+  std::string basis;
+  bool operator==(const SlowChoice&) const = default;
+
+  static constexpr auto fields() {
+    using A = SlowChoice;
+    return std::tuple{
+        Gives{&A::operation, "operation", "operation", "As in `all_reduce`."},
+        Gives{&A::nodes, "nodes", "nodes", "Nodes that take part."},
+        Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."},
+        Gives{&A::first_bytes, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number},
+        Gives{&A::last_bytes, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number},
+        Gives{&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."},
+        Gives{&A::protocol, "runs.protocol", "protocol", "Under what."},
+        Gives{&A::better_algorithm, "faster.algorithm", "better_algorithm", "What is faster."},
+        Gives{&A::better_protocol, "faster.protocol", "better_protocol", "Under what."},
+        Gives{&A::bytes, "bytes", "bytes", "Size at which most time is lost, byte.", as_whole_number},
+        Gives{&A::seconds, "time_us", "seconds", "NCCL's pair there, s.", in_microseconds},
+        Gives{&A::better_seconds, "faster_us", "better_seconds", "The better pair there, s.", in_microseconds},
+        Gives{&A::lost_seconds, "lost_us", "lost_seconds", "seconds - better_seconds.", in_microseconds},
+        Gives{&A::lost_share, "lost_percent", "lost_share", "Share of NCCL's time that is lost: 1 - better_seconds / seconds.", in_percent},
+        Gives{&A::least_share, "lost_percent_interval[]", "least_share", "The share that nineteen in twenty measurements lose at least.",
+              in_percent},
+        Gives{&A::most_share, "lost_percent_interval[]", "most_share", "The share that nineteen in twenty measurements lose at most.",
+              in_percent},
+        Gives{&A::sure, "sure", "sure", "The intervals leave no doubt."},
+        Gives{&A::basis, "basis", "basis", "The weaker of the two: calibrated, sibling or datasheet."}};
+  }
+};
+
+struct TuneAnswer {
+  std::string system, library, dtype;
+  std::vector<TunedGroup> groups{};
+  std::vector<SlowChoice> ranges{};
+  std::vector<UnmeasuredChoice> unmeasured{};
+  std::vector<std::string> doubts;
+  std::string config;  ///< plugin_config
+
+  static constexpr auto fields() {
+    using A = TuneAnswer;
+    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
+                      Gives{&A::library, "library", "library", "What chooses, as in `nccl`."},
+                      Gives{&A::dtype, "dtype", "dtype", "Type of the elements."},
+                      Gives{&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."},
+                      Gives{&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."},
+                      Gives{&A::unmeasured, "unmeasured", "unmeasured",
+                            "What is never recommended because no fit covers it, a list of UnmeasuredChoice."},
+                      Gives{&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."},
+                      Gives{&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads."}};
+  }
+};
+
+/// \throws Refusal without a machine; RequestError as tune, load_system; SpecError as load_system
+[[nodiscard]] TuneAnswer answer(const TuneRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,23 @@
+/// \file systems.cpp
+/// Every machine that has a name, without its calibration.
+
+#include "specs/store.hpp"
+
+#include <fabricost/answers/systems.hpp>
+#include <fabricost/specs/load.hpp>
+
+namespace fabricost {
+
+std::vector<ListedSystem> answer(const SystemsRequest& /*request*/) {
+  std::vector<ListedSystem> out;
+  io::SpecStore library;
+  for (const SystemName& one : system_names()) {
+    const System system = io::load_uncalibrated(library, one.name);
+    const Tier* tier = system.tier(TierRole::scale_up);
+    out.push_back(
+        {system.name, system.gpus(), system.domain, std::string{tier != nullptr ? name(tier->kind) : "none"}, system.title, one.cluster});
+  }
+  return out;
+}
+
+}  // namespace fabricost
