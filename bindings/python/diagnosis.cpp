@@ -42,7 +42,8 @@ machine should give: a size counts as slow when its time is above the predicted 
 
 An expectation, as in '900 GB/s', is taken apart.
 
-Raises SpecError with file, line and remedy for a file that is no log, RequestError for an unknown system or an expectation that is no rate.)",
+Raises SpecError with file, line and remedy for a file that is no log, RequestError for an unknown system
+or an expectation that is no rate.)",
       "");
 }
 

@@ -59,9 +59,9 @@ struct Range {
 inline constexpr Range any_count{1, 10'000'000}, any_share{0, 1}, some_share{0, 1, true}, any_time{0, 1e12}, some_time{0, 1e12, true};
 
 /// One value of a request.
+/// \tparam T double, int, bool, std::string, an enumeration, an optional or a vector of these, Machine and its like (named.hpp). A vector
 /// is an option that may be repeated; an optional vector of numbers is one that takes many. What a member holds by default says that
 /// nothing was given, and need not lie in the range.
-template <class Request, class T>
 template <class Request, class T>
 struct Asks {
   using Value = T;
