@@ -133,15 +133,22 @@ void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions) {
 }
 
 void OptionRows::refuse_others(const Typed& typed, std::string_view command, std::string_view question) const {
+  const auto takes = [&](const Row& row) {
+    return std::any_of(row.words.begin(), row.words.end(), [&](const auto& words) { return words.first == question; });
+  };
   for (const Row& row : rows_) {
-    if (std::any_of(row.words.begin(), row.words.end(), [&](const auto& words) { return words.first == question; })) continue;
+    if (takes(row)) continue;
     const bool given = row.flag   ? typed.flags.at(row.option)
                        : row.list ? !typed.lists.at(row.option).empty()
                                   : !typed.texts.at(row.option).empty();
     if (!given) continue;
     std::vector<std::string> others;
     for (const auto& [other, words] : row.words) others.emplace_back(other);
-    throw RequestError(fmt::format("{} belongs to {} {}; leave it out", long_name(row.option), command, joined(others, " and ")));
+    const auto near = std::find_if(rows_.begin(), rows_.end(), [&](const Row& one) {
+      return takes(one) && long_name(one.option).starts_with(long_name(row.option));  // --sizes for --size
+    });
+    throw RequestError(fmt::format("{} belongs to {} {}; {}", long_name(row.option), command, joined(others, " and "),
+                                   near == rows_.end() ? "leave it out" : fmt::format("did you mean {}?", long_name(near->option))));
   }
 }
 

@@ -50,7 +50,7 @@ class Checker:
             command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB", "--calibration", str(file)]
             return self.said(kind, command)
         if kind == "prior":
-            data = folder / "data"
+            data = folder / "data of priors"
             if not data.exists():
                 data.mkdir()
                 for part in self.data.iterdir():
