@@ -41,7 +41,7 @@ void read_clues(MapReader& in, GpuIdentity& into, std::string_view gpu, const st
 
 std::string read_arch(MapReader& in) {
   const SpecNode* value = in.node().find("arch");
-  const std::string arch = in.text("arch");
+  std::string arch = in.text("arch");
   if (!arch.empty() && arch_number(arch) == 0)
     in.fault(*value, "arch", fmt::format("\"{}\" is no architecture", clipped(arch)), "write it as compilers take it: sm_90, gfx942");
   return arch;

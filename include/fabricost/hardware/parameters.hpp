@@ -20,7 +20,7 @@ inline constexpr double shortest = 1e-9, longest = 1e-2;  // seconds
 
 #define FABRICOST_AT(set, member) ConstantSet::set, #member, offsetof(decltype(Constants::set), member)
 #define FABRICOST_AT_PLACE(set, member, i) \
-  ConstantSet::set, #member "[" #i "]", offsetof(decltype(Constants::set), member) + i * sizeof(double)
+  ConstantSet::set, #member "[" #i "]", offsetof(decltype(Constants::set), member) + i * sizeof(double)  // NOLINT: i is a literal
 
 inline constexpr auto scale_up_parameters = [] {
   using enum ConstantKind;
