@@ -55,8 +55,9 @@ namespace detail {
 }
 /// How much dearer each step of a chain is than tree_hop; steps of a whole server's chain, 2 (8-1), and of longer ones alike.
 [[nodiscard]] inline double chain_factor(double chain, const ScaleUpForm& form) {
-  constexpr double longest = 14;
-  return chain >= longest ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / longest, form.tree_chain_power);
+  constexpr double whole_server = 14;
+  return chain >= whole_server ? form.tree_chain
+                               : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
 /// What trees keep of their rate, over how many domains they go.
 [[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {

@@ -25,8 +25,8 @@ namespace detail {
 /// One way per GPU inside a domain, of the links an algorithm can use.
 [[nodiscard]] inline double full_inner_rate(const Schedule& schedule, const Fabric& f) {
   if (uses_all_links(schedule.algorithm)) return f.full_rate;
-  const bool at_once = exchanges_at_once(schedule.algorithm, schedule.collective, 0);
-  return f.inner_rate * link_share(schedule.algorithm, f) * (at_once ? f.inner_exchanges : 1);
+  const bool all_send = exchanges_at_once(schedule.algorithm, schedule.collective, 0);
+  return f.inner_rate * link_share(schedule.algorithm, f) * (all_send ? f.inner_exchanges : 1);
 }
 
 /// One way out of a domain, as the network leaves it.
