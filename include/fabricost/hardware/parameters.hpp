@@ -18,9 +18,10 @@ namespace detail {
 inline constexpr double shortest = 1e-9, longest = 1e-2;  // seconds
 }  // namespace detail
 
-#define FABRICOST_AT(set, member) ConstantSet::set, #member, offsetof(decltype(Constants::set), member)
+// the builtin: offsetof is a macro of a system header, and each use of it would leave lines of the preprocessor's own
+#define FABRICOST_AT(set, member) ConstantSet::set, #member, __builtin_offsetof(decltype(Constants::set), member)
 #define FABRICOST_AT_PLACE(set, member, i) \
-  ConstantSet::set, #member "[" #i "]", offsetof(decltype(Constants::set), member) + i * sizeof(double)  // NOLINT: i is a literal
+  ConstantSet::set, #member "[" #i "]", __builtin_offsetof(decltype(Constants::set), member) + i * sizeof(double)  // NOLINT: i is a literal
 
 inline constexpr auto scale_up_parameters = [] {
   using enum ConstantKind;
