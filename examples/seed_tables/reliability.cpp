@@ -1,6 +1,7 @@
 /// \file reliability.cpp
 /// Waiting for the slowest and failing: text 004's tail, and what text 003 says of Llama 3's 54 days, with what follows from them.
 
+#include <fabricost/economics/power.hpp>
 #include <fabricost/economics/stragglers.hpp>
 #include <fabricost/specs/failures.hpp>
 #include "specs.hpp"
