@@ -113,8 +113,9 @@ template <class T>
 
 /// Whether None leaves the field as it is by default.
 template <class T>
-inline constexpr bool may_be_none = !std::is_arithmetic_v<T> && !std::is_enum_v<T> && (!is_list<T> || empty_is_none<T>) &&
-                                    !std::same_as<T, std::string> && !std::same_as<T, std::filesystem::path> && !std::same_as<T, Counts>;
+inline constexpr bool may_be_none =
+    !std::is_arithmetic_v<T> && !std::is_enum_v<T> && (!is_list<T> || empty_is_none<T>)&&!std::same_as<T, std::string> &&
+    !std::same_as<T, std::filesystem::path> && !std::same_as<T, Counts>;
 
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);

@@ -4,6 +4,7 @@
 #include "face.hpp"
 
 #include "text/csv.hpp"
+#include "text/short_time.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/text/quantity.hpp>
@@ -25,8 +26,8 @@ std::string as_typed(std::string_view value, Amount amount) {
   double number = 0;
   const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (fault != std::errc{} || end != value.data() + value.size()) return std::string{value};
-  std::string out = amount == Amount::seconds ? duration_text(number)
-                    : amount == Amount::size  ? size_text(Bytes::from_value(number))
+  std::string out = amount == Amount::seconds ? number < 60 ? io::short_time_text(number) : duration_text(number)
+                    : amount == Amount::size ? size_text(Bytes::from_value(number))
                     : amount == Amount::one_way_rate || amount == Amount::bytes_per_second
                         ? fmt::format("\"{}\"", rate_text(Bandwidth::from_value(number)))
                         : std::string{value};

@@ -139,9 +139,8 @@ class OptionRows {
         add(field.option, field.kind, std::same_as<T, bool>, is_list<T>, question, with_fields(field.words, as_option<Request>));
     });
   }
-  /// In the order added; options of all questions that follow one of some stand last. One that the subcommand has already is left to whoever
-  /// added it.
-  /// \param group the heading of help they stand under; empty: none of their own
+  /// In the order added; options of all questions that follow one of some stand last. One that the subcommand has already is left to
+  /// whoever added it. \param group the heading of help they stand under; empty: none of their own
   void add_to(CLI::App& sub, Typed& typed, std::size_t questions = 1, const std::string& group = {});
   /// \throws RequestError for an option that was given and is none of the question's
   void refuse_others(const Typed& typed, std::string_view command, std::string_view question) const;

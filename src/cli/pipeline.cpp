@@ -9,6 +9,7 @@
 
 #include <fabricost/answers/pipeline.hpp>
 #include <fabricost/pictures/gantt.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
