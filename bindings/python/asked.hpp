@@ -95,8 +95,6 @@ template <class Search>
     throw;
   } catch (const Refusal&) {
     throw;  // names fields
-  } catch (const UnmetError& error) {
-    throw UnmetError(error.why(), in_python(error.what()));
   } catch (const RequestError& error) {
     throw RequestError(in_python(error.what()));
   }

@@ -7,12 +7,15 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 namespace py = pybind11;
 
 namespace fabricost::python {
 
 std::string as_argument(std::string_view name, std::string_view value) {
-  return std::string{name} + (value.empty() ? "" : "=") + std::string{value};
+  const bool word = !value.empty() && std::islower(static_cast<unsigned char>(value.front())) != 0;
+  return std::string{name} + (value.empty() ? "" : "=") + (word ? fmt::format("\"{}\"", value) : std::string{value});
 }
 
 void detail::from_object(py::handle given, std::string_view name, const Range& range, Counts& out) {

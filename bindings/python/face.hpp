@@ -5,13 +5,15 @@
 
 #include "asked.hpp"
 #include "machine.hpp"
-#include "plan.hpp"
 #include "record.hpp"
+#include "routing.hpp"
 #include "samples.hpp"
 
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/economics/unmet.hpp>
 
 #include <pybind11/pybind11.h>
 
@@ -37,10 +39,9 @@ namespace detail {
 template <class E>
 requires std::is_enum_v<E>
 void from_object(pybind11::handle given, std::string_view name, const Range&, E& out) {
-  const auto words = words_of(E{});
-  const std::string typed = text(given, name);
-  const auto found = worded<E>(typed);
-  if (!found) throw RequestError(fmt::format("{}: {}", name, cli::unknown_text(typed, words.what, cli::listed(words.names))));
+  const std::string written = text(given, name);
+  const auto found = worded<E>(written);
+  if (!found) throw RequestError(fmt::format("{}: {}", name, unknown_value<E>(written)));
   out = *found;
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, bool& out) { out = flag(given, name); }
@@ -61,9 +62,16 @@ void from_object(pybind11::handle given, std::string_view name, const Range&, fa
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedModel& out) {
   out.value = std::make_shared<const Model>(model_from(given, name));
 }
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedStack& out) {
+  if (PyUnicode_Check(given.ptr()) != 0)
+    out = {text(given, name), nullptr};  // of a serving framework, too
+  else
+    out.value = std::make_shared<const Stack>(stack_from(given, name));
+}
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, Routing& out) { out = routing_from(given, name); }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, PlannedRate& out) {
-  if (!pybind11::isinstance<PlannedTraining>(given)) throw_type(name, "a TrainingPlan", given);
-  const auto& plan = given.cast<const PlannedTraining&>();
+  if (!pybind11::isinstance<PlannedLayout>(given)) throw_type(name, "a TrainingPlan", given);
+  const auto& plan = given.cast<const PlannedLayout&>();
   out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
 }
 /// One number or many.
@@ -78,6 +86,10 @@ void from_object(pybind11::handle given, std::string_view name, const Range& ran
   from_object(given, name, range, out.emplace());
 }
 
+/// Whether a list's default is None rather than (); said beside a list that is no list in Python.
+template <class T>
+inline constexpr bool empty_is_none = false;
+
 /// As Python writes a default: None, 1.0, 'default', False, ().
 template <class T>
 [[nodiscard]] std::string default_text(const T& value) {
@@ -85,13 +97,15 @@ template <class T>
     return value ? "True" : "False";
   else if constexpr (std::same_as<T, std::string>)
     return "'" + value + "'";
+  else if constexpr (std::same_as<T, NamedStack>)
+    return value ? default_text(value.name) : "None";
   else if constexpr (std::same_as<T, double>)
     return pybind11::repr(pybind11::float_(value)).template cast<std::string>();
   else if constexpr (std::same_as<T, int>)
     return std::to_string(value);
   else if constexpr (std::is_enum_v<T>)
     return "'" + std::string{words_of(value).names[static_cast<std::size_t>(value)]} + "'";
-  else if constexpr (is_list<T> || std::same_as<T, Counts>)
+  else if constexpr ((is_list<T> && !empty_is_none<T>) || std::same_as<T, Counts>)
     return "()";
   else
     return "None";
@@ -99,8 +113,9 @@ template <class T>
 
 /// Whether None leaves the field as it is by default.
 template <class T>
-inline constexpr bool may_be_none = !std::is_arithmetic_v<T> && !std::is_enum_v<T> && !is_list<T> && !std::same_as<T, std::string> &&
-                                    !std::same_as<T, std::filesystem::path> && !std::same_as<T, Counts>;
+inline constexpr bool may_be_none =
+    !std::is_arithmetic_v<T> && !std::is_enum_v<T> && (!is_list<T> || empty_is_none<T>)&&!std::same_as<T, std::string> &&
+    !std::same_as<T, std::filesystem::path> && !std::same_as<T, Counts>;
 
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
@@ -109,7 +124,7 @@ inline constexpr bool may_be_none = !std::is_arithmetic_v<T> && !std::is_enum_v<
 
 }  // namespace detail
 
-/// A field as an argument: "gpus=16384".
+/// A field as an argument: "gpus=16384", "precision=\"fp8\"".
 [[nodiscard]] std::string as_argument(std::string_view name, std::string_view value);
 
 /// Names of the arguments, in their order.
@@ -122,22 +137,31 @@ template <HasFields Request>
   return out;
 }
 
+/// A line for each argument.
+template <HasFields Request>
+[[nodiscard]] std::string lines_of() {
+  std::string out;
+  for_each_field<Request>([&](const auto& field) {
+    if (field.name.empty()) return;
+    std::string words = with_fields(field.words, as_argument);
+    std::replace(words.begin(), words.end(), '\n', ' ');
+    out += fmt::format("{}: {}{}\n", field.name, words, words.ends_with('?') ? "" : ".");
+  });
+  return out;
+}
+
 /// "cost(system, *, gpus=None, ...)\n--\n\n", what the function does, and a line for each argument.
 /// \param by_place how many arguments may come first, without their names
 template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
   const Request defaults{};
   std::vector<std::string> signature;
-  std::string lines;
   for_each_field<Request>([&](const auto& field) {
     if (field.name.empty()) return;
     if (signature.size() == by_place) signature.emplace_back("*");
     signature.push_back(std::string{field.name} + (field.needed ? "" : "=" + detail::default_text(defaults.*(field.member))));
-    std::string line = with_fields(field.words, as_argument);
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    lines += fmt::format("{}: {}{}\n", field.name, line, line.ends_with('?') ? "" : ".");
   });
-  return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines + "\n" +
+  return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines_of<Request>() + "\n" +
          std::string{examples};
 }
 
@@ -179,16 +203,24 @@ template <HasFields Request>
   return out;
 }
 
-/// What a rule refuses, with arguments for its fields: TypeError where one is missing, else RequestError. The GIL is released meanwhile.
+/// What a rule refuses, with arguments for its fields: TypeError where one is missing, UnmetError where it is one, else RequestError.
 template <class Ask>
-[[nodiscard]] auto answered(Ask&& ask) {
+[[nodiscard]] auto spelled_out(Ask&& ask) {
   try {
-    return searched(std::forward<Ask>(ask));
+    return ask();
+  } catch (const UnmetError& error) {
+    throw UnmetError(error.why(), with_fields(error.text(), as_argument));
   } catch (const Refusal& refusal) {
     const std::string message = with_fields(refusal.text(), as_argument);
     if (refusal.missing()) throw pybind11::type_error(message);
     throw RequestError(message);
   }
+}
+
+/// The same of a search; the GIL is released meanwhile.
+template <class Ask>
+[[nodiscard]] auto answered(Ask&& ask) {
+  return spelled_out([&] { return searched(std::forward<Ask>(ask)); });
 }
 
 /// module.function(...) that answers the request.
@@ -199,12 +231,8 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
   module.def(
       function,
       [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
-        try {
-          const auto request = request_of<Request>(function, by_place, args, kwargs);
-          return given(answered([&] { return answer(request); }));
-        } catch (const Refusal& refusal) {
-          throw RequestError(with_fields(refusal.text(), as_argument));
-        }
+        const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });
+        return given(answered([&] { return answer(request); }));
       },
       docstring_of<Request>(function, by_place, words, examples).c_str());
 }
@@ -220,6 +248,18 @@ pybind11::class_<Answer> add_answer(pybind11::module_& module, const char* name,
   };
   const auto fields = std::apply([&](const auto&... gives) { return std::tuple_cat(kept(gives)...); }, Answer::fields());
   return std::apply([&](const auto&... each) { return add_record<Answer>(module, name, words, each...); }, fields);
+}
+
+/// The answer as a sequence of its rows, with its other fields.
+template <HasFields Answer, class Row>
+pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words,
+                                            std::vector<Row> Answer::*rows) {
+  pybind11::class_<Answer> type(module, name, words);
+  for_each_field<Answer>([&](const auto& gives) {
+    if (!gives.name.empty()) type.def_readonly(gives.name.data(), gives.member, gives.words.data());
+  });
+  add_sequence(type, rows);
+  return type;
 }
 
 /// Rows as a structured array, a column for each of their fields that has a name in Python: texts, numbers and counts.

@@ -24,8 +24,8 @@ void add_cell(py::dict& row, const std::string& name, const py::object& value) {
     row[end_of(name, "high").c_str()] = ends[1];
   } else if (py::isinstance<py::list>(value)) {
     for (const py::handle one : value)
-      if (py::isinstance<NamedSeconds>(one)) {
-        const auto& term = one.cast<const NamedSeconds&>();
+      if (py::isinstance<StepTerm>(one)) {
+        const auto& term = one.cast<const StepTerm&>();
         const std::string prefix = name == "terms" ? "" : name.substr(0, name.find("terms"));
         row[(prefix + term.name + "_seconds").c_str()] = term.seconds;
       }

@@ -6,6 +6,7 @@
 #include "fields.hpp"
 #include "text.hpp"
 
+#include <fabricost/answers/terms.hpp>
 #include <fabricost/predict/prediction.hpp>
 
 #include <pybind11/pybind11.h>
@@ -28,21 +29,6 @@ struct Field {
 template <class C, class T>
 [[nodiscard]] constexpr Field<C, T> field(const char* name, T C::*member, const char* doc) {
   return {name, member, doc};
-}
-
-/// One contribution to a time that is told by name alone.
-struct NamedSeconds {
-  std::string name;
-  double seconds = 0;
-  bool operator==(const NamedSeconds&) const = default;
-};
-
-/// The largest of them; an empty one when there is none.
-[[nodiscard]] inline NamedSeconds largest(const std::vector<NamedSeconds>& terms) {
-  NamedSeconds out;
-  for (const NamedSeconds& term : terms)
-    if (out.name.empty() || term.seconds > out.seconds) out = term;
-  return out;
 }
 
 /// Equal in every field.

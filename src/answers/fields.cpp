@@ -1,34 +1,21 @@
 /// \file fields.cpp
-/// Messages that name fields, spelled as whoever asked spells them.
+/// Messages about values that are none or too large.
 
 #include <fabricost/answers/fields.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <utility>
+#include <cmath>
 
 namespace fabricost {
 
-std::string with_fields(std::string_view text, const std::function<std::string(std::string_view name, std::string_view value)>& spelled) {
-  std::string out;
-  while (true) {
-    const std::size_t begin = text.find('<'), end = text.find('>', begin);
-    if (end == std::string_view::npos) return out.append(text);
-    out.append(text.substr(0, begin));
-    const std::string_view inside = text.substr(begin + 1, end - begin - 1);
-    const std::size_t equals = std::min(inside.find('='), inside.size());
-    out += spelled(inside.substr(0, equals), inside.substr(std::min(equals + 1, inside.size())));
-    text.remove_prefix(end + 1);
-  }
+std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names) {
+  const std::vector<std::string> near = near_names(given, names);
+  if (near.empty()) return fmt::format("\"{}\" is not {}; one of: {}", given, what, fmt::join(names, ", "));
+  return fmt::format("\"{}\" is not {}; did you mean {}?", given, what, fmt::join(near, " or "));
 }
-
-namespace {
-std::string as_member(std::string_view name, std::string_view value) {
-  return std::string{name} + (value.empty() ? "" : " = ") + std::string{value};
-}
-}  // namespace
-
-Refusal::Refusal(std::string text, bool missing) : RequestError(with_fields(text, as_member)), text_(std::move(text)), missing_(missing) {}
 
 void refuse_range(std::string_view name, double value, const Range& range) {
   if (std::isnan(value)) throw Refusal(fmt::format("<{}>: nan is not a number", name));

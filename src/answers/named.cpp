@@ -1,8 +1,13 @@
 /// \file named.cpp
 /// From a name or a value to the value.
 
+#include "text/csv.hpp"
+
 #include <fabricost/answers/named.hpp>
 #include <fabricost/specs/load_model.hpp>
+#include <fabricost/specs/stacks.hpp>
+
+#include <fmt/format.h>
 
 namespace fabricost {
 
@@ -14,5 +19,19 @@ System Machine::load(const std::vector<std::string>& more_overrides, KernelSets 
 }
 
 Model NamedModel::load() const { return value != nullptr ? *value : load_model(name); }
+
+Stack NamedStack::load() const { return value != nullptr ? *value : load_stack(name); }
+
+std::optional<Routing> routing_named(std::string_view text, std::string_view named) {
+  constexpr std::string_view zipf = "zipf:";
+  for (const RoutingKind kind : {RoutingKind::balanced, RoutingKind::uniform, RoutingKind::zipf})
+    if (text == name(kind)) return Routing{.kind = kind};
+  if (!text.starts_with(zipf)) return std::nullopt;
+  const auto exponent = io::parse_number(text.substr(zipf.size()));
+  if (!exponent || !(*exponent >= 0 && *exponent <= 10))
+    throw RequestError(
+        fmt::format("{}: \"{}\" has no exponent from 0 to 10; write zipf: and one, as in zipf:1.2", named, text.substr(0, 40)));
+  return Routing{.kind = RoutingKind::zipf, .exponent = *exponent};
+}
 
 }  // namespace fabricost

@@ -147,7 +147,7 @@ constexpr std::array<std::string_view, 4> sets_of_points{"scale_up", "pcie", "tr
 
 [[nodiscard]] std::optional<ConstantSet> only_of(const CalibrateQuestion& asked) {
   if (asked.only.empty()) return std::nullopt;
-  const auto set = detail::parse_enum<ConstantSet>(asked.only, constant_set_names);
+  const auto set = fabricost::detail::parse_enum<ConstantSet>(asked.only, constant_set_names);
   if (!set) throw_unknown(asked.only, "a set of constants", listed(sets_of_points), "--only");
   const auto elsewhere = [&](std::string_view tables) {
     return RequestError(fmt::format("--only {}: no point shows these constants, {} do; give such a table with --from and leave --only out",

@@ -3,6 +3,8 @@
 
 #include "face.hpp"
 
+#include "text/csv.hpp"
+#include "text/short_time.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/text/quantity.hpp>
@@ -24,8 +26,8 @@ std::string as_typed(std::string_view value, Amount amount) {
   double number = 0;
   const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (fault != std::errc{} || end != value.data() + value.size()) return std::string{value};
-  std::string out = amount == Amount::seconds ? duration_text(number)
-                    : amount == Amount::size  ? size_text(Bytes::from_value(number))
+  std::string out = amount == Amount::seconds ? number < 60 ? io::short_time_text(number) : duration_text(number)
+                    : amount == Amount::size ? size_text(Bytes::from_value(number))
                     : amount == Amount::one_way_rate || amount == Amount::bytes_per_second
                         ? fmt::format("\"{}\"", rate_text(Bandwidth::from_value(number)))
                         : std::string{value};
@@ -34,6 +36,8 @@ std::string as_typed(std::string_view value, Amount amount) {
 }
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
+  if (range.most < any_count.most)  // a choice or a bound of its own: both ends are worth saying
+    return whole_number_from(text, option, static_cast<int>(range.least), static_cast<int>(range.most));
   int value = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, fault] = std::from_chars(text.data(), end, value);
@@ -55,6 +59,13 @@ namespace {
     default: return "a number";
   }
 }
+[[nodiscard]] double gibibytes_of(const std::string& text, std::string_view option, const Range& range) {
+  const double least = range.least / gibibyte, most = range.most / gibibyte;
+  const auto number = io::parse_number(text);
+  if (!number || !(*number >= least && *number <= most))
+    throw RequestError(fmt::format("{} {}: write GiB of each GPU, from {:.0f} to {:.0f}", option, text.substr(0, 40), least, most));
+  return *number * gibibyte;
+}
 }  // namespace
 
 double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range) {
@@ -69,6 +80,7 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
       case Amount::one_way_rate: return one_way_rate_of(text, option);
       case Amount::size: return size_of(text, option).value();
       case Amount::size_or_unbounded: return text == "unbounded" ? std::numeric_limits<double>::infinity() : size_of(text, option).value();
+      case Amount::gibibytes: return gibibytes_of(text, option, range);
     }
     return std::nan("");
   }();
@@ -77,6 +89,13 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
                                    amount == Amount::size_or_unbounded ? ", or unbounded" : ""));
   if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.least, range.most));
   return value;
+}
+
+bool Typed::given(std::string_view option) const {
+  if (const auto text = texts.find(option); text != texts.end()) return !text->second.empty();
+  if (const auto flag = flags.find(option); flag != flags.end()) return flag->second;
+  const auto list = lists.find(option);
+  return list != lists.end() && !list->second.empty();
 }
 
 void json_parts::put(Json& into, std::string_view path, Json value) {
@@ -115,20 +134,20 @@ namespace {
 }
 }  // namespace
 
-void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions) {
+void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions, const std::string& group) {
   const auto common = [questions](const Row& row) { return row.words.size() == questions; };
   const auto particular = std::find_if_not(rows_.begin(), rows_.end(), common);
   std::stable_partition(particular, rows_.end(), [&](const Row& row) { return !common(row); });
   for (const Row& row : rows_) {
     const std::string option{row.option}, words = common(row) ? row.words.front().second : whose(row.words);
-    if (row.flag)
-      sub.add_flag(option, typed.flags[row.option], words);
-    else if (row.list)
-      sub.add_option(option, typed.lists[row.option], words)
-          ->option_text(std::string{row.kind})
-          ->allow_extra_args(row.kind.ends_with("..."));
-    else
-      sub.add_option(option, typed.texts[row.option], words)->option_text(std::string{row.kind});
+    const bool by_place = option.front() != '-';
+    if (!by_place && sub.get_option_no_throw(std::string{long_name(option)}) != nullptr) continue;
+    CLI::Option* added = row.flag   ? sub.add_flag(option, typed.flags[row.option], words)
+                         : row.list ? sub.add_option(option, typed.lists[row.option], words)
+                                    : sub.add_option(option, typed.texts[row.option], words);
+    if (!row.flag) added->option_text(std::string{row.kind});
+    if (row.list) added->allow_extra_args(by_place || row.kind.ends_with("..."));
+    if (!group.empty()) added->group(group);
   }
 }
 
@@ -138,9 +157,7 @@ void OptionRows::refuse_others(const Typed& typed, std::string_view command, std
   };
   for (const Row& row : rows_) {
     if (takes(row)) continue;
-    const bool given = row.flag   ? typed.flags.at(row.option)
-                       : row.list ? !typed.lists.at(row.option).empty()
-                                  : !typed.texts.at(row.option).empty();
+    const bool given = typed.given(row.option);
     if (!given) continue;
     std::vector<std::string> others;
     for (const auto& [other, words] : row.words) others.emplace_back(other);

@@ -12,10 +12,12 @@
 #include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
+#include <fabricost/experts/routing.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <concepts>
 #include <filesystem>
 #include <functional>
@@ -52,6 +54,10 @@ template <HasFields Request>
   return out;
 }
 
+/// "balanced", "uniform", "zipf:1.2" or "histogram:FILE", a file of one count for each expert in their order, separated by blanks, commas
+/// or lines; lines that start with # are comments. \throws RequestError naming the option; SpecError with line and column for the file
+[[nodiscard]] Routing routing_typed(const std::string& text, std::string_view option);
+
 /// The fastest layout of what `fabricost plan --train --json` wrote. \throws RequestError naming the file for anything else
 [[nodiscard]] PlannedRate read_planned_rate(const std::string& file);
 
@@ -60,10 +66,14 @@ template <HasFields Request>
 template <class E>
 requires std::is_enum_v<E>
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, E& out) {
-  const auto words = words_of(E{});
   const auto found = worded<E>(text);
-  if (!found) throw_unknown(text, words.what, listed(words.names), option);
+  if (!found) throw RequestError(fmt::format("{}: {}", option, unknown_value<E>(text)));
   out = *found;
+}
+/// Of an option that is no flag because nothing at all means something else: yes or no.
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
+  constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
+  out = *one_of<unsigned char>(text, no_yes, "an answer", option) == 1;
 }
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out) {
   out.values = counts_of(text, option);
@@ -72,6 +82,10 @@ inline void from_text(const std::string& text, std::string_view, const Amount&, 
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
+inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
+inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
+  out = routing_typed(text, option);
+}
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, PlannedRate& out) {
   out = read_planned_rate(text);
 }
@@ -95,7 +109,20 @@ struct Typed {
   std::map<std::string_view, std::string> texts;
   std::map<std::string_view, bool> flags;
   std::map<std::string_view, std::vector<std::string>> lists;
+  [[nodiscard]] bool given(std::string_view option) const;
 };
+
+/// The first option that was given and is of `Request` but not of `Other`; empty: none.
+template <HasFields Request, HasFields Other>
+[[nodiscard]] std::string_view given_beyond(const Typed& typed) {
+  std::string_view out;
+  for_each_field<Request>([&](const auto& field) {
+    bool shared = field.option.empty() || !out.empty();
+    for_each_field<Other>([&](const auto& other) { shared = shared || other.option == field.option; });
+    if (!shared && typed.given(field.option)) out = long_name(field.option);
+  });
+  return out;
+}
 template <class T>
 inline constexpr bool is_list = false;
 template <class T>
@@ -112,8 +139,9 @@ class OptionRows {
         add(field.option, field.kind, std::same_as<T, bool>, is_list<T>, question, with_fields(field.words, as_option<Request>));
     });
   }
-  /// In the order added; options of all questions that follow one of some stand last.
-  void add_to(CLI::App& sub, Typed& typed, std::size_t questions = 1);
+  /// In the order added; options of all questions that follow one of some stand last. One that the subcommand has already is left to
+  /// whoever added it. \param group the heading of help they stand under; empty: none of their own
+  void add_to(CLI::App& sub, Typed& typed, std::size_t questions = 1, const std::string& group = {});
   /// \throws RequestError for an option that was given and is none of the question's
   void refuse_others(const Typed& typed, std::string_view command, std::string_view question) const;
 
@@ -128,6 +156,14 @@ class OptionRows {
   std::vector<Row> rows_;
 };
 
+/// Those of one of several requests that a subcommand shares. \param group as OptionRows::add_to has it
+template <HasFields Request>
+void add_options(CLI::App& sub, Typed& typed, const std::string& group = {}) {
+  OptionRows rows;
+  rows.add<Request>();
+  rows.add_to(sub, typed, 1, group);
+}
+
 /// \throws RequestError naming the option
 template <HasFields Request>
 [[nodiscard]] Request request_of(const Typed& typed) {
@@ -136,13 +172,14 @@ template <HasFields Request>
     using T = typename std::remove_cvref_t<decltype(field)>::Value;
     if (field.option.empty()) return;
     if constexpr (std::same_as<T, bool>) {
-      out.*(field.member) = typed.flags.at(field.option);
+      out.*(field.member) = typed.given(field.option);
+    } else if (!typed.given(field.option)) {
+      return;
     } else if constexpr (is_list<T>) {
       for (const std::string& text : typed.lists.at(field.option))
         from_text(text, long_name(field.option), field.amount, field.range, (out.*(field.member)).emplace_back());
     } else {
-      const std::string& text = typed.texts.at(field.option);
-      if (!text.empty()) from_text(text, long_name(field.option), field.amount, field.range, out.*(field.member));
+      from_text(typed.texts.at(field.option), long_name(field.option), field.amount, field.range, out.*(field.member));
     }
   });
   return out;
@@ -169,6 +206,11 @@ template <class T>
 [[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
   if constexpr (HasFields<T>)
     return json_of(value);
+  else if constexpr (requires {
+                       value.first;
+                       value.second;
+                     })
+    return Json::array({json_value(value.first, unit), json_value(value.second, unit)});
   else if constexpr (std::same_as<T, double>)
     return unit.whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
   else if constexpr (std::is_enum_v<T>)
@@ -194,6 +236,8 @@ template <class T>
     return !value.has_value();
   else if constexpr (requires { value.empty(); })
     return value.empty();
+  else if constexpr (std::integral<T> && !std::same_as<T, bool>)
+    return value == 0;
   else
     return false;
 }

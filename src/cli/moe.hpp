@@ -3,6 +3,7 @@
 /// moe_dispatch and moe_combine on the command line: their options, answers as text and JSON, and what validate and calibrate print of
 /// measured ones.
 
+#include "face.hpp"
 #include "question.hpp"
 #include "runner.hpp"
 
@@ -15,11 +16,10 @@
 
 namespace fabricost::cli {
 
-/// As typed; empty where nothing was.
+/// As typed.
 struct MoeOptions {
-  std::string tokens, hidden, experts, top_k, implementation, distribution, sms, groups, group_limit;
+  Typed typed;
 };
-void add_moe_options(CLI::App& subcommand, MoeOptions& options);
 
 /// OP and all options of predict and explain but those of the output.
 void add_prediction_question(CLI::App& subcommand, Question& question, MoeOptions& moe, bool& fused_norm);

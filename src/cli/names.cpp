@@ -4,7 +4,6 @@
 #include "names.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 
@@ -14,12 +13,6 @@ std::string joined(std::span<const std::string> names, std::string_view between)
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : std::string{between}) + name;
   return out;
-}
-
-std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names) {
-  const std::vector<std::string> near = near_names(given, names);
-  if (near.empty()) return fmt::format("\"{}\" is not {}; one of: {}", given, what, joined(names));
-  return fmt::format("\"{}\" is not {}; did you mean {}?", given, what, joined(near, " or "));
 }
 
 void throw_unknown(std::string_view given, std::string_view what, std::span<const std::string> names, std::string_view option) {

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 2> of_experts{"moe_dispatch", "moe_combin
   if (text.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
   if (const auto found = parse_collective(text)) return *found;
   for (const std::string_view name : of_experts)
-    if (detail::folded(text) == detail::folded(name))
+    if (fabricost::detail::folded(text) == fabricost::detail::folded(name))
       throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone", name));
   throw_unknown(text, "an operation", operation_names());
 }

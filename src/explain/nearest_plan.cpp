@@ -22,14 +22,14 @@ constexpr int most_gpus = 4096;  ///< that a remedy proposes
 }
 
 /// Narrower weights, else more GPUs of the same kind.
-[[nodiscard]] std::string remedy(const ServingQuestion& q, const System& system, const ServingWords& words) {
+[[nodiscard]] std::string remedy(const ServingQuestion& q, const System& system) {
   std::string out;
   for (const WeightFormat f : {WeightFormat::fp8, WeightFormat::fp4}) {
     if (weight_bytes(f) >= weight_bytes(q.format.weights)) continue;
     ServingQuestion narrower = q;
     narrower.format = {f, std::min(1.0, q.format.kv_width)};
     if (!is_served(narrower, system)) continue;
-    out = words.precision(name(f)) + " fits";
+    out = fmt::format("<precision={}> fits", name(f));
     break;
   }
   for (int gpus = 2 * q.gpus; gpus <= most_gpus && gpus <= 1024 * q.gpus; gpus *= 2) {
@@ -46,17 +46,18 @@ constexpr int most_gpus = 4096;  ///< that a remedy proposes
   return out;
 }
 
-[[nodiscard]] std::string limits_missed(const ServingQuestion& q, const System& system, const PricedServing& p, const ServingWords& words) {
+[[nodiscard]] std::string limits_missed(const ServingQuestion& q, const System& system, const PricedServing& p) {
   std::string limits;
   if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::short_time_text(q.ttft));
   if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::short_time_text(q.tpot));
   const bool mixture = q.model.mixture();
   return fmt::format(
-      "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for {}, shorter prompts or "
-      "more GPUs",
+      "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for <ttft_seconds={:.4g}> "
+      "and "
+      "<tpot_seconds={:.4g}>, shorter prompts or more GPUs",
       q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, mixture),
       p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, mixture)) : "", p.batch,
-      io::short_time_text(p.time.ttft), io::short_time_text(p.time.tpot), words.limits(1.01 * p.time.ttft, 1.01 * p.time.tpot));
+      io::short_time_text(p.time.ttft), io::short_time_text(p.time.tpot), 1.01 * p.time.ttft, 1.01 * p.time.tpot);
 }
 
 }  // namespace
@@ -88,12 +89,12 @@ std::string does_not_fit(const TrainingQuestion& q, const System& system, const 
                      advice.found ? "it " : "", advice.sentence);
 }
 
-std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan, const ServingWords& words) {
-  if (plan.nearest) return limits_missed(q, system, *plan.nearest, words);
+std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
+  if (plan.nearest) return limits_missed(q, system, *plan.nearest);
   if (!plan.nearest_fit)
-    return fmt::format("no two layouts of workers fit beside each other on these GPUs; take more GPUs or {}", words.together);
+    return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or leave <disaggregated> out";
   const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
-  const std::string helps = remedy(q, system, words);
+  const std::string helps = remedy(q, system);
   return fmt::format(
       "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
       q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibibyte,

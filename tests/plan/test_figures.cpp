@@ -75,7 +75,7 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
     try {
       plan = plan_training(q, system);
     } catch (const RequestError& error) {
-      CHECK_THAT(error.what(), Catch::Contains("--stack-scale") || Catch::Contains("divides"));
+      CHECK_THAT(error.what(), Catch::Contains("stack_scale") || Catch::Contains("divides"));
       ++refused;
       continue;
     }
@@ -107,7 +107,7 @@ TEST_CASE("a factor that makes a step shorter than its products is refused with 
   TrainingQuestion q = question("llama3-70b", 64, 128);
   q.stack.scale = 0.2;
   const std::string why = refusal(q, system);
-  CHECK_THAT(why, Catch::Contains("--stack-scale") && Catch::Contains("0.2") && Catch::Contains("take at least 0."));
+  CHECK_THAT(why, Catch::Contains("stack_scale") && Catch::Contains("0.2") && Catch::Contains("take at least 0."));
   q.stack.scale = std::stod(why.substr(why.find("at least ") + 9));
   CHECK(refusal(q, system).empty());
   q.stack.scale *= 0.98;

@@ -272,7 +272,7 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
   refused(q, "does not divide the 64 heads", "take 4");
   q = question("llama3-70b", 64, 128);
   q.headroom = 1.5;
-  refused(q, "--headroom", "0 to below 1");
+  refused(q, "headroom", "0 to below 1");
 }
 
 TEST_CASE("More of a tier is tried where it can be felt: of the network only where it is tapered") {

@@ -144,7 +144,7 @@ def test_other_threads_run_during_a_search():
     (dict(recompute="some"), fc.RequestError, "recompute"),
     (dict(sequence_parallel=1), TypeError, "sequence_parallel"), (dict(placing="inside"), fc.RequestError, "placing"),
     (dict(headroom=0.95), fc.RequestError, "headroom"), (dict(stack_scale=0), fc.RequestError, "stack_scale"),
-    (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(routing="uniform:2"), fc.RequestError, "only zipf"),
+    (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(routing="uniform:2"), fc.RequestError, "did you mean uniform"),
     (dict(capacity=0), fc.RequestError, "capacity"), (dict(top=0), fc.RequestError, "top"), (dict(shard=0), fc.RequestError, "shard"),
     (dict(shard="8"), TypeError, "shard"), (dict(model=3), TypeError, "model"),
     (dict(system=None), TypeError, "system"), (dict(system="dgx-h10"), fc.RequestError, "did you mean dgx-h100"),

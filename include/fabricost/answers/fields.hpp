@@ -13,19 +13,20 @@
 
 #include <fabricost/collective.hpp>
 #include <fabricost/compiled_part.hpp>
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace fabricost {
 
@@ -40,6 +41,7 @@ enum class Amount : unsigned char {
   one_way_rate,       ///< 50 GB/s or 200 Gbit/s, of bytes that go one way
   size,               ///< 64B, 1GiB; of many: 64B:64KiB:x2
   size_or_unbounded,  ///< the word is infinity
+  gibibytes,          ///< 40: so many GiB
 };
 
 /// How JSON prints a number of an answer: the value over `over`, times `times`, without a decimal point where it is `whole`.
@@ -88,7 +90,7 @@ struct Gives {
   std::string_view name;   ///< in Python; empty: not there
   std::string_view words;  ///< one sentence, with the unit it has in Python and C++
   JsonUnit json_unit{};
-  bool left_out = false;  ///< an absent optional has no key; else it is null
+  bool left_out = false;  ///< what is absent, empty or a count of 0 has no key; else an absent optional is null
   bool beside = false;    ///< has a key only where another field has made the object it lies in
 };
 
@@ -113,6 +115,15 @@ requires std::is_enum_v<E>
     return detail::parse_enum<E>(text, words_of(E{}).names);
 }
 
+/// `"allreduc" is not an operation; did you mean all_reduce?`, or with all names when none is near. `what`: with its article.
+[[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names);
+/// The same of an enumeration's value.
+template <class E>
+[[nodiscard]] std::string unknown_value(std::string_view given) {
+  const auto words = words_of(E{});
+  return unknown_text(given, words.what, std::vector<std::string>(words.names.begin(), words.names.end()));
+}
+
 template <class S>
 concept HasFields = requires {
   S::fields();
@@ -124,22 +135,6 @@ constexpr void for_each_field(Visit&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, S::fields());
 }
 
-/// `text` with each <name> or <name=value> replaced by what `spelled` makes of (name, value).
-[[nodiscard]] std::string with_fields(std::string_view text,
-                                      const std::function<std::string(std::string_view name, std::string_view value)>& spelled);
-
-/// A request that breaks a rule, in words that name fields in angle brackets. what() has the fields' own names.
-class Refusal : public RequestError {
- public:
-  /// \param missing that a value is needed which nothing stands in for
-  explicit Refusal(std::string text, bool missing = false);
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  [[nodiscard]] bool missing() const noexcept { return missing_; }
-
- private:
-  std::string text_;
-  bool missing_;
-};
 /// Of a field outside its range. \throws Refusal
 [[noreturn]] void refuse_range(std::string_view name, double value, const Range& range);
 

@@ -5,7 +5,9 @@
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/economics/cost.hpp>
+#include <fabricost/experts/routing.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/kernels/stack.hpp>
 #include <fabricost/model/model.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -45,5 +47,18 @@ struct NamedModel {
   /// \throws SpecError, RequestError as load_model
   [[nodiscard]] Model load() const;
 };
+
+/// A software stack of training: a name, a file, or a Stack.
+struct NamedStack {
+  std::string name;
+  std::shared_ptr<const Stack> value;
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// \throws SpecError, RequestError as load_stack
+  [[nodiscard]] Stack load() const;
+};
+
+/// "balanced", "uniform", "zipf" or "zipf:1.2": how tokens choose experts; nothing for other words.
+/// \param named how whoever asks names it \throws RequestError for an exponent that is none
+[[nodiscard]] std::optional<Routing> routing_named(std::string_view text, std::string_view named);
 
 }  // namespace fabricost

@@ -11,6 +11,7 @@
 #include <fabricost/economics/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/kernels/interval.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/plan.hpp>
 
@@ -28,7 +29,7 @@ namespace fabricost {
 /// One machine's best.
 struct Compared {
   std::string system;
-  std::string trouble{};                      ///< why it has none; nothing below is set then
+  std::string trouble{};                      ///< why it has none; nothing below but `refused` is set then
   std::optional<PricedLayout> training{};     ///< its layout, of a training job
   std::optional<PricedServing> serving{};     ///< or of a serving one
   double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token; the 5-95 % interval
@@ -40,6 +41,7 @@ struct Compared {
   bool assumed_kernels = false;               ///< nobody measured what kernels reach on these processors
   std::optional<PriceKind> price_kind{};      ///< of the dollars; nothing where they are not known
   double gpu_hour = 0;                        ///< USD of a GPU-hour; 0 where owned or not known
+  std::string refused{};                      ///< the trouble, with fields in angle brackets (Refusal)
 
   [[nodiscard]] double slowest_rate() const { return tokens_per_gpu * seconds / high; }
   [[nodiscard]] double fastest_rate() const { return tokens_per_gpu * seconds / low; }
@@ -115,12 +117,14 @@ template <class Price>
   for (const System& system : systems) {
     try {
       out.push_back(price(system));
+    } catch (const Refusal& error) {
+      out.push_back({.system = system.name, .trouble = error.what(), .refused = error.text()});
     } catch (const RequestError& error) {
-      out.push_back({.system = system.name, .trouble = error.what()});
+      out.push_back({.system = system.name, .trouble = error.what(), .refused = error.what()});
     }
   }
   const bool any = std::any_of(out.begin(), out.end(), [](const Compared& c) { return c.trouble.empty(); });
-  if (!any && !out.empty()) throw RequestError(out.front().system + ": " + out.front().trouble);
+  if (!any && !out.empty()) throw Refusal(out.front().system + ": " + out.front().refused);
   return out;
 }
 

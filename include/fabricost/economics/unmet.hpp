@@ -2,7 +2,7 @@
 /// \file unmet.hpp
 /// A plan that can be asked for but not had: why, as a value, so that a caller need not read the message.
 
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <array>
 #include <cstddef>
@@ -18,10 +18,11 @@ enum class Unmet : unsigned char {
 inline constexpr std::array<std::string_view, 2> unmet_names{"memory", "limits"};
 [[nodiscard]] constexpr std::string_view name(Unmet u) { return unmet_names[static_cast<std::size_t>(u)]; }
 
-/// Everything else that cannot be answered, as sizes that do not divide, is a RequestError of no such kind.
-class UnmetError : public RequestError {
+/// Its words name fields as a Refusal does. Everything else that cannot be answered, as sizes that do not divide, is a RequestError of no
+/// such kind.
+class UnmetError : public Refusal {
  public:
-  UnmetError(Unmet why, const std::string& message) : RequestError(message), why_(why) {}
+  UnmetError(Unmet why, const std::string& message) : Refusal(message), why_(why) {}
   [[nodiscard]] Unmet why() const { return why_; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/serving/serving.hpp>
 
 #include <cmath>
@@ -61,12 +62,13 @@ struct ServingPlan {
 inline void check(const ServingQuestion& q, const System& system) {
   check(system);
   check(q.model);
-  if (q.gpus < 1) throw RequestError("--gpus must be at least 1");
+  if (q.gpus < 1) throw Refusal("<gpus> must be at least 1");
   check_size(system, q.gpus);
-  if (!(q.isl >= 1 && q.osl >= 1)) throw RequestError("--isl and --osl must be at least 1 token");
-  if (q.ttft < 0 || q.tpot < 0) throw RequestError("--ttft and --tpot must be above zero");
-  if (q.tpot > 0 && q.osl < 2) throw RequestError("--tpot limits what follows the first token; an answer of --osl 1 has nothing after it");
-  if (q.disaggregated && q.gpus < 2) throw RequestError("--disaggregated needs at least 2 GPUs: one to prefill, one to decode");
+  if (!(q.isl >= 1 && q.osl >= 1)) throw Refusal("<isl> and <osl> must be at least 1 token");
+  if (q.ttft < 0 || q.tpot < 0) throw Refusal("<ttft_seconds> and <tpot_seconds> must be above zero");
+  if (q.tpot > 0 && q.osl < 2)
+    throw Refusal("<tpot_seconds> limits what follows the first token; an answer of <osl=1> has nothing after it");
+  if (q.disaggregated && q.gpus < 2) throw Refusal("<disaggregated> needs at least 2 GPUs: one to prefill, one to decode");
   if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr && q.disaggregated)
     throw RequestError(system.name + ": has no NICs to send a cache over; take at most " + std::to_string(system.domain) + " GPUs");
 }

@@ -25,12 +25,11 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
     std::array<char, 32> out{};
     return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
   };
-  throw RequestError("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                     std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(least) + " s" +
-                     (q.stack.scale < 1
-                          ? ": the stack's factor (--stack-scale) of " + text(q.stack.scale) + " is too small; take at least " +
-                                text(std::ceil(1000 * q.stack.scale * least / seconds) / 1000)
-                          : "; look at the peak and the compute constants of " + system.name));
+  throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
+                std::to_string(q.gpus) + " " + system.gpu.name + "s, " + text(least) + " s" +
+                (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
+                                         text(std::ceil(1000 * q.stack.scale * least / seconds) / 1000)
+                                   : "; look at the peak and the compute constants of " + system.name));
 }
 
 }  // namespace detail

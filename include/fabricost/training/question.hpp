@@ -6,6 +6,7 @@
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/memory/memory.hpp>
 #include <fabricost/model/layout_check.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/training/step.hpp>
 
 #include <algorithm>
@@ -77,10 +78,10 @@ inline void check(const TrainingQuestion& q, const System& system) {
   check(system);
   check(q.model);
   if (q.model.hybrid()) throw RequestError(q.model.name + ": training is priced for layers of attention only, it has others");
-  if (q.gpus < 1) throw RequestError("--gpus must be at least 1");
-  if (q.global_batch < 1) throw RequestError("--global-batch must be at least 1 sequence");
-  if (q.sequence < 1) throw RequestError("--sequence must be at least 1 token");
-  if (!(headroom_of(q) >= 0 && headroom_of(q) < 1)) throw RequestError("--headroom is a share of the memory, 0 to below 1");
+  if (q.gpus < 1) throw Refusal("<gpus> must be at least 1");
+  if (q.global_batch < 1) throw Refusal("<global_batch> must be at least 1 sequence");
+  if (q.sequence < 1) throw Refusal("<sequence> must be at least 1 token");
+  if (!(headroom_of(q) >= 0 && headroom_of(q) < 1)) throw Refusal("<headroom> is a share of the memory, 0 to below 1");
   check_size(system, q.gpus);
   if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr)
     throw RequestError(system.name + ": " + std::to_string(q.gpus) + " GPUs do not fit its domain of " + std::to_string(system.domain) +

@@ -1,63 +1,24 @@
-/// \file plan_text.cpp
-/// Plans as JSON and text.
+/// \file plan_train_text.cpp
+/// Plans of training as text.
 
 #include "plan_text.hpp"
 
-#include "text/text_table.hpp"
 #include "report.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/economics/idle_gpus.hpp>
 #include <fabricost/economics/terms.hpp>
 #include <fabricost/explain/memory.hpp>
-#include <fabricost/explain/nearest_plan.hpp>
 #include <fabricost/training/figures.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 namespace fabricost::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-[[nodiscard]] Json layout_json(const PlanAnswer& a, const PricedLayout& p) {
-  const Layout& l = p.layout;
-  const TrainingFigures f = figures_of(a.question, a.system, p.time.seconds);
-  Json out{{"tp", l.tp},
-           {"pp", l.pp},
-           {"vp", l.vp},
-           {"cp", l.cp},
-           {"ep", l.ep},
-           {"dp", l.dp},
-           {"zero", l.zero},
-           {"microbatch", l.microbatch},
-           {"schedule", name(l.schedule)},
-           {"recompute", recompute_names[static_cast<std::size_t>(l.recompute)]},
-           {"step_s", p.time.seconds},
-           {"tokens_per_s_per_gpu", f.tokens_per_gpu},
-           {"tflops_per_gpu", 1e-12 * f.flops_per_gpu},
-           {"mfu", f.mfu},
-           {"memory_GiB", p.memory.total() / gibibyte},
-           {"exposed_comm_s", p.time.exposed()}};
-  out["terms"] = Json::array();
-  for (const TimeTerm& term : terms_of(p.time)) out["terms"].push_back({{"name", term.name}, {"time_s", term.seconds}});
-  out["expert_tp"] = l.expert_tp;
-  if (l.shard > 0) out["shard"] = l.shard;
-  out["fits"] = fits(p.memory, Processor::of(a.system).memory, headroom_of(a.question));
-  out["sequence_parallel"] = l.sequence_parallel;
-  out["placing"] = placing_names[static_cast<std::size_t>(l.placing)];
-  out["interval_s"] = {f.low, f.high};
-  out["gpu_hours_per_trillion_tokens"] = f.gpu_hours_per_trillion;
-  out["mfu_causal"] = f.causal_mfu;
-  out["tflops_per_gpu_causal"] = 1e-12 * f.causal_flops_per_gpu;
-  out["idle_gpus"] = idle_gpus(l, a.system.domain);
-  return out;
-}
-
-[[nodiscard]] std::string layouts_text(const PlanAnswer& a, const std::vector<PricedLayout>& layouts) {
+[[nodiscard]] std::string layouts_text(const FoundPlan& a, const std::vector<PricedLayout>& layouts) {
   const bool mixture = a.question.model.mixture();
   std::vector<TextTable::Column> columns{
       {"step s", right},    {"tokens/s/GPU", right}, {"MFU %", right}, {"causal %", right}, {"GiB", right},
@@ -86,7 +47,7 @@ using Json = nlohmann::ordered_json;
   return rows.text(2);
 }
 
-[[nodiscard]] std::string best_text(const PlanAnswer& a, const PricedLayout& p) {
+[[nodiscard]] std::string best_text(const FoundPlan& a, const PricedLayout& p) {
   TextTable rows{{{"term"}, {"s", right}, {"share", right}}};
   const std::vector<TimeTerm> terms = terms_of(p.time);
   for (const TimeTerm& term : terms)
@@ -117,44 +78,14 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-Json to_json(const PlanAnswer& a) {
-  Json out;
-  out["layouts"] = Json::array();
-  for (const PricedLayout& p : a.plan.layouts) out["layouts"].push_back(layout_json(a, p));
-  out["evaluated"] = a.plan.evaluated;
-  out["pruned"] = a.plan.unfit + a.plan.bounded;
-  out["seconds"] = a.seconds;
-  out["model"] = a.question.model.name;
-  out["system"] = a.system.name;
-  out["gpus"] = a.question.gpus;
-  out["stack"] = a.question.stack.name;
-  out["global_batch"] = a.question.global_batch;
-  out["sequence"] = a.question.sequence;
-  out["precision"] = precision_names[static_cast<std::size_t>(a.question.precision)];
-  out["headroom"] = headroom_of(a.question);
-  out["unfit"] = a.plan.unfit;
-  out["fits"] = a.plan.fits;
-  if (!a.plan.fits) out["advice"] = does_not_fit(a.question, a.system, a.plan.layouts.front());
-  out["kernels"] = kernels_assumed(a.system) ? "assumed" : "measured";
-  if (!a.sensitivity.empty()) {
-    out["sensitivity"] = Json::array();
-    for (const StepSensitivity& s : a.sensitivity)
-      out["sensitivity"].push_back({{"change", s.change}, {"step_s", s.seconds}, {"gain", s.gain}});
-  }
-  if (!a.pareto.empty()) {
-    out["pareto"] = Json::array();
-    for (const PricedLayout& p : a.pareto) out["pareto"].push_back(layout_json(a, p));
-  }
-  return out;
-}
-
-std::string text_of(const PlanAnswer& a, const Terminal& terminal) {
+std::string text_of(const PlanAnswer& answer, const Terminal& terminal) {
+  const FoundPlan& a = *answer.found;
   const TrainingQuestion& q = a.question;
   std::string out =
       terminal.strong(fmt::format("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name,
                                   q.global_batch, q.sequence, precision_names[static_cast<std::size_t>(q.precision)])) +
       "\n";
-  if (!a.plan.fits) out += "  " + does_not_fit(q, a.system, a.plan.layouts.front()) + "\n";
+  if (!a.plan.fits) out += "  " + answer.advice + "\n";
   out += layouts_text(a, a.plan.layouts);
   out += fmt::format("  {} layouts priced, {} left out because they do not fit, {} because they cannot be among the best\n",
                      a.plan.evaluated, a.plan.unfit, a.plan.bounded);
@@ -167,11 +98,11 @@ std::string text_of(const PlanAnswer& a, const Terminal& terminal) {
   out +=
       "\n" + terminal.strong("Its memory") + "\n" +
       memory_text(q.model, a.plan.layouts.front().layout, q.stack.memory, Processor::of(a.system).memory, headroom_of(q), a.system.domain);
-  if (!a.sensitivity.empty()) {
+  if (!answer.sensitivity.empty()) {
     out += "\n" + terminal.strong("What would help") + "\n";
     TextTable rows{{{"change"}, {"step s", right}, {"faster by", right}}};
-    for (const StepSensitivity& s : a.sensitivity)
-      rows.row({s.change, fmt::format("{:.4g}", s.seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
+    for (const PlanChange& s : answer.sensitivity)
+      rows.row({s.change, fmt::format("{:.4g}", s.step_seconds), fmt::format("{:+.2f} %", 100 * s.gain)});
     out += rows.text(2);
   }
   if (!a.pareto.empty()) out += "\n" + terminal.strong("Faster, or smaller") + "\n" + layouts_text(a, a.pareto);

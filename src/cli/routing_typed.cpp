@@ -1,11 +1,9 @@
-/// \file serve_words.cpp
-/// What plan --serve is told in words of its own.
+/// \file routing_typed.cpp
+/// How tokens choose experts, as it is typed: by a name, or as they were seen to, from a file.
 
-#include "serve_words.hpp"
-
-#include "text/csv.hpp"
+#include "face.hpp"
 #include "names.hpp"
-#include "question.hpp"
+#include "text/csv.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +11,6 @@
 
 namespace fabricost::cli {
 namespace {
-
-constexpr double most_gibi = 65536;  // of one GPU's share; more than any host has
 
 /// Counts of a file.
 std::vector<double> counts_in(const std::string& path) {
@@ -41,26 +37,13 @@ std::vector<double> counts_in(const std::string& path) {
 
 }  // namespace
 
-Routing routing_of(const std::string& text) {
+Routing routing_typed(const std::string& text, std::string_view option) {
   constexpr std::array<std::string_view, 4> names{"balanced", "uniform", "zipf:EXPONENT", "histogram:FILE"};
-  constexpr std::string_view zipf = "zipf:", histogram = "histogram:";
-  if (text.empty() || text == "balanced") return {.kind = RoutingKind::balanced};
-  if (text == "uniform") return {.kind = RoutingKind::uniform};
-  if (text.starts_with(zipf)) {
-    const auto exponent = io::parse_number(text.substr(zipf.size()));
-    if (exponent && *exponent >= 0 && *exponent <= 10) return {.kind = RoutingKind::zipf, .exponent = *exponent};
-    throw RequestError(fmt::format("--routing {}: write zipf: and an exponent from 0 to 10, as in zipf:1.2", text.substr(0, 40)));
-  }
+  constexpr std::string_view histogram = "histogram:";
   if (text.starts_with(histogram)) return {.kind = RoutingKind::histogram, .histogram = counts_in(text.substr(histogram.size()))};
-  throw_unknown(text, "a routing", listed(names));
-}
-
-double gibi_of(const std::string& text, std::string_view option) {
-  if (text.empty()) return 0;
-  const auto gibi = io::parse_number(text);
-  if (!gibi || !(*gibi >= 0) || *gibi > most_gibi)
-    throw RequestError(fmt::format("{} {}: write GiB of each GPU, from 0 to {:.0f}", option, text.substr(0, 40), most_gibi));
-  return *gibi * gibibyte;
+  const auto found = routing_named(text, option);
+  if (!found) throw_unknown(text, "a routing", listed(names), option);
+  return *found;
 }
 
 }  // namespace fabricost::cli

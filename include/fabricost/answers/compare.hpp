@@ -1,0 +1,162 @@
+#pragma once
+/// \file compare.hpp
+/// The best each of several machines makes of one job, side by side, and which is better (economics/compare.hpp).
+
+#include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/answers/terms.hpp>
+#include <fabricost/economics/compare.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// Somebody's own price of a GPU-hour of one machine, called as the request calls it or by its name.
+struct OwnPrice {
+  std::string machine;
+  double dollars_per_gpu_hour = 0;
+};
+
+struct CompareRequest {
+  std::vector<Machine> systems;
+  NamedModel model;
+  std::optional<int> gpus;
+  bool train = false, serve = false;
+  std::optional<int> global_batch, sequence, max_tp, isl, osl;
+  std::optional<double> ttft_seconds, tpot_seconds;
+  std::optional<std::string> precision;
+  NamedStack stack;
+  std::vector<OwnPrice> prices;
+  std::optional<PriceKind> price_kind;
+
+  static constexpr auto fields() {
+    using R = CompareRequest;
+    using enum Amount;
+    constexpr Range wait{0, 1e9, true};
+    return std::tuple{
+        Asks{&R::systems, "systems", "SYSTEMS", number, {}, " ", "Two or more machines: names of fabricost systems, or YAML files", true},
+        Asks{&R::model, "model", "--model,-m", number, {}, "NAME", "The model: a name of fabricost models, or a YAML file", true},
+        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs of each", true},
+        Asks{&R::train, "train", "--train", number, {}, "", "Compare training"},
+        Asks{&R::serve, "serve", "--serve", number, {}, "", "Compare serving"},
+        Asks{&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Training: sequences a step"},
+        Asks{&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Training: tokens a sequence; default 4096"},
+        Asks{&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Training: most tensor ranks"},
+        Asks{&R::isl, "isl", "--isl", count, any_count, "N", "Serving: tokens of a prompt; default 4096"},
+        Asks{&R::osl, "osl", "--osl", count, any_count, "N", "Serving: tokens of an answer; default 512"},
+        Asks{&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"},
+        Asks{&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait, "TIME", "Serving: longest time per token, as in 30ms"},
+        Asks{&R::precision, "precision", "--precision", number, {}, "P", "Of matrix products"},
+        Asks{&R::stack, "stack", "--stack", number, {}, "NAME", "The software"},
+        Asks{&R::prices,
+             "prices",
+             "--price",
+             number,
+             {},
+             "NAME=USD",
+             "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"},
+        Asks{&R::price_kind,
+             "price_kind",
+             "--price-kind",
+             number,
+             {},
+             "KIND",
+             "on_demand, reserved or owned; default the first known of all"}};
+  }
+};
+
+/// The best one machine makes of a job.
+struct ComparedAnswer {
+  std::string system{}, job{}, trouble{};
+  std::optional<double> step_seconds{}, tpot_seconds{};
+  double seconds = 0;
+  std::pair<double, double> interval_seconds{};
+  double tokens_per_second_per_gpu = 0;
+  std::string kernels{};
+  std::optional<double> dollars_per_million_tokens{};
+  std::optional<std::string> price_kind{};
+  std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};
+  double megawatts = 0;
+  std::optional<double> watts{};
+  std::string layout{}, binds{}, binds_words{};
+  double share = 0;
+  std::vector<StepTerm> terms{};
+  int idle_gpus = 0;
+
+  static constexpr auto fields() {
+    using A = ComparedAnswer;
+    constexpr bool left_out = true;
+    return std::tuple{
+        Gives{&A::system, "system", "system", "Name of the machine."},
+        Gives{&A::job, "", "job", "train or serve."},
+        Gives{&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can. Nothing else is set then.", 1, left_out},
+        Gives{&A::step_seconds, "step_s", "", "Of a step, s.", 1, left_out},
+        Gives{&A::tpot_seconds, "tpot_s", "", "Of a token, s.", 1, left_out},
+        Gives{&A::seconds, "", "seconds", "Of a step, or of a token, s."},
+        Gives{&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine in ten should fall between."},
+        Gives{&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "Trained or answered tokens."},
+        Gives{&A::kernels, "kernels", "kernels",
+              "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."},
+        Gives{&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
+              "Of one kind for all machines, USD; None: no kind is known of all."},
+        Gives{&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."},
+        Gives{&A::dollars_per_gpu_hour, "gpu_hour_usd", "dollars_per_gpu_hour", "The rent, USD; None: owned, or not known."},
+        Gives{&A::joules_per_million_tokens, "joules_per_million_tokens", "joules_per_million_tokens",
+              "Of the site with cooling, J; None: not known."},
+        Gives{&A::megawatts, "megawatts", "", "Of the site with all GPUs busy, MW; 0: not known."},
+        Gives{&A::watts, "", "watts", "Of the site with all GPUs busy, W; None: not known."},
+        Gives{&A::layout, "layout", "layout", "Its best layout or deployment, in words."},
+        Gives{&A::binds, "", "binds", "The largest of terms."},
+        Gives{&A::binds_words, "binds", "", "What takes most of the time, in words."},
+        Gives{&A::share, "", "share", "Of the time, what binds takes."},
+        Gives{&A::terms, "terms", "terms", "What the seconds are made of, a list of StepTerm."},
+        Gives{&A::idle_gpus, "idle_gpus", "idle_gpus",
+              "GPUs of the scale-up domains a training job takes that its groups leave idle; in no figure."}};
+  }
+};
+
+struct CompareAnswer {
+  std::string model, job;
+  int gpus = 0;
+  std::vector<ComparedAnswer> rows;
+  std::optional<std::string> price_kind, no_price;
+  std::string verdict;
+  std::optional<std::string> best, next;
+  std::optional<double> faster;
+  bool sure = false;
+  std::optional<std::string> no_verdict;
+
+  std::vector<Compared> all;  ///< what the rows were made from
+  std::string title;          ///< what was compared, in one line
+
+  static constexpr auto fields() {
+    using A = CompareAnswer;
+    return std::tuple{
+        Gives{&A::model, "model", "model", "Name of the model."},
+        Gives{&A::job, "for", "job", "train or serve."},
+        Gives{&A::gpus, "gpus", "gpus", "GPUs of each."},
+        Gives{&A::rows, "systems", "", "The machines in the order asked."},
+        Gives{&A::price_kind, "price.kind", "price_kind",
+              "By which all are priced: on_demand, reserved or owned; None: none is known of all."},
+        Gives{&A::no_price, "price.why", "", "Why there is no kind of price; None: there is."},
+        Gives{&A::verdict, "", "verdict",
+              "Which is better, by how much, and whether that is sure; begins with `none` and says why where there is no verdict."},
+        Gives{&A::best, "verdict.best", "", "The better machine; None: no verdict."},
+        Gives{&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."},
+        Gives{&A::faster, "verdict.faster", "", "Tokens of the best over those of the next; None: no verdict."},
+        Gives{&A::sure, "verdict.sure", "", "Whether the intervals part."},
+        Gives{&A::no_verdict, "verdict.why", "", "Why there is no verdict; None: there is one."}};
+  }
+};
+
+/// \throws Refusal for values that contradict each other, and where no machine can do the job; SpecError, RequestError as load_system,
+/// load_model
+[[nodiscard]] CompareAnswer answer(const CompareRequest& request);
+
+/// The largest term; of training the largest besides computing and the stack's own factor.
+[[nodiscard]] TimeTerm largest_term(const Compared& compared);
+
+}  // namespace fabricost

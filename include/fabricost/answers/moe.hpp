@@ -1,0 +1,129 @@
+#pragma once
+/// \file moe.hpp
+/// How long dispatch, combine or prepare of one layer's experts takes (kernels/moe_kernels.hpp).
+
+#include <fabricost/answers/named.hpp>
+#include <fabricost/kernels/moe_kernels.hpp>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+inline constexpr std::array<std::string_view, 3> moe_operation_names{"moe_prepare", "moe_dispatch", "moe_combine"};
+
+/// What tokens travel in.
+enum class TokenType : unsigned char { bfloat16, half, fp8, nvfp4 };
+inline constexpr std::array<std::string_view, 4> token_type_names{"bfloat16", "half", "fp8", "nvfp4"};
+[[nodiscard]] constexpr auto words_of(TokenType) { return EnumWords{token_type_names, "a type that tokens travel in"}; }
+[[nodiscard]] inline std::optional<TokenType> parse_word(TokenType, std::string_view text) {
+  const std::string t = detail::folded(text);
+  return t == "bf16"   ? TokenType::bfloat16
+         : t == "fp16" ? TokenType::half
+         : t == "fp4"  ? TokenType::nvfp4
+                       : detail::parse_enum<TokenType>(text, token_type_names);
+}
+[[nodiscard]] constexpr auto words_of(MoeKernel) { return EnumWords{moe_kernel_names, "an implementation"}; }
+[[nodiscard]] inline std::optional<MoeKernel> parse_word(MoeKernel, std::string_view text) { return parse_moe_kernel(text); }
+
+/// Machine and phase are no fields: each face names them its own way.
+struct MoeRequest {
+  Machine system;
+  std::string calibration;
+  std::vector<std::string> overrides;
+  MoePhase phase = MoePhase::dispatch;
+
+  std::optional<double> tokens;
+  std::optional<int> hidden, experts, top_k;
+  int ranks = 0, nodes = 0;
+  MoeKernel implementation = MoeKernel::deepep_normal;
+  std::optional<TokenType> dtype;
+  Routing distribution{.kind = RoutingKind::uniform};
+  int groups = 0, group_limit = 0, sms = 0;
+
+  static constexpr auto fields() {
+    using R = MoeRequest;
+    using enum Amount;
+    constexpr Range or_none{0, any_count.most};
+    return std::tuple{
+        Asks{&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank", true},
+        Asks{&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token", true},
+        Asks{&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true},
+        Asks{&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to", true},
+        Asks{&R::ranks, "ranks", "--ranks", count, or_none, "R", "GPUs; 0: one scale-up domain, or all of the nodes"},
+        Asks{&R::nodes, "nodes", "--nodes", count, or_none, "N", "Nodes they sit on; 0: as few as hold the ranks"},
+        Asks{&R::implementation,
+             "implementation",
+             "--implementation",
+             number,
+             {},
+             "KERNEL",
+             "deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm)\ntrtllm-NVLinkTwoSided nccl"},
+        Asks{&R::dtype, "dtype", "--dtype", number, {}, "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"},
+        Asks{&R::distribution,
+             "distribution",
+             "--distribution",
+             number,
+             {},
+             "D",
+             "uniform (default), balanced, zipf:EXPONENT,\nor the tokens each expert received"},
+        Asks{&R::groups, "groups", "--groups", count, or_none, "G", "Groups of experts, of which a token"},
+        Asks{&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "may use so many"},
+        Asks{&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal; default 20"}};
+  }
+};
+
+struct MoeAnswer {
+  std::string operation{}, system{};
+  int nodes = 1, ranks = 1;
+  std::string dtype{};
+  double bytes = 0, seconds = 0, algorithm_bytes_per_second = 0, bus_bytes_per_second = 0;
+  std::string implementation{}, protocol{}, binding_tier{}, basis{};
+  std::vector<std::string> extrapolated{}, assumed{};
+  std::pair<double, double> interval_seconds{};
+  double tokens = 0, copies = 0, inside_bytes = 0, across_bytes = 0;
+  std::vector<Term> terms{};
+
+  MoePrediction made{};                     ///< what explain() tells
+  std::shared_ptr<const System> machine{};  ///< that it was made for
+
+  static constexpr auto fields() {
+    using A = MoeAnswer;
+    constexpr JsonUnit us = in_microseconds;
+    return std::tuple{
+        Gives{&A::operation, "operation", "operation", "moe_dispatch, moe_combine or moe_prepare."},
+        Gives{&A::system, "system", "system", "Name of the machine."},
+        Gives{&A::nodes, "nodes", "nodes", "Nodes the ranks sit on."},
+        Gives{&A::ranks, "ranks", "ranks", "GPUs that took part."},
+        Gives{&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."},
+        Gives{&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."},
+        Gives{&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us},
+        Gives{&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9},
+        Gives{&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
+              "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9},
+        Gives{&A::implementation, "algorithm", "implementation", "The kernels."},
+        Gives{&A::protocol, "protocol", "", "simple."},
+        Gives{&A::binding_tier, "bottleneck", "", "Tier of the largest term."},
+        Gives{&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."},
+        Gives{&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."},
+        Gives{&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."},
+        Gives{&A::interval_seconds, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us},
+        Gives{&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."},
+        Gives{&A::copies, "copies", "copies", "Expected copies of a token that kernels count."},
+        Gives{&A::inside_bytes, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."},
+        Gives{&A::across_bytes, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."},
+        Gives{&A::terms, "", "terms", "List of Term."}};
+  }
+};
+
+/// What needs no machine. \throws Refusal, RequestError
+void check(const MoeRequest& request);
+/// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
+[[nodiscard]] MoeAnswer answer(const MoeRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,265 @@
+#pragma once
+/// \file plan.hpp
+/// Which layouts train a model fastest on a machine, or what one given layout comes to (training/plan.hpp).
+///
+///   named      a layout with tp, pp and one of cp, dp, microbatch: priced whether it fits or not, and without
+///              recomputation unless that is given
+///   headroom   a share of the memory is left free: 0.05, and 0 of a layout that is named
+
+#include <fabricost/answers/named.hpp>
+#include <fabricost/answers/pipeline.hpp>
+#include <fabricost/answers/terms.hpp>
+#include <fabricost/training/sensitivity.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+[[nodiscard]] constexpr auto words_of(Precision) { return EnumWords{precision_names, "a precision"}; }
+[[nodiscard]] constexpr auto words_of(Recompute) { return EnumWords{recompute_names, "a kind of recomputation"}; }
+[[nodiscard]] constexpr auto words_of(Placing) { return EnumWords{placing_names, "a placing of stages"}; }
+
+struct PlanRequest {
+  Machine system;
+  NamedModel model;
+  std::optional<int> gpus, global_batch;
+  int sequence = 4096;
+  Precision precision = Precision::bf16;
+  NamedStack stack{default_stack, {}};
+  std::optional<double> stack_scale;
+  int top = 10;
+  std::optional<int> max_tp, tp, pp, vp, cp, ep, expert_tp, dp, zero, shard, microbatch;
+  std::optional<PipelineSchedule> schedule;
+  std::optional<Recompute> recompute;
+  std::optional<bool> sequence_parallel;
+  std::optional<Placing> placing;
+  std::optional<Routing> routing;
+  std::optional<double> capacity, headroom;
+  std::string calibration;
+  std::vector<std::string> overrides;
+  bool sensitivity = false, pareto = false;
+
+  static constexpr auto fields() {
+    using R = PlanRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: a name of fabricost systems, or a YAML file", true},
+        Asks{&R::model, "model", "--model,-m", number, {}, "NAME", "The model: a name of fabricost models, or a YAML file", true},
+        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs", true},
+        Asks{&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step", true},
+        Asks{&R::sequence, "sequence", "--sequence,-l", count, any_count, "N", "Tokens a sequence; default 4096"},
+        Asks{&R::precision, "precision", "--precision", number, {}, "P", "Of matrix products: bf16 (default), fp16, fp8, fp4"},
+        Asks{&R::stack,
+             "stack",
+             "--stack",
+             number,
+             {},
+             "NAME",
+             "The software: a name of data/stacks, or a YAML file; default megatron-core"},
+        Asks{&R::stack_scale,
+             "stack_scale",
+             "--stack-scale",
+             number,
+             {0.2, 5},
+             "X",
+             "Its factor on every step, measured on a step of yours;\nno step may beat its products at the peak"},
+        Asks{&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Most tensor ranks; default a scale-up domain's GPUs"},
+        Asks{&R::tp, "tp", "--tp", count, any_count, "N", "Tensor ranks; what is not given is searched"},
+        Asks{&R::pp, "pp", "--pp", count, any_count, "N", "Pipeline stages"},
+        Asks{&R::vp, "vp", "--vp", count, any_count, "N", "Chunks of layers a stage"},
+        Asks{&R::cp, "cp", "--cp", count, any_count, "N", "Context ranks"},
+        Asks{&R::ep, "ep", "--ep", count, any_count, "N", "Expert ranks"},
+        Asks{&R::expert_tp, "expert_tp", "--expert-tp", count, any_count, "N", "Tensor ranks of one expert"},
+        Asks{&R::dp, "dp", "--dp", count, any_count, "N", "Data replicas"},
+        Asks{&R::zero, "zero", "--zero", count, {0, 3}, "0..3", "Sharded over data: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights"},
+        Asks{&R::shard, "shard", "--shard", count, any_count, "N", "Replicas that share what <zero> shards; default all (fewer: HSDP)"},
+        Asks{&R::microbatch, "microbatch", "--microbatch", count, any_count, "N", "Sequences a microbatch"},
+        Asks{
+            &R::schedule, "schedule", "--schedule", number, {}, "NAME", "Of the pipeline: 1f1b, ..., dualpipe; default those of the stack"},
+        Asks{&R::recompute,
+             "recompute",
+             "--recompute",
+             number,
+             {},
+             "KIND",
+             "none, selective or full; default none for a named layout, else searched"},
+        Asks{&R::sequence_parallel,
+             "sequence_parallel",
+             "--sequence-parallel",
+             number,
+             {},
+             "YES",
+             "yes or no; default yes where tensor ranks divide the sequence"},
+        Asks{&R::routing, "routing", "--routing", number, {}, "HOW", "balanced (default), uniform, zipf:1.0; serving: or counts by expert"},
+        Asks{&R::capacity,
+             "capacity",
+             "--capacity",
+             number,
+             {0.1, 100},
+             "X",
+             "Rows kept for an expert over the mean; below 1 the rest is\ndropped and not counted; default as many as come"},
+        Asks{&R::placing, "placing", "--placing", number, {}, "HOW", "data_inside or stages_inside: what is nearest; default the faster"},
+        Asks{&R::headroom,
+             "headroom",
+             "--headroom",
+             number,
+             {0, 0.9},
+             "X",
+             "Share of a GPU's memory to leave free; default 0.05,\nof a layout given in full 0"},
+        Asks{&R::top, "top", "--top,-k", count, any_count, "K", "How many layouts to return; default 10"},
+        Asks{&R::calibration, "", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
+        Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE...", "Override a value of the machine, as in tiers.nic.endpoints=4"},
+        Asks{&R::sensitivity, "", "--sensitivity", number, {}, "", "What 10 % more of each tier, of memory, or a larger domain would give"},
+        Asks{&R::pareto, "", "--pareto", number, {}, "", "Layouts none other beats in both time and memory; serving: in both rates"}};
+  }
+};
+
+/// One layout of a training job, with its step.
+struct PlannedLayout {
+  std::string system{}, model{}, stack{};
+  int gpus = 0, global_batch = 0, sequence = 0;
+  std::string precision{};
+  double headroom = 0;
+  int tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, dp = 1, zero = 0, microbatch = 1;
+  std::string schedule{}, recompute{};
+  double step_seconds = 0, tokens_per_second = 0, tokens_per_second_per_gpu = 0, flops_per_second_per_gpu = 0, mfu = 0, memory_bytes = 0,
+         exposed_communication_seconds = 0;
+  std::vector<StepTerm> terms{};
+  int expert_tp = 1, shard = 0;
+  bool fits = true, sequence_parallel = false;
+  std::string placing{};
+  std::pair<double, double> interval_seconds{};
+  double gpu_hours_per_trillion_tokens = 0, mfu_causal = 0, flops_per_second_per_gpu_causal = 0;
+  int idle_gpus = 0;
+  bool operator==(const PlannedLayout&) const = default;
+
+  static constexpr auto fields() {
+    using A = PlannedLayout;
+    return std::tuple{
+        Gives{&A::system, "", "system", "Name of the machine."},
+        Gives{&A::model, "", "model", "Name of the model."},
+        Gives{&A::stack, "", "stack", "Name of the software stack."},
+        Gives{&A::gpus, "", "gpus", "GPUs: tp x pp x cp x dp."},
+        Gives{&A::global_batch, "", "global_batch", "Sequences of a step."},
+        Gives{&A::sequence, "", "sequence", "Tokens of a sequence."},
+        Gives{&A::precision, "", "precision", "Of the matrix products: bf16, fp16, fp8 or fp4."},
+        Gives{&A::headroom, "", "headroom", "Share of a GPU's memory left free."},
+        Gives{&A::tp, "tp", "tp", "Tensor ranks."},
+        Gives{&A::pp, "pp", "pp", "Pipeline stages."},
+        Gives{&A::vp, "vp", "vp", "Chunks of layers a stage holds."},
+        Gives{&A::cp, "cp", "cp", "Context ranks."},
+        Gives{&A::ep, "ep", "ep", "Expert ranks."},
+        Gives{&A::dp, "dp", "dp", "Data replicas."},
+        Gives{&A::zero, "zero", "zero", "Sharded over data and context: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights."},
+        Gives{&A::microbatch, "microbatch", "microbatch", "Sequences of a microbatch."},
+        Gives{&A::schedule, "schedule", "schedule", "Of the pipeline: 1f1b, interleaved, ..., dualpipe; none for one stage."},
+        Gives{&A::recompute, "recompute", "recompute", "none, selective or full."},
+        Gives{&A::step_seconds, "step_s", "step_seconds", "Time of one step, s: the sum of terms[i].seconds."},
+        Gives{&A::tokens_per_second, "", "tokens_per_second", "Of all GPUs: global_batch x sequence / step_seconds."},
+        Gives{&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "The same over gpus."},
+        Gives{&A::flops_per_second_per_gpu, "tflops_per_gpu", "flops_per_second_per_gpu",
+              "Every matrix product and all scores, forward and backward, over the step, FLOP/s; at most the peak. Rows that a capacity "
+              "below 1 drops are not counted.",
+              1e12},
+        Gives{&A::mfu, "mfu", "mfu",
+              "flops_per_second_per_gpu over the GPU's dense peak in the precision of the products, 0 to 1: all scores count."},
+        Gives{&A::memory_bytes, "memory_GiB", "memory_bytes", "Bytes on a GPU of the stage that needs most.", gibibyte},
+        Gives{&A::exposed_communication_seconds, "exposed_comm_s", "exposed_communication_seconds",
+              "Tensor + context + expert + hand-over + data, with the stack's factor: s of a step that nothing hides."},
+        Gives{&A::terms, "terms", "terms", "What a step is spent on, a list of StepTerm."},
+        Gives{&A::expert_tp, "expert_tp", "expert_tp", "Tensor ranks of one expert."},
+        Gives{&A::shard, "shard", "shard", "Replicas that share the states (HSDP); 0: all of them.", 1, true},
+        Gives{&A::fits, "fits", "fits", "Whether its memory fits; False only where the layout was named."},
+        Gives{&A::sequence_parallel, "sequence_parallel", "sequence_parallel", "Whether tensor ranks share the sequence between products."},
+        Gives{&A::placing, "placing", "placing", "data_inside or stages_inside."},
+        Gives{&A::interval_seconds, "interval_s", "interval_seconds",
+              "(low, high), s: nine steps in ten should fall between. No MFU at its fast end is above 1."},
+        Gives{&A::gpu_hours_per_trillion_tokens, "gpu_hours_per_trillion_tokens", "gpu_hours_per_trillion_tokens",
+              "gpus x step_seconds / 3600 x 10^12 / tokens of a step."},
+        Gives{&A::mfu_causal, "mfu_causal", "mfu_causal", "flops_per_second_per_gpu_causal over the same peak, 0 to 1."},
+        Gives{&A::flops_per_second_per_gpu_causal, "tflops_per_gpu_causal", "flops_per_second_per_gpu_causal",
+              "The same with the scores that a causal mask leaves, which are those that kernels compute, FLOP/s.", 1e12},
+        Gives{&A::idle_gpus, "idle_gpus", "idle_gpus",
+              "GPUs of the scale-up domains the job takes that its groups leave idle; in no figure."}};
+  }
+};
+
+/// What one change of the machine gives a training job.
+struct PlanChange {
+  std::string change{};
+  double step_seconds = 0, gain = 0;
+  bool operator==(const PlanChange&) const = default;
+
+  static constexpr auto fields() {
+    using A = PlanChange;
+    return std::tuple{Gives{&A::change, "change", "change", "As in `nvlink bandwidth + 10 %`."},
+                      Gives{&A::step_seconds, "step_s", "step_seconds", "Step of the fastest layout then, s."},
+                      Gives{&A::gain, "gain", "gain", "Step before over step after, less 1."}};
+  }
+};
+
+/// What was searched for and found, in full.
+struct FoundPlan {
+  TrainingQuestion question;
+  System system;
+  TrainingPlan plan;
+  std::vector<PricedLayout> pareto;  ///< where it was asked for
+};
+
+struct PlanAnswer {
+  std::vector<PlannedLayout> layouts;
+  long long evaluated = 0, pruned = 0;
+  double search_seconds = 0;
+  std::string model, system;
+  int gpus = 0;
+  std::string stack;
+  int global_batch = 0, sequence = 0;
+  std::string precision;
+  double headroom = 0;
+  long long unfit = 0;
+  bool fits = true;
+  std::string advice, kernels;
+  std::vector<PlanChange> sensitivity;
+  std::vector<PlannedLayout> pareto;
+  std::shared_ptr<const FoundPlan> found;
+
+  static constexpr auto fields() {
+    using A = PlanAnswer;
+    return std::tuple{
+        Gives{&A::layouts, "layouts", "", "The layouts, fastest first."},
+        Gives{&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."},
+        Gives{&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."},
+        Gives{&A::search_seconds, "seconds", "search_seconds", "How long the search took, s."},
+        Gives{&A::model, "model", "", "Name of the model."},
+        Gives{&A::system, "system", "", "Name of the machine."},
+        Gives{&A::gpus, "gpus", "gpus", "GPUs of the job."},
+        Gives{&A::stack, "stack", "", "Name of the software stack."},
+        Gives{&A::global_batch, "global_batch", "global_batch", "Sequences of a step."},
+        Gives{&A::sequence, "sequence", "sequence", "Tokens of a sequence."},
+        Gives{&A::precision, "precision", "precision", "Of the matrix products."},
+        Gives{&A::headroom, "headroom", "headroom", "Share of a GPU's memory left free."},
+        Gives{&A::unfit, "unfit", "unfit", "Of those left out, the ones that need more memory than a GPU has."},
+        Gives{&A::fits, "fits", "fits", "Whether the layouts fit; False only where one layout was named: they are priced as named then."},
+        Gives{&A::advice, "advice", "advice", "Of a layout that does not fit, what it lacks and what would fit; else empty.", 1, true},
+        Gives{&A::kernels, "kernels", "", "measured or assumed: what kernels reach on processors of this generation."},
+        Gives{&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true},
+        Gives{&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true}};
+  }
+};
+
+/// \throws UnmetError where nothing fits; Refusal, RequestError as plan_training; SpecError, RequestError as load_system, load_model
+[[nodiscard]] PlanAnswer answer(const PlanRequest& request);
+/// What is searched for: the request with its model and stack. \throws as answer
+[[nodiscard]] TrainingQuestion training_question(const PlanRequest& request);
+
+/// The search again with 10 % more of each part of the machine (training/sensitivity.hpp).
+[[nodiscard]] std::vector<PlanChange> changes_of(const FoundPlan& found);
+[[nodiscard]] std::vector<PlannedLayout> planned(const TrainingQuestion& question, const System& system,
+                                                 const std::vector<PricedLayout>& layouts);
+
+}  // namespace fabricost

@@ -1,0 +1,201 @@
+#pragma once
+/// \file serve.hpp
+/// Which deployments of a model answer most tokens per second within limits on TTFT and TPOT (serving/plan.hpp).
+///
+///   not said     weights fp8 where the GPU has it, else bf16; cache bf16 beside bf16 weights, else fp8; kernels launched as the stack does
+///   tokens/s     concurrency x osl / (TTFT + osl TPOT)
+
+#include <fabricost/answers/named.hpp>
+#include <fabricost/answers/terms.hpp>
+#include <fabricost/serving/plan.hpp>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
+[[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
+[[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
+
+struct ServeRequest {
+  Machine system;
+  NamedModel model;
+  std::optional<int> gpus;
+  int isl = 4096, osl = 512;
+  std::optional<double> ttft_seconds, tpot_seconds, concurrency;
+  std::optional<int> batch;
+  bool disaggregated = false;
+  std::optional<WeightFormat> precision, kv_precision;
+  std::string stack = ServingStack{}.name;
+  int top = 10;
+  std::optional<int> tp, pp, ep, dp;
+  std::optional<Launch> launch;
+  std::optional<Routing> routing;
+  std::optional<double> offload_weights_bytes, offload_kv_bytes;
+  std::string calibration;
+  std::vector<std::string> overrides;
+  bool pareto = false;
+
+  static constexpr auto fields() {
+    using R = ServeRequest;
+    using enum Amount;
+    constexpr Range wait{0, 1e9, true}, on_host{0, 65536 * gibibyte};
+    return std::tuple{
+        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine: a name of fabricost systems, or a YAML file", true},
+        Asks{&R::model, "model", "--model,-m", number, {}, "NAME", "The model: a name of fabricost models, or a YAML file", true},
+        Asks{&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs", true},
+        Asks{&R::isl, "isl", "--isl", count, any_count, "N", "Tokens of a prompt; default 4096"},
+        Asks{&R::osl, "osl", "--osl", count, any_count, "N", "Tokens of an answer; default 512"},
+        Asks{&R::ttft_seconds, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the time to the first token, as 1s"},
+        Asks{&R::tpot_seconds, "tpot_seconds", "--tpot", seconds, wait, "TIME", "Limit on the time per further token, as 30ms"},
+        Asks{&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight at all engines together"},
+        Asks{&R::batch, "batch", "--batch", count, any_count, "N", "Sequences of one engine; default the most that keep the limits"},
+        Asks{&R::disaggregated, "disaggregated", "--disaggregated", number, {}, "", "Prefill and decode on GPUs of their own"},
+        Asks{&R::precision,
+             "precision",
+             "--precision",
+             number,
+             {},
+             "P",
+             "Of the weights: bf16, fp8, fp4 or int4; default fp8 where the GPU has it"},
+        Asks{&R::kv_precision,
+             "kv_precision",
+             "--kv-precision",
+             number,
+             {},
+             "P",
+             "Of the cache: bf16 or fp8; default fp8 beside narrow weights"},
+        Asks{&R::stack, "stack", "--stack", number, {}, "NAME", "A serving framework: vllm (default), sglang, trtllm, ..."},
+        Asks{&R::top, "top", "--top,-k", count, any_count, "K", "How many deployments to return; default 10"},
+        Asks{&R::tp, "tp", "--tp", count, any_count, "N", "Tensor ranks of an engine; what is not given is searched"},
+        Asks{&R::pp, "pp", "--pp", count, any_count, "N", "Its pipeline stages"},
+        Asks{&R::ep, "ep", "--ep", count, any_count, "N", "Its expert ranks"},
+        Asks{&R::dp, "dp", "--dp", count, any_count, "N", "Its attention replicas"},
+        Asks{&R::launch, "launch", "", number, {}, "HOW", "graph runs prefill in CUDA graphs too, eager nothing; default decode alone"},
+        Asks{&R::routing,
+             "routing",
+             "--routing",
+             number,
+             {},
+             "HOW",
+             "How tokens choose experts: balanced, uniform, zipf:0.8, or the tokens each expert received; default the stack's"},
+        Asks{&R::offload_weights_bytes, "offload_weights_bytes", "--offload-weights", gibibytes, on_host, "GIB",
+             "Most GiB of a GPU's weights that may lie in host memory; 0: none"},
+        Asks{&R::offload_kv_bytes, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
+             "Most GiB of a GPU's cache that may lie there; 0: none"},
+        Asks{&R::calibration, "", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
+        Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE...", "Override a value of the machine"},
+        Asks{&R::pareto, "", "--pareto", number, {}, "", "Deployments none other beats in both rates"}};
+  }
+};
+
+/// One deployment with what it answers.
+struct PlannedDeployment {
+  std::string system{}, model{}, stack{}, precision{};
+  int gpus = 0, tp = 1, pp = 1, ep = 1, dp = 1;
+  double batch = 1;
+  int replicas = 1, prefill_workers = 0, decode_workers = 0;
+  double ttft_seconds = 0, tpot_seconds = 0, tokens_per_second = 0, tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
+  double memory_bytes = 0, kv_bytes = 0, weight_bytes = 0, host_bytes = 0, concurrency = 1;
+  std::pair<double, double> interval_ttft_seconds{}, interval_tpot_seconds{};
+  bool disaggregated = false;
+  int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
+  std::vector<StepTerm> terms{}, ttft_terms{};
+  bool operator==(const PlannedDeployment&) const = default;
+
+  static constexpr auto fields() {
+    using A = PlannedDeployment;
+    constexpr bool left_out = true;
+    return std::tuple{
+        Gives{&A::system, "", "system", "Name of the machine."},
+        Gives{&A::model, "", "model", "Name of the model."},
+        Gives{&A::stack, "", "stack", "Name of the serving framework."},
+        Gives{&A::precision, "", "precision", "Of the weights: bf16, fp8, fp4 or int4."},
+        Gives{&A::gpus, "", "gpus", "GPUs asked for."},
+        Gives{&A::tp, "tp", "tp", "Tensor ranks of one engine (of a decode worker, where prefill is apart)."},
+        Gives{&A::pp, "pp", "pp", "Its stages."},
+        Gives{&A::ep, "ep", "ep", "Its expert ranks."},
+        Gives{&A::dp, "dp", "dp", "Its attention replicas."},
+        Gives{&A::batch, "batch", "batch", "Sequences of one engine."},
+        Gives{&A::replicas, "replicas", "replicas", "Engines, or decode workers."},
+        Gives{&A::prefill_workers, "prefill_workers", "prefill_workers", "Prefill workers; 0: not apart."},
+        Gives{&A::decode_workers, "decode_workers", "", "Decode workers; 0: not apart."},
+        Gives{&A::ttft_seconds, "ttft_s", "ttft_seconds", "Time to the first token, s: the sum of ttft_terms."},
+        Gives{&A::tpot_seconds, "tpot_s", "tpot_seconds", "Time per further token, s: the sum of terms; 0 for answers of one token."},
+        Gives{&A::tokens_per_second, "", "tokens_per_second", "Of all GPUs: tokens_per_second_per_gpu x gpus."},
+        Gives{&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu",
+              "Answered tokens: osl x concurrency / (TTFT + osl TPOT) / GPUs."},
+        Gives{&A::tokens_per_second_per_user, "tokens_per_s_per_user", "tokens_per_second_per_user",
+              "1 / tpot_seconds; 1 / ttft_seconds for answers of one token."},
+        Gives{&A::memory_bytes, "memory_GiB", "memory_bytes", "Bytes on a GPU: weight_bytes + kv_bytes - host_bytes.", gibibyte},
+        Gives{&A::kv_bytes, "kv_GiB", "kv_bytes", "Of a GPU's share, the cache of keys and values.", gibibyte},
+        Gives{&A::weight_bytes, "weights_GiB", "weight_bytes", "Of a GPU's share, weights.", gibibyte},
+        Gives{&A::host_bytes, "host_GiB", "host_bytes", "Of the GPU's share, what lies in the host's memory and is fetched every pass.",
+              gibibyte},
+        Gives{&A::concurrency, "concurrency", "concurrency", "Requests in flight at all engines: batch x replicas, or what was asked for."},
+        Gives{&A::interval_ttft_seconds, "interval_ttft_s", "interval_ttft_seconds",
+              "(low, high), s: nine runs in ten should fall between."},
+        Gives{&A::interval_tpot_seconds, "interval_tpot_s", "interval_tpot_seconds", "The same of the time per token."},
+        Gives{&A::disaggregated, "", "disaggregated", "Whether prefill and decode have GPUs of their own."},
+        Gives{&A::prefill_tp, "prefill.tp", "prefill_tp", "Tensor ranks of a prefill worker; 0: not apart.", 1, left_out},
+        Gives{&A::prefill_pp, "prefill.pp", "prefill_pp", "Its stages.", 1, left_out},
+        Gives{&A::prefill_ep, "prefill.ep", "prefill_ep", "Its expert ranks.", 1, left_out},
+        Gives{&A::prefill_dp, "prefill.dp", "prefill_dp", "Its attention replicas.", 1, left_out},
+        Gives{&A::terms, "terms", "terms", "What a token is spent on, a list of StepTerm."},
+        Gives{&A::ttft_terms, "ttft_terms", "ttft_terms",
+              "What the first token waits for: prompt, queue, transfer, framework; a list of StepTerm."}};
+  }
+};
+
+/// What was searched for and found, in full.
+struct FoundDeployments {
+  ServingQuestion question;
+  System system;
+  ServingPlan plan;
+  std::vector<PricedServing> pareto;  ///< where it was asked for
+};
+
+struct ServeAnswer {
+  std::vector<PlannedDeployment> layouts;
+  long long evaluated = 0, pruned = 0;
+  double search_seconds = 0;
+  std::string model, system;
+  int gpus = 0;
+  std::string precision, stack, kernels;
+  std::vector<PlannedDeployment> pareto;
+  std::shared_ptr<const FoundDeployments> found;
+
+  static constexpr auto fields() {
+    using A = ServeAnswer;
+    return std::tuple{Gives{&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."},
+                      Gives{&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."},
+                      Gives{&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."},
+                      Gives{&A::search_seconds, "seconds", "search_seconds", "How long the search took, s."},
+                      Gives{&A::model, "model", "", "Name of the model."},
+                      Gives{&A::system, "system", "", "Name of the machine."},
+                      Gives{&A::gpus, "gpus", "", "GPUs asked for."},
+                      Gives{&A::precision, "precision", "", "Of the weights."},
+                      Gives{&A::stack, "stack", "", "Name of the serving framework."},
+                      Gives{&A::kernels, "kernels", "", "measured or assumed: what kernels reach on processors of this generation."},
+                      Gives{&A::pareto, "pareto", "", "Deployments none other beats in both rates.", 1, true}};
+  }
+};
+
+/// \throws UnmetError where nothing fits or keeps the limits; Refusal, RequestError as plan_serving; SpecError, RequestError as
+/// load_system, load_model
+[[nodiscard]] ServeAnswer answer(const ServeRequest& request);
+/// What is searched for on this machine, with this model. \throws as answer
+[[nodiscard]] ServingQuestion serving_question(const ServeRequest& request, const Model& model, const System& system);
+/// The search; at least one deployment. \throws UnmetError
+[[nodiscard]] ServingPlan found_deployments(const ServingQuestion& question, const System& system);
+
+[[nodiscard]] std::vector<PlannedDeployment> planned(const ServingQuestion& question, const System& system,
+                                                     const std::vector<PricedServing>& deployments);
+
+}  // namespace fabricost

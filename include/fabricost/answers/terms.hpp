@@ -1,0 +1,39 @@
+#pragma once
+/// \file terms.hpp
+/// What a step or a token is spent on, as answers list it.
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/economics/terms.hpp>
+
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// One contribution to a time that is told by name alone.
+struct StepTerm {
+  std::string name{};
+  double seconds = 0;
+  bool operator==(const StepTerm&) const = default;
+
+  static constexpr auto fields() {
+    using A = StepTerm;
+    return std::tuple{Gives{&A::name, "name", "name", "What it is."}, Gives{&A::seconds, "time_s", "seconds", "Its share of the time, s."}};
+  }
+};
+
+[[nodiscard]] inline std::vector<StepTerm> listed_terms(const std::vector<TimeTerm>& terms) {
+  std::vector<StepTerm> out;
+  for (const TimeTerm& term : terms) out.push_back({std::string{term.name}, term.seconds});
+  return out;
+}
+
+/// The largest of them; an empty one when there is none.
+[[nodiscard]] inline StepTerm largest(const std::vector<StepTerm>& terms) {
+  StepTerm out;
+  for (const StepTerm& term : terms)
+    if (out.name.empty() || term.seconds > out.seconds) out = term;
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,211 @@
+/// \file compare.cpp
+/// From one job and several machines to what each makes of it.
+
+#include "text/short_time.hpp"
+
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/serve.hpp>
+#include <fabricost/specs/prices.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+/// A precision of either job. \throws Refusal
+template <class E>
+[[nodiscard]] std::optional<E> precision_of(const CompareRequest& r) {
+  if (!r.precision) return std::nullopt;
+  const auto found = worded<E>(*r.precision);
+  if (!found) throw Refusal("<precision>: " + unknown_value<E>(*r.precision));
+  return found;
+}
+
+void check(const CompareRequest& r) {
+  if (r.train == r.serve) throw Refusal("compare for what? Say <train=True> or <serve=True>");
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost systems lists them)", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Say it with <gpus>", true);
+  const auto refuse = [&r](bool given, std::string_view name) {
+    if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));
+  };
+  if (r.train) {
+    refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
+    refuse(r.ttft_seconds.has_value(), "ttft_seconds"), refuse(r.tpot_seconds.has_value(), "tpot_seconds");
+    if (!r.global_batch) throw Refusal("how many sequences a step? Say it with <global_batch>", true);
+  } else {
+    refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
+    refuse(r.max_tp.has_value(), "max_tp");
+    if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
+  }
+  check_ranges(r);
+}
+
+[[nodiscard]] PlanRequest training_of(const CompareRequest& r) {
+  PlanRequest out;
+  out.model = r.model;
+  if (r.stack) out.stack = r.stack;
+  out.gpus = r.gpus, out.global_batch = r.global_batch;
+  out.sequence = r.sequence.value_or(out.sequence);
+  out.precision = precision_of<Precision>(r).value_or(out.precision);
+  out.max_tp = r.max_tp;
+  out.top = 1;
+  return out;
+}
+
+[[nodiscard]] ServeRequest serving_of(const CompareRequest& r) {
+  ServeRequest out;
+  out.gpus = r.gpus;
+  out.isl = r.isl.value_or(out.isl), out.osl = r.osl.value_or(out.osl);
+  out.ttft_seconds = r.ttft_seconds, out.tpot_seconds = r.tpot_seconds;
+  out.precision = precision_of<WeightFormat>(r);
+  if (r.stack) out.stack = r.stack.name;
+  out.top = 1;
+  return out;
+}
+
+[[nodiscard]] OwnMachinePrices own_prices_of(const CompareRequest& r, const std::vector<System>& systems) {
+  OwnMachinePrices out;
+  out.kind = r.price_kind;
+  if (r.prices.empty()) return out;
+  out.gpu_hours.assign(systems.size(), 0);
+  std::vector<std::string> names;
+  for (const System& s : systems) names.push_back(s.name);
+  for (const OwnPrice& own : r.prices) {
+    bool found = false;
+    for (std::size_t i = 0; i < systems.size(); ++i) {
+      if (own.machine != names[i] && own.machine != r.systems[i].name) continue;
+      out.gpu_hours[i] = own.dollars_per_gpu_hour;
+      found = true;
+    }
+    if (!found) throw Refusal("<prices>: " + unknown_text(own.machine, "one of the machines", names));
+  }
+  return out;
+}
+
+[[nodiscard]] std::string layout_text(const Compared& c, bool mixture) {
+  if (c.serving) {
+    const EngineLayout& e = c.serving->engine;
+    return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", c.serving->replicas, e.tp, e.pp, e.ep, c.serving->batch);
+  }
+  const Layout& l = c.training->layout;
+  return fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
+}
+
+/// "arithmetic 69 %, bubble 9 %".
+[[nodiscard]] std::string binds_text(const Compared& c) {
+  const TimeTerm most = largest_term(c);
+  if (c.serving) {
+    std::string name{most.name};
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return fmt::format("{} {:.0f} %", name, 100 * most.seconds / c.seconds);
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> said{{{"layer_floor", "launches"},
+                                                                               {"tensor", "tensor exchange"},
+                                                                               {"context", "context exchange"},
+                                                                               {"expert", "expert exchange"},
+                                                                               {"hand_over", "hand-over"},
+                                                                               {"data", "data exchange"},
+                                                                               {"accumulation", "adding up gradients"}}};
+  std::string_view name = most.name;
+  for (const auto& [term, words] : said)
+    if (term == most.name) name = words;
+  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * share_of({"", c.training->time.compute}, c.terms), name,
+                     100 * share_of(most, c.terms));
+}
+
+[[nodiscard]] ComparedAnswer row_of(const Compared& c, bool mixture, std::string job) {
+  ComparedAnswer out{.system = c.system, .job = std::move(job), .trouble = c.trouble};
+  if (!c.trouble.empty()) return out;
+  out.seconds = c.seconds;
+  (c.training ? out.step_seconds : out.tpot_seconds) = c.seconds;
+  out.interval_seconds = {c.low, c.high};
+  out.tokens_per_second_per_gpu = c.tokens_per_gpu;
+  out.kernels = c.assumed_kernels ? "assumed" : "measured";
+  out.dollars_per_million_tokens = c.dollars;
+  if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
+  if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
+  out.joules_per_million_tokens = c.joules;
+  out.megawatts = c.megawatts;
+  if (c.joules) out.watts = c.megawatts * 1e6;
+  out.layout = layout_text(c, mixture);
+  out.terms = listed_terms(c.terms);
+  const StepTerm most = largest(out.terms);
+  out.binds = most.name, out.binds_words = binds_text(c);
+  out.share = share_of({"", most.seconds}, c.terms);
+  out.idle_gpus = c.idle_gpus;
+  return out;
+}
+
+void add_verdict(CompareAnswer& out) {
+  const Verdict v = verdict_of(out.all);
+  out.sure = v.sure;
+  if (v.best == nullptr) {
+    out.no_verdict = v.why;
+    out.verdict = "none: " + v.why;
+    return;
+  }
+  out.best = v.best->system, out.faster = v.faster;
+  if (v.next != nullptr) out.next = v.next->system;
+  out.verdict = v.next == nullptr
+                    ? fmt::format("{} alone can do the job", v.best->system)
+                    : fmt::format("{} makes {:.2f} times the tokens of {}; the intervals {}", v.best->system, v.faster, v.next->system,
+                                  v.sure ? "part, so the order is sure" : "overlap, so the order is not sure");
+}
+
+[[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {
+  std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {} tokens", model, *r.gpus, s.isl, s.osl);
+  if (s.ttft_seconds) out += ", first token within " + io::short_time_text(*s.ttft_seconds);
+  if (s.tpot_seconds) out += ", each further one within " + io::short_time_text(*s.tpot_seconds);
+  return out;
+}
+
+}  // namespace
+
+TimeTerm largest_term(const Compared& c) {
+  TimeTerm most;
+  for (const TimeTerm& t : c.terms)
+    if (t.seconds > most.seconds && !(c.training && (t.name == "compute" || t.name == "stack"))) most = t;
+  return most;
+}
+
+CompareAnswer answer(const CompareRequest& request) {
+  check(request);
+  CompareAnswer out;
+  out.job = request.train ? "train" : "serve";
+  out.gpus = *request.gpus;
+  const Model model = request.model.load();
+  out.model = model.name;
+  const Prices prices = load_prices();
+  std::vector<System> systems;
+  // training asks for no kernels of inference
+  for (const Machine& one : request.systems)
+    systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
+  const OwnMachinePrices own = own_prices_of(request, systems);
+  if (request.train) {
+    const TrainingQuestion q = training_question(training_of(request));
+    out.all = compare(systems, [&](const System& system) { return compared(q, system, prices); });
+    out.title = fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
+                            q.sequence, precision_names[static_cast<std::size_t>(q.precision)]);
+  } else {
+    const ServeRequest asked = serving_of(request);
+    out.all = compare(systems, [&](const System& system) {
+      const ServingQuestion q = serving_question(asked, model, system);
+      return compared(q, found_deployments(q, system).layouts.front(), system, prices);
+    });
+    out.title = serving_title(request, asked, model.name);
+  }
+  const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
+  if (by.kind) out.price_kind = std::string{name(*by.kind)};
+  if (!by.why.empty()) out.no_price = by.why;
+  for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.job));
+  add_verdict(out);
+  return out;
+}
+
+}  // namespace fabricost

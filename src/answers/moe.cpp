@@ -1,0 +1,83 @@
+/// \file moe.cpp
+/// From a layer of experts to the time of its exchange.
+
+#include <fabricost/answers/moe.hpp>
+#include <fabricost/explain/assumed.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+namespace {
+
+[[nodiscard]] Gate gate_of(const MoeRequest& r) { return {*r.experts, *r.top_k, r.groups, r.group_limit}; }
+
+[[nodiscard]] Precision precision_of(TokenType t) {
+  return t == TokenType::fp8 ? Precision::fp8 : t == TokenType::nvfp4 ? Precision::fp4 : Precision::bf16;
+}
+[[nodiscard]] TokenType type_of(Precision p) {
+  return p == Precision::fp8 ? TokenType::fp8 : p == Precision::fp4 ? TokenType::nvfp4 : TokenType::bfloat16;
+}
+
+/// Ranks as they are asked for; 0: not said, nor nodes.
+[[nodiscard]] int ranks_of(const MoeRequest& r, const System& system) {
+  if (r.nodes == 0) return r.ranks;
+  const long long most = static_cast<long long>(r.nodes) * system.gpus_per_node;
+  if (r.ranks > most)
+    throw Refusal(fmt::format("{} ranks do not fit on {} of {} GPUs; give a larger <nodes> or fewer <ranks>", r.ranks,
+                              counted(r.nodes, "node"), system.gpus_per_node));
+  return r.ranks > 0 ? r.ranks : static_cast<int>(std::min<long long>(most, static_cast<long long>(any_count.most)));
+}
+
+}  // namespace
+
+void check(const MoeRequest& r) {
+  if (!r.tokens) throw Refusal("how many? Add <tokens=4096> of every rank", true);
+  if (!r.hidden) throw Refusal("how many? Add <hidden=7168> numbers of a token", true);
+  if (!r.experts) throw Refusal("how many? Add <experts=256> over all ranks", true);
+  if (!r.top_k) throw Refusal("how many? Add <top_k=8> experts a token goes to", true);
+  check_ranges(r);
+  check(gate_of(r));
+}
+
+MoeAnswer answer(const MoeRequest& r) {
+  check(r);
+  const auto system = std::make_shared<const System>(r.system.load(r.overrides, {}, r.calibration));
+  MoeQuestion q{.phase = r.phase,
+                .kernel = r.implementation,
+                .gate = gate_of(r),
+                .routing = r.distribution,
+                .hidden = *r.hidden,
+                .tokens = *r.tokens,
+                .ranks = ranks_of(r, *system),
+                .precision = {},
+                .sms = r.sms};
+  if (r.dtype) q.precision = precision_of(*r.dtype);
+  const MoePrediction p = predict(*system, q);
+  return {.operation = std::string{moe_operation_names[static_cast<std::size_t>(q.phase)]},
+          .system = system->name,
+          .nodes = p.nodes,
+          .ranks = p.placement.ranks,
+          .dtype = std::string{token_type_names[static_cast<std::size_t>(type_of(p.precision))]},
+          .bytes = p.bytes,
+          .seconds = p.seconds,
+          .algorithm_bytes_per_second = p.algorithm_bandwidth(),
+          .bus_bytes_per_second = p.bus_bandwidth(),
+          .implementation = std::string{name(q.kernel)},
+          .protocol = "simple",
+          .binding_tier = std::string{p.bottleneck().tier.view()},
+          .basis = std::string{name(p.basis)},
+          .extrapolated = names_of(p.extrapolated),
+          .assumed = assumed(*system, p.nodes),
+          .interval_seconds = {p.low, p.high},
+          .tokens = q.tokens,
+          .copies = p.copies,
+          .inside_bytes = p.inside_bytes,
+          .across_bytes = p.across_bytes,
+          .terms = {p.terms.begin(), p.terms.end()},
+          .made = p,
+          .machine = system};
+}
+
+}  // namespace fabricost
