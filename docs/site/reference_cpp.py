@@ -1,11 +1,16 @@
 """The C++ reference in brief: headers by layer with their \\file comments and what they declare, read from the sources."""
+import importlib.util
 import pathlib
 import re
 
-# folder below include/fabricost, title; as the table of docs/architecture.md orders them. A folder it lacks comes last.
-LAYERS = [("", "Words"), ("hardware", "Hardware"), ("schedule", "Schedules"), ("price", "Prices"), ("choice", "Choice"),
-          ("predict", "Predictions"), ("network", "Network"), ("workload", "Workloads"), ("plan", "Plans"), ("calibrate", "Calibration"),
-          ("io", "Files and text")]
+
+
+def floors(root):
+    """The rooms of the house from the ground up, as the layer test knows them: [[(room, what it holds)]]."""
+    spec = importlib.util.spec_from_file_location("check_layers", pathlib.Path(root) / "tests" / "layers" / "check_layers.py")
+    layers = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(layers)
+    return layers.FLOORS
 
 
 def prose(lines):
@@ -67,10 +72,7 @@ def declarations(text):
 def pages(root):
     """{file name: Markdown}, one page a layer."""
     base = pathlib.Path(root) / "include/fabricost"
-    folders = dict(LAYERS)
-    for header in sorted(base.rglob("*.hpp")):
-        if header.parent != base:
-            folders.setdefault(header.parent.relative_to(base).as_posix(), header.parent.name.capitalize())
+    folders = {"": "Words"} | {room: room.capitalize() for rooms in floors(root) for room, _ in rooms if room != "."}
     out = {}
     for folder, title in folders.items():
         headers = sorted((base / folder).glob("*.hpp"))

@@ -1,6 +1,6 @@
 #pragma once
 /// \file compiled_part.hpp
-/// What a program that includes a header of io/ and the compiled library must agree on.
+/// What a program that includes a header of the compiled library and that library must agree on.
 ///
 /// The version: structs of these headers cross into compiled code, so headers of one version with a library of another would read each
 /// other's fields wrongly. Each such program asks for a symbol that only the library of its version has; with another it does not link:

@@ -1,6 +1,7 @@
 #pragma once
 /// \file fabricost.hpp
-/// Everything but files: units, hardware, schedules, prices, choice and predictions. Loading specs is fabricost/io/*.hpp.
+/// Everything that needs no file: units, hardware, algorithms, prices, choice and predictions. Loading a machine is
+/// fabricost/specs/load_system.hpp.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>

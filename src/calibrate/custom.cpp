@@ -1,4 +1,4 @@
-/// \file calibrate_custom.cpp
+/// \file custom.cpp
 /// Fitting the all-reduce kernels of inference engines, by GPU generation.
 
 #include "calibrate/kernel_sets.hpp"

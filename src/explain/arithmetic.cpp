@@ -1,4 +1,4 @@
-/// \file explain_arithmetic.cpp
+/// \file arithmetic.cpp
 /// The price with its numbers put in, line by line as price/line.hpp adds them up: what is paid outside, latency a, volume b, the
 /// norm that lets one hide the other, and how the norm is shared out among the parts.
 

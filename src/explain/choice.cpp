@@ -1,4 +1,4 @@
-/// \file explain_choice.cpp
+/// \file choice.cpp
 /// What moves (the schedule), and why this algorithm and protocol ran: the tuner's beliefs beside our prices, the point-to-point
 /// limit, or the prices alone.
 

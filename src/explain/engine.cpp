@@ -1,4 +1,4 @@
-/// \file explain_engine.cpp
+/// \file engine.cpp
 /// What inference engines add to an all-reduce: kernels of their own below a size, a call from Python, the norm that follows.
 
 #include "explain/parts.hpp"

@@ -1,4 +1,4 @@
-/// \file memory_text.cpp
+/// \file memory.cpp
 /// The items of a GPU's memory, written out.
 
 #include <fabricost/error.hpp>

@@ -1,4 +1,4 @@
-/// \file explain_moe.cpp
+/// \file moe.cpp
 /// A dispatch or combine told to a person: each line of price/moe.hpp with the numbers it was made from.
 
 #include "explain/parts.hpp"

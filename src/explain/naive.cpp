@@ -1,4 +1,4 @@
-/// \file explain_naive.cpp
+/// \file naive.cpp
 /// What binds, what plain division by a datasheet's rate would have said and why it is off, and what a little more hardware
 /// would change.
 

@@ -1,5 +1,5 @@
 #pragma once
-/// \file explain_parts.hpp
+/// \file parts.hpp
 /// The sections of an explanation, one function each. Private to the sources.
 
 #include <fabricost/explain/assumed.hpp>

@@ -1,4 +1,4 @@
-/// \file explain_sharing.cpp
+/// \file sharing.cpp
 /// Which link of the way is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link of a tapered tier. The
 /// links and loads are those of network/traffic.hpp, for the algorithm that runs.
 

@@ -1,4 +1,4 @@
-/// \file explain_transfer.cpp
+/// \file transfer.cpp
 /// Transfers told line by line: what is on the way, at which rate, and how it adds up.
 
 #include "explain/parts.hpp"

@@ -1,4 +1,4 @@
-/// \file compare_picture.cpp
+/// \file compare.cpp
 /// Drawing machines side by side: one wide panel of stacked times, three narrow ones of money, energy and power.
 
 #include "pictures/svg.hpp"

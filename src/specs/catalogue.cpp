@@ -1,4 +1,4 @@
-/// \file spec_catalogue.cpp
+/// \file catalogue.cpp
 /// Writing trees as bytes and reading them back.
 
 #include "specs/catalogue.hpp"

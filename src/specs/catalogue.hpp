@@ -1,5 +1,5 @@
 #pragma once
-/// \file spec_catalogue.hpp
+/// \file catalogue.hpp
 /// Documents that were parsed when the program was built, found again by their content. A text that is byte for byte one of them needs no
 /// parser; a text that differs anywhere is simply not in the catalogue, so an edited file always says what it says.
 ///

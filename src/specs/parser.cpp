@@ -1,4 +1,4 @@
-/// \file spec_parser.cpp
+/// \file parser.cpp
 /// From YAML to a tree: yaml-cpp's events build it, and what the format has no place for is refused on the way. A document that was
 /// parsed when the program was built comes from the catalogue (spec_catalogue.hpp).
 

@@ -1,4 +1,4 @@
-/// \file spec_reader.cpp
+/// \file reader.cpp
 /// One field after another out of a map of a spec: its kind checked, its range, its name among those that are known. A fault says where,
 /// what, and what to write instead; a key nobody asked for is one too.
 

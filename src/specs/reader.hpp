@@ -1,5 +1,5 @@
 #pragma once
-/// \file spec_reader.hpp
+/// \file reader.hpp
 /// Reading a spec tree field by field. Faults are collected so that all of a file's are reported at once; a field that could
 /// not be read has its default, which nobody sees because the load ends in an error.
 

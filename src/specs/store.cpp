@@ -1,4 +1,4 @@
-/// \file spec_store.cpp
+/// \file store.cpp
 /// Which file a name means (folders of data/, aliases, paths beside the file that names them), names near an unknown one, and a file laid
 /// over the one it `extends`.
 

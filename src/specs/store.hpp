@@ -1,5 +1,5 @@
 #pragma once
-/// \file spec_store.hpp
+/// \file store.hpp
 /// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch) that systems are made of.
 
 #include "specs/reader.hpp"

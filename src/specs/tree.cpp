@@ -1,4 +1,4 @@
-/// \file spec_tree.cpp
+/// \file tree.cpp
 /// What is done with trees: looking up a key, laying one over another, telling where in its file a value stands. Also how a file of text
 /// is read whole.
 

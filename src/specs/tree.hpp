@@ -1,5 +1,5 @@
 #pragma once
-/// \file spec_tree.hpp
+/// \file tree.hpp
 /// A YAML document as a tree in which every value still knows its file, line and column, also after one file was laid over
 /// another. Refused on the way in: anything but a regular file, more than 1 MiB or 10,000 values, bytes that are not UTF-8 text,
 /// nesting beyond 24, duplicate keys, anchors, aliases and tags, unclosed quotes, more than one document.

@@ -1,4 +1,4 @@
-/// \file quantity_text.cpp
+/// \file quantity.cpp
 /// Sizes as people write them, read and printed without the locale. A number without a unit is bytes; a unit that could mean two
 /// things (64k, 64KB, 8Gb) is refused with both spellings to choose from.
 

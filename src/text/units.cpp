@@ -1,4 +1,4 @@
-/// \file spec_quantity.cpp
+/// \file units.cpp
 /// Text to a number in coherent units. A rate of a link without its direction, bits that may be bytes, a fraction above 1 and values beyond
 /// what hardware has are refused with what to write.
 

@@ -1,5 +1,5 @@
 #pragma once
-/// \file spec_quantity.hpp
+/// \file units.hpp
 /// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in coherent units or what
 /// is wrong and what to write instead.
 

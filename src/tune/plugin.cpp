@@ -1,4 +1,4 @@
-/// \file tune_plugin.cpp
+/// \file plugin.cpp
 /// What `tune` found, for NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example: README.md and plugin.c of 2.27 to 2.30).
 ///
 /// The plugin compares sizes with NCCL's nBytes, which is the nccl-tests size (tuner_bytes), both ends included. Channels are written

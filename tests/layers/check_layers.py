@@ -125,7 +125,22 @@ def check(root):
 
     for name in ours:
         visit(name, [])
+    faults += misnamed(root)
     return faults + [f"{source}: uses {target}, of a floor above its own" for source, target in uses(root) if too_high(source, target)]
+
+
+FILE_LINE = re.compile(r"^/// \\file (\S+)[ \t]*$", re.MULTILINE)
+
+
+def misnamed(root):
+    """Faults of the `\\file` lines: each says the name its file has."""
+    root = pathlib.Path(root)
+    faults = []
+    for source in sorted(p for top in ("include", "src", "bindings", "tests") for p in (root / top).rglob("*.[ch]pp")):
+        said = FILE_LINE.search(source.read_text(encoding="utf-8"))
+        if said and said.group(1) != source.name:
+            faults.append(f"{source.relative_to(root)}: calls itself {said.group(1)}")
+    return faults
 
 
 def room_of(source):
@@ -207,6 +222,7 @@ def prove_that_it_can_fail():
                              ("price/bad.hpp", '#include "p.hpp"\n', "write <fabricost"),
                              ("price/bad.hpp", "#include <fabricost/price/none.hpp>\n", "does not exist"),
                              ("newfolder/bad.hpp", "\n", "has no row"),
+                             ("price/bad.hpp", "/// \\file other.hpp\n", "calls itself other.hpp"),
                              ("../../src/text/bad.cpp", "#include <fabricost/specs/x.hpp>\n", "a floor above"),
                              ("hardware/bad.hpp", "#include <fabricost/hardware/bad.hpp>\n", "circle")]:
         found = tree(sound | {name: text})

@@ -1,5 +1,5 @@
 #pragma once
-/// \file expert_load.hpp
+/// \file load.hpp
 /// How uneven the work of expert ranks is: the fullest rank over the mean, what a capacity factor drops and pads, and what replicas even
 /// out.
 ///

@@ -1,5 +1,5 @@
 #pragma once
-/// \file expert_traffic.hpp
+/// \file traffic.hpp
 /// Tokens on their way to experts and back, in bytes per rank, and the work the experts do with what arrives. Knows no machine.
 ///
 /// T tokens a rank of b bytes each, k of E experts a token, e ranks on N domains of g; per token

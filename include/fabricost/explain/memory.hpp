@@ -1,5 +1,5 @@
 #pragma once
-/// \file memory_text.hpp
+/// \file memory.hpp
 /// Memory of a GPU as a person reads it: the items in GiB, whether they fit, and the smallest change that makes them.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// \file explain_moe.hpp
+/// \file moe.hpp
 /// Dispatch and combine of experts as text a person can check with a calculator.
 
 #include <fabricost/compiled_part.hpp>

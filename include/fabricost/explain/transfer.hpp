@@ -1,5 +1,5 @@
 #pragma once
-/// \file explain_transfer.hpp
+/// \file transfer.hpp
 /// Transfers outside of collectives as text a person can check with a calculator. Every number is the answer's own.
 
 #include <fabricost/compiled_part.hpp>

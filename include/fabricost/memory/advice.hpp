@@ -1,5 +1,5 @@
 #pragma once
-/// \file memory_advice.hpp
+/// \file advice.hpp
 /// The smallest change of a layout that makes it fit, on as many GPUs.
 ///
 /// Changes are tried in all combinations and the cheapest that fits is named. A change's cost is its place in the order below, which

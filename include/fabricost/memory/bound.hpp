@@ -1,5 +1,5 @@
 #pragma once
-/// \file memory_bound.hpp
+/// \file bound.hpp
 /// A lower bound on the memory of every layout that has these ranks, from its states alone, before schedule, chunks, microbatch and
 /// recomputation are known.
 ///

@@ -1,5 +1,5 @@
 #pragma once
-/// \file memory_stack.hpp
+/// \file stack.hpp
 /// What a training software keeps in memory, as numbers: bytes per parameter, what its layers save, what it allocates besides. The
 /// defaults are Megatron core with Transformer Engine: 16-bit weights, gradients accumulated in 32 bit, fused kernels.
 

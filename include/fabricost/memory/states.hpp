@@ -1,5 +1,5 @@
 #pragma once
-/// \file memory_states.hpp
+/// \file states.hpp
 /// Bytes of weights, gradients and optimizer of one rank: what a stack pays per parameter, over the ranks that share it.
 ///
 ///     weights    w N16 [/ S] + c N_layers [/ S]         N16: parameters kept in 16 bit; c: copies in low precision

@@ -1,5 +1,5 @@
 #pragma once
-/// \file kin.hpp
+/// \file related.hpp
 /// What kernels of a GPU generation nobody measured cost: the constants of generations that were, their latencies stretched.
 ///
 ///   constant = geometric mean over relatives of ( theirs / h_theirs^e )  x  h_own^e         h: one LL step of NCCL's, `ll.hop`

@@ -1,5 +1,5 @@
 #pragma once
-/// \file compare_picture.hpp
+/// \file compare.hpp
 /// Machines side by side as one picture.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_fill.hpp
+/// \file fill.hpp
 /// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362), and weight gradients put where a stage would wait.
 ///
 /// Forwards and backwards follow a pattern that every microbatch repeats six slots after the one before it. With i the stage, slots of

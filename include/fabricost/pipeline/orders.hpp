@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_orders.hpp
+/// \file orders.hpp
 /// The orders that do not depend on times, stage by stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2, ZB-V by hand.
 ///
 ///   1f1b, zb_h1   p - i - 1 forwards, then forward and backward in turn; zb_h1 runs each W i microbatches after its B

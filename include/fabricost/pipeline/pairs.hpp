@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_pairs.hpp
+/// \file pairs.hpp
 /// DualPipe (DeepSeek-AI 2024, arXiv 2412.19437) and its fold, DualPipeV, worked out from what the paper says of them: microbatches enter a
 /// way of L places from both ends (DualPipeV: go down and come back up), a forward of one direction and a backward of the other run as one,
 /// and a stage holds at most p + 1 microbatches (of whole chunks; p + 1/2 folded).

@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_run.hpp
+/// \file run.hpp
 /// Any schedule, ordered and worked off: exact where a closed form is not, and what a Gantt chart shows. Costs microseconds to milliseconds
 /// (every piece of work is visited, hundreds of times where the order is searched); a search over layouts asks pipeline_cost first.
 

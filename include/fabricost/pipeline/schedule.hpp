@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_schedule.hpp
+/// \file schedule.hpp
 /// The pipeline schedules by name, where each puts the layers, and the times one stage takes. No machine is known here.
 ///
 /// F, B, W: forward, gradient of the input, gradient of the weights of one microbatch in all layers of one stage (backward = B + W);

@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_search.hpp
+/// \file search.hpp
 /// The zero-bubble order for given stage times and memory: ZB-1p, ZB-2p (Qi 2023, arXiv 2401.10241) and any other limit.
 ///
 /// Every stage runs d_i forwards first, then B and F in turn, then the Bs that are left; a W runs where the stage would wait, or where the

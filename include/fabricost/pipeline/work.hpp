@@ -1,5 +1,5 @@
 #pragma once
-/// \file pipeline_work.hpp
+/// \file work.hpp
 /// A schedule as lists of work, one per stage, and what happens when every stage works its list off in order: the work of a microbatch
 /// starts when its stage is free and its input has arrived, a hand-over takes C and blocks nobody. The rule is the one whose digits
 /// the published tables have (Qi 2023, arXiv 2401.10241: bubbles of 1F1B, ZB-H1, ZB-H2).

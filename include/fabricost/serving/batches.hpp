@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_batches.hpp
+/// \file batches.hpp
 /// The batches a search for deployments tries, and how it finds the best of them without pricing all.
 ///
 ///   batches   every whole number to 128, then 64 of each doubling: the same for every question, so that whoever may use more memory, more

@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_constants.hpp
+/// \file constants.hpp
 /// What a GPU generation reaches of its datasheet in the kernels of inference, and what a serving framework adds around them.
 ///
 /// Values live in data/workloads/serving.yaml, fitted by `fabricost calibrate` on published serving runs; which published versions a stack

@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_experts.hpp
+/// \file experts.hpp
 /// Dispatch and combine of one expert layer for any number of tokens, everything else worked out once: what a layout search and a fit ask
 /// thousands of times.
 ///

@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_machine.hpp
+/// \file machine.hpp
 /// A machine as an engine of inference sees it: what its kernels reach of the datasheet, and what its collectives cost.
 ///
 ///   all-reduce   the engine's own kernel below the sizes it hands over at, else NCCL's choice (choice/inference.hpp); called from

@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_offload.hpp
+/// \file offload.hpp
 /// Serving a model larger than the GPU's memory: weights, and the cache where it does not fit, lie in the host's memory and come over PCIe
 /// or a chip-to-chip link for every pass.
 ///

@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_parameters.hpp
+/// \file parameters.hpp
 /// The constants of serving by name: the reader of data/workloads/serving.yaml, its writer and the fit walk these tables.
 
 #include <fabricost/serving/constants.hpp>

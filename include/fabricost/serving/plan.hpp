@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving.hpp
+/// \file plan.hpp
 /// Which deployment of a model on N GPUs answers most tokens per second within limits on TTFT and TPOT.
 ///
 /// The space: engines of tensor ranks x attention replicas x stages with experts cut or divided, as many as fit the GPUs; every batch

@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_question.hpp
+/// \file question.hpp
 /// What is asked about serving a model, what one deployment comes to, and in which order deployments are listed.
 
 #include <fabricost/hardware/check.hpp>

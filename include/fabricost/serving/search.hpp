@@ -1,5 +1,5 @@
 #pragma once
-/// \file serving_search.hpp
+/// \file search.hpp
 /// The search for deployments (serving.hpp says what is searched): all of them, which batches of each, the best and the front.
 
 #include <fabricost/model/dimension.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// \file quantity_text.hpp
+/// \file quantity.hpp
 /// Quantities as people write them. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a point,
 /// in every locale.
 

@@ -1,5 +1,5 @@
 #pragma once
-/// \file training_figures.hpp
+/// \file figures.hpp
 /// What a training step's time says in the units people compare: tokens, FLOP/s, MFU, GPU-hours, and how sure it is.
 ///
 ///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs

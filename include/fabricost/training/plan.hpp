@@ -1,5 +1,5 @@
 #pragma once
-/// \file training.hpp
+/// \file plan.hpp
 /// Which layout trains a model fastest on a machine. The question is training_question.hpp, how it is searched training_search.hpp.
 
 #include <fabricost/training/figures.hpp>

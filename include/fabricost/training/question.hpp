@@ -1,5 +1,5 @@
 #pragma once
-/// \file training_question.hpp
+/// \file question.hpp
 /// What is asked of a search over training layouts, what it answers with, and which questions no layout can answer.
 
 #include <fabricost/hardware/check.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// \file training_search.hpp
+/// \file search.hpp
 /// The search over training layouts: every layout of a space is priced or shown not to be needed.
 ///
 /// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert and data ranks, microbatch,
