@@ -22,7 +22,7 @@ void refuse_range(std::string_view name, double value, const Range& range) {
   if (range.most >= 1e15)
     throw Refusal(fmt::format("<{}>: {} is not a number {} {}", name, value, range.above ? "above" : "of", range.least) +
                   (range.above ? "" : " or more"));
-  if (range.above && value == range.least) throw Refusal(fmt::format("<{}>: above {:g}", name, range.least));
+  if (range.above && value == range.least) throw Refusal(fmt::format("<{}>: {:g} is not above {:g}", name, value, range.least));
   throw Refusal(fmt::format("<{}>: {} is not from {} to {}", name, value, range.least, range.most));
 }
 

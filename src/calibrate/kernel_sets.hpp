@@ -24,7 +24,8 @@ struct SampleOf {
 class KernelSamples {
  public:
   explicit KernelSamples(ConstantSet set) : set_(set) {}
-  /// The index of the machine's generation, one more where it is new: its prior is stretched by the machine's steps (parameters/related.hpp).
+  /// The index of the machine's generation, one more where it is new: its prior is stretched by the machine's steps
+  /// (parameters/related.hpp).
   [[nodiscard]] std::size_t generation(const System& system);
   void add(KernelSample sample, SampleOf of) {
     samples_.push_back(std::move(sample));

@@ -52,7 +52,7 @@ TEST_CASE("Rules of stragglers name fields", "[answers]") {
   CHECK(refused(R{.ranks = 8}).find("mean_seconds and deviation_seconds, or p50_seconds and p99_seconds") != std::string::npos);
   CHECK(refused(R{.mean_seconds = 1, .deviation_seconds = 0.1}) == "over how many ranks? Add ranks, as in ranks = 1024");
   CHECK(refused(R{.ranks = 8, .mean_seconds = 1}) == "mean_seconds and deviation_seconds go together");
-  CHECK(refused(R{.ranks = 8, .mean_seconds = 0, .deviation_seconds = 0.1}) == "mean_seconds: above 0");
+  CHECK(refused(R{.ranks = 8, .mean_seconds = 0, .deviation_seconds = 0.1}) == "mean_seconds: 0 is not above 0");
   CHECK(refused(R{.ranks = 8, .mean_seconds = 1, .deviation_seconds = 0.1, .reroute = LostRail::spread}) ==
         "how many rails are there? Add rails, as in rails = 8");
   CHECK(refused(R{.times = TimesGiven{.file = {}, .seconds = {0.0}}, .ranks = 8}).starts_with("times: "));

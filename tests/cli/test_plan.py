@@ -162,7 +162,7 @@ class Plan(unittest.TestCase):
                      saying=["does not fit", "needs", "GiB", "take more GPUs", "needs least, 879.5 of ", "GiB: take"])
 
     def test_wrong_words(self):
-        plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "pipeline schedule"])
+        plan.refused(*JOB, "--schedule", "1f2b", saying=["1f2b", "is not a schedule"])
         plan.refused(*JOB, "--recompute", "some", saying=["some", "none"])
         plan.refused(*JOB, "--zero", "4", saying=["--zero"])
         for size in ("--zero", "--shard", "--tp", "--pp", "--vp", "--cp", "--ep", "--dp", "--expert-tp", "--microbatch", "--top",
