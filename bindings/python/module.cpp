@@ -5,12 +5,16 @@
 
 #include "catalogue/shipped_specs.hpp"
 #include "specs/catalogue.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/version.hpp>
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -31,6 +35,19 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
   }
 }
 
+/// Amounts as the command's options take them, for the package's own command.
+void add_amounts(pybind11::module_& module) {
+  using namespace fabricost;
+  const auto bytes = [](const std::string& text, const std::string& option) { return io::size_of(text, option).value(); };
+  module.def("_size_of", bytes);
+  module.def("_sizes_of", [](const std::string& text, const std::string& option) {
+    std::vector<double> out;
+    for (const Bytes& size : io::sizes_of(text, option)) out.push_back(size.value());
+    return out;
+  });
+  module.def("_seconds_of", &io::duration_of);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
@@ -42,6 +59,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = FABRICOST_VERSION;
   using namespace fabricost::python;
   add_errors(module);
+  add_amounts(module);
   add_hardware(module);
   add_operations(module);
   add_prediction(module);

@@ -133,7 +133,7 @@ def test_the_command_writes_what_the_function_returns(tmp_path, monkeypatch):
         (["dgx-h100", "all_redce"], "write all_reduce"),
         (["dgx-h100", "--size", "1MiB"], "--size: of which operation"),
         (["dgx-h100", "all_reduce", "--size", "12 parsecs"], '"12 parsecs" is not a size'),
-        (["dgx-h100", "all_reduce", "--sizes", "1GiB:1MiB:x2"], "does not grow"),
+        (["dgx-h100", "all_reduce", "--sizes", "1GiB:1MiB:x2"], "ends before it starts"),
         (["dgx-h100", "all_reduce", "--ranks", "x"], "--ranks"),
         (["dgx-h100", "all_reduce", "--size", "1MiB", "--ranks", "9"], "9 ranks"),
         (["dgx-h100", "all_reduce", "--log", "none.txt"], "none.txt"),

@@ -3,76 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from typing import Any, NoReturn, Sequence
 
-UNITS = {
-    "": 1,
-    "B": 1,
-    "kB": 10**3,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
-}
-SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKMGT]?i?B|)", re.ASCII)
-TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|ms|us)", re.ASCII)
-OPERATIONS = {
-    "all_reduce": "AllReduce",
-    "all_gather": "AllGather",
-    "reduce_scatter": "ReduceScatter",
-    "broadcast": "Broadcast",
-    "reduce": "Reduce",
-    "all_to_all": "AllToAll",
-    "send_recv": "SendRecv",
-}
+from . import _core
+from .names import operations
 
 
 def _fault(text: str) -> NoReturn:
     from . import RequestError
 
     raise RequestError(text)
-
-
-def size_of(text: str, option: str) -> float:
-    """Bytes of "256MiB". Raises RequestError."""
-    found = SIZE.fullmatch(text.strip())
-    if not found or found[2] not in UNITS:
-        _fault(f'{option}: "{text}" is not a size; write a number and B, kB, MB, GB, KiB, MiB or GiB, as in 256MiB')
-    return float(found[1]) * UNITS[found[2]]
-
-
-def sizes_of(text: str) -> list[float]:
-    """Bytes of "1KiB:8GiB:x2", "1MiB:16MiB:+1MiB" or "4KiB,64KiB". Raises RequestError."""
-    if ":" not in text:
-        return [size_of(one, "--sizes") for one in text.split(",")]
-    parts = text.split(":")
-    if len(parts) != 3 or parts[2][:1] not in ("x", "+"):
-        _fault(f'--sizes: "{text}" is not first:last:step; write 1KiB:8GiB:x2 or 1MiB:16MiB:+1MiB')
-    first, last = (size_of(one, "--sizes") for one in parts[:2])
-    times = parts[2][0] == "x"
-    step = size_of(parts[2][1:], "--sizes")
-    if not (0 < first <= last and step > (1 if times else 0)):
-        _fault(f'--sizes: "{text}" does not grow from its first to its last size')
-    out = []
-    while first <= last * (1 + 1e-12):
-        out.append(first)
-        first = first * step if times else first + step
-        if len(out) > 10_000:
-            _fault(f'--sizes: "{text}" are more than 10,000 sizes; take a larger step')
-    return out
-
-
-def seconds_of(text: str, option: str) -> float:
-    found = TIME.fullmatch(text.strip())
-    if not found:
-        _fault(f'{option}: "{text}" is not a time; write a number and s, ms or us, as in 30ms')
-    return float(found[1]) * {"s": 1, "ms": 1e-3, "us": 1e-6}[found[2]]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -89,7 +30,7 @@ def _parser() -> _Parser:
     )
     add = out.add_argument
     add("system", metavar="SYSTEM", help="a name, or a YAML file")
-    add("operation", metavar="OPERATION", nargs="?", help=" ".join(OPERATIONS))
+    add("operation", metavar="OPERATION", nargs="?", help=" ".join(operations))
     add("-o", "--output", metavar="FILE", required=True, help="the page; replaced when it is whole")
     add("--title", help="of the page")
     ask = out.add_argument_group("a communication")
@@ -121,22 +62,22 @@ def _operation(asked: argparse.Namespace) -> Any:
     if asked.operation is None:
         for name in ("size", "sizes", "ranks", "nodes", "dtype", "path", "algorithm", "protocol", "choice"):
             if getattr(asked, name):
-                _fault(f"--{name}: of which operation? Name it after the system: {' '.join(OPERATIONS)}")
+                _fault(f"--{name}: of which operation? Name it after the system: {' '.join(operations)}")
         return None
     name = asked.operation.lower().replace("-", "_")
-    if name not in OPERATIONS:
+    if name not in operations:
         import difflib
 
-        near = difflib.get_close_matches(name, OPERATIONS, 1)
-        _fault(f'"{asked.operation}" is no operation; write {near[0] if near else "one of: " + " ".join(OPERATIONS)}')
-    size = None if asked.size is None else size_of(asked.size, "--size")
+        near = difflib.get_close_matches(name, operations, 1)
+        _fault(f'"{asked.operation}" is no operation; write {near[0] if near else "one of: " + " ".join(operations)}')
+    size = None if asked.size is None else _core._size_of(asked.size, "--size")
     if name == "send_recv":
         if asked.ranks or asked.nodes or asked.dtype:
             _fault("--ranks, --nodes, --dtype: send_recv is between two; name its --path")
         return fc.SendRecv(bytes=size, path=asked.path or "gpu-gpu")
     if asked.path:
         _fault(f"--path: is for send_recv, not {name}")
-    return getattr(fc, OPERATIONS[name])(bytes=size, ranks=asked.ranks, nodes=asked.nodes, dtype=asked.dtype or "half")
+    return operations[name](bytes=size, ranks=asked.ranks, nodes=asked.nodes, dtype=asked.dtype or "half")
 
 
 def _plan(asked: argparse.Namespace) -> dict[str, Any]:
@@ -155,7 +96,7 @@ def _plan(asked: argparse.Namespace) -> dict[str, Any]:
     out = {name: getattr(asked, name) for name in words if getattr(asked, name) is not None}
     for name in ("ttft", "tpot"):
         if getattr(asked, name) is not None:
-            out[f"{name}_seconds"] = seconds_of(getattr(asked, name), f"--{name}")
+            out[f"{name}_seconds"] = _core._seconds_of(getattr(asked, name), f"--{name}")
     return out
 
 
@@ -168,7 +109,7 @@ def _run(arguments: Sequence[str]) -> None:
     fc.report(
         fc.load_system(asked.system, asked.set, asked.calibration),
         operation,
-        sizes=None if asked.sizes is None else sizes_of(asked.sizes),
+        sizes=None if asked.sizes is None else _core._sizes_of(asked.sizes, "--sizes"),
         log=asked.log,
         model=asked.model,
         gpus=asked.gpus,

@@ -21,6 +21,7 @@ import numpy as np
 from . import _core, _sweep_folder
 from ._extras import module
 from ._given import numbers
+from .names import operations
 
 if TYPE_CHECKING:
     import pandas
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 
-_operations = {"all_reduce": _core.AllReduce, "all_gather": _core.AllGather, "reduce_scatter": _core.ReduceScatter,
-               "broadcast": _core.Broadcast, "reduce": _core.Reduce, "all_to_all": _core.AllToAll, "send_recv": _core.SendRecv}
 _fields = ("bytes", "ranks", "nodes", "dtype", "path")  # of an operation
 _forced = ("algorithm", "protocol", "choice")           # of predict
 _numbers = ("seconds", "low_seconds", "high_seconds", "bus_bytes_per_second")
@@ -130,8 +129,8 @@ class _Grid:
                 raise _core.RequestError("axes: a prediction needs system and bytes")
             self.axes.setdefault("operation", ["all_reduce"])
             for name in self.axes["operation"]:
-                if name not in _operations:
-                    raise _core.RequestError(f"axes: operation {name!r}; there are {' '.join(_operations)}")
+                if name not in operations:
+                    raise _core.RequestError(f"axes: operation {name!r}; there are {' '.join(operations)}")
             self.axes["bytes"] = self.axes.pop("bytes")  # last: there it varies fastest
         self.shape = tuple(len(values) for values in self.axes.values())
         self.rows = int(np.prod([float(n) for n in self.shape]))
@@ -251,7 +250,7 @@ def _predicted(grid: _Grid, number: int) -> Columns:
         try:
             if id(given) not in systems:
                 systems[id(given)] = given if isinstance(given, _core.System) else _core.load_system(given)
-            answers = _core.predict(systems[id(given)], _operations[values["operation"]](bytes=sizes[span], **fields), **forced)
+            answers = _core.predict(systems[id(given)], operations[values["operation"]](bytes=sizes[span], **fields), **forced)
         except (_core.Error, TypeError) as error:
             names["error"].put(here, str(error))
             continue

@@ -9,7 +9,11 @@
 import enum
 from typing import TYPE_CHECKING
 
-from ._core import _algorithm_names
+from ._core import (AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter, SendRecv,
+                    _algorithm_names)
+
+operations = {"all_reduce": AllReduce, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "broadcast": Broadcast,
+              "reduce": Reduce, "all_to_all": AllToAll, "send_recv": SendRecv}
 
 
 class _Name(str, enum.Enum):
