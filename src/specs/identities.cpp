@@ -252,12 +252,13 @@ MachineIdentities machine_identities(const fs::path& data) {
 
 std::string usual_nic(std::string_view generation) {
   const fs::path links = data_directory() / "links";
-  for (const std::string& name : stems(links)) {
-    const SpecNode tree = parse_spec(links / (name + ".yaml"));
+  for (const std::string& link : stems(links)) {
+    const SpecNode tree = parse_spec(links / (link + ".yaml"));
     if (const SpecNode* beside = tree.find("usual_beside"))
       for (const SpecNode& one : beside->items)
-        if (one.text == generation) return name;
+        if (one.text == generation) return link;
   }
+  if (generation != name(Generation::other)) return usual_nic(name(Generation::other));
   throw RequestError(fmt::format("{}: no link is `usual_beside: [{}]`; say so in the file of one", links.string(), generation));
 }
 

@@ -38,7 +38,7 @@ constexpr bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '
 Library collectives_of(const Gpu& gpu) {
   if (gpu.vendor == "nvidia") return Library::nccl;
   if (gpu.vendor == "amd") return Library::rccl;
-  if (gpu.vendor == "intel" && gpu.generation == Generation::other) return Library::oneccl;
+  if (gpu.vendor == "intel" && gpu.generation != Generation::gaudi) return Library::oneccl;
   return Library::other;
 }
 

@@ -71,15 +71,8 @@ inline constexpr std::array<std::array<double, 24>, 3> tree_correction{{
 
 /// Volta, Ampere, Hopper, Blackwell: rows of the tuner's per-generation tables.
 [[nodiscard]] inline std::size_t tuner_generation(Generation g) {
-  switch (g) {
-    case Generation::hopper: return 2;
-    case Generation::blackwell:
-    case Generation::rubin: return 3;
-    case Generation::pascal:
-    case Generation::volta:
-    case Generation::turing: return 0;
-    default: return 1;
-  }
+  if (!is_nvidia(g)) return 1;
+  return g >= Generation::blackwell ? 3 : g >= Generation::hopper ? 2 : g >= Generation::ampere ? 1 : 0;
 }
 
 // microseconds, LL / LL128 / Simple

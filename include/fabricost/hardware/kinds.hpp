@@ -8,7 +8,8 @@
 
 namespace fabricost {
 
-/// What shares latencies and library constants: the compute architecture.
+/// What shares latencies and library constants: the compute architecture. Each maker's stand in order of age, NVIDIA's first: NCCL's rules
+/// say "from this one on", so that a new one, last of its maker's, has those of the one before it.
 enum class Generation : unsigned char {
   pascal,
   volta,
@@ -33,6 +34,7 @@ inline constexpr std::array<std::string_view, 17> generation_names{"pascal",    
                                                                    "tpu",       "gaudi", "trainium", "ascend", "other"};
 [[nodiscard]] constexpr std::string_view name(Generation g) { return generation_names[static_cast<std::size_t>(g)]; }
 static_assert(name(Generation::other) == "other");  // as many names as enumerators, here and below
+[[nodiscard]] constexpr bool is_nvidia(Generation g) { return g < Generation::cdna2; }
 
 enum class TierKind : unsigned char {
   memory,

@@ -24,13 +24,11 @@ inline constexpr std::array<double, 13> speeds_ampere{40e9, 30e9, 20e9, 18e9, 15
 inline constexpr std::array<double, 11> speeds_hopper{60e9, 50e9, 40e9, 30e9, 24e9, 20e9, 15e9, 12e9, 11e9, 6e9, 3e9};
 inline constexpr std::array<double, 12> speeds_blackwell{90e9, 80e9, 70e9, 60e9, 50e9, 45e9, 40e9, 30e9, 24e9, 20e9, 19e9, 18e9};
 
-[[nodiscard]] inline bool hopper_or_later(Generation g) {
-  return g == Generation::hopper || g == Generation::blackwell || g == Generation::rubin;
-}
+[[nodiscard]] inline bool hopper_or_later(Generation g) { return g >= Generation::hopper && is_nvidia(g); }
 [[nodiscard]] inline std::span<const double> channel_speeds(Generation g) {
-  if (g == Generation::blackwell || g == Generation::rubin) return speeds_blackwell;
+  if (!hopper_or_later(g)) return speeds_ampere;
   if (g == Generation::hopper) return speeds_hopper;
-  return speeds_ampere;
+  return speeds_blackwell;
 }
 }  // namespace detail
 
