@@ -1,8 +1,6 @@
 /// \file apply.cpp
 /// A machine's constants as a calibration leaves them: measured there, on a sibling, or the mean of what was measured.
 
-#include "calibrate/families.hpp"
-
 #include <fabricost/calibrate/calibrate.hpp>
 
 #include <algorithm>
@@ -12,19 +10,17 @@ namespace fabricost {
 
 namespace {
 
-using namespace calibrating;
-
-/// The family whose fitted set speaks best for a transport: its own, else its relative in either direction, else none (`unknown`).
-Transport nearest_fitted(const Calibration& calibration, Transport wanted) {
-  const auto fitted = [&](Transport family) {
-    return std::any_of(calibration.sets.begin(), calibration.sets.end(),
-                       [&](const CalibratedSet& s) { return s.set == ConstantSet::transport && s.transport == family; });
-  };
-  const Transport family = family_of(wanted);
-  if (fitted(family)) return family;
-  for (const Transport other : {Transport::efa_v2, Transport::efa_v4, Transport::efa_host})
-    if ((relative_of(family) == other || relative_of(other) == family) && fitted(other)) return other;
-  return Transport::unknown;
+/// The set that speaks best for a transport: its own, else of its relatives in either direction the one measured at most nodes; nullptr:
+/// none.
+const CalibratedSet* nearest_fitted(const Calibration& calibration, const Transport& wanted) {
+  const CalibratedSet* nearest = nullptr;
+  for (const CalibratedSet& set : calibration.sets) {
+    if (set.set != ConstantSet::transport) continue;
+    if (set.transport.family() == wanted.family()) return &set;
+    const bool related = set.transport.family() == wanted.relative || set.transport.relative == wanted.family();
+    if (related && (nearest == nullptr || set.most_nodes > nearest->most_nodes)) nearest = &set;
+  }
+  return nearest;
 }
 
 }  // namespace
@@ -58,11 +54,11 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
   c.transport_name = "mean";
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) return;
-  const Network wanted = network_of(nic->transport);
+  const NetworkKind wanted = nic->transport.network;
   const auto counts = [&](const CalibratedSet& set, bool alike) {
-    return set.set == ConstantSet::transport && (!alike || network_of(set.transport) == wanted);
+    return set.set == ConstantSet::transport && (!alike || set.transport.network == wanted);
   };
-  const bool alike = wanted != Network::other &&
+  const bool alike = wanted != NetworkKind::other &&
                      std::any_of(calibration.sets.begin(), calibration.sets.end(), [&](const CalibratedSet& s) { return counts(s, true); });
   for (const Parameter& p : parameters_of(ConstantSet::transport)) {
     if (p.fitted == Fitted::form) continue;
@@ -77,11 +73,11 @@ void apply_calibration(const Calibration& calibration, System& system) {
   const Tier* scale_up = system.tier(TierRole::scale_up);
   const bool over_pcie = scale_up != nullptr && scale_up->kind == TierKind::host;
   const Tier* nic = system.tier(TierRole::nic);
-  const Transport nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : Transport::unknown;
+  const CalibratedSet* nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : nullptr;
   Constants& c = system.constants;
   for (const CalibratedSet& set : calibration.sets) {
     const bool ours = std::find(set.systems.begin(), set.systems.end(), system.name) != set.systems.end();
-    const bool fits = set.set == ConstantSet::transport ? nearest != Transport::unknown && nearest == set.transport
+    const bool fits = set.set == ConstantSet::transport ? &set == nearest
                       : set.library != system.library   ? false
                       : set.set == ConstantSet::pcie    ? over_pcie
                                                         : set.generation == system.gpu.generation;

@@ -74,7 +74,7 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   const bool kernels = set.set == ConstantSet::compute || set.set == ConstantSet::moe || set.set == ConstantSet::custom;
   if (!kernels && set.library != Library::other) out += fmt::format("{}library: {}\n", margin, name(set.library));
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
-  if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, name(set.transport));
+  if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, set.transport.family().view());
   std::string measured;
   if (set.bandwidth > 0) measured = fmt::format("bandwidth: {}, ", rate(set.bandwidth));
   if (set.set == ConstantSet::moe || set.set == ConstantSet::custom)

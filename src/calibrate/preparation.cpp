@@ -3,8 +3,6 @@
 
 #include "calibrate/preparation.hpp"
 
-#include "calibrate/families.hpp"
-
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
@@ -23,11 +21,11 @@ constexpr double points_per_cluster = 60;  // of weight, so that the cluster wit
 constexpr double across_scale = 0.1, joint_scale = 0.04, own_scale = 0.05;
 
 /// What a set of constants is called, and so which machines have it in common.
-std::string set_name(ConstantSet set, const System& system, const Fabric& fabric) {
+std::string set_name(ConstantSet set, const System& system, const Transport& transport) {
   switch (set) {
     case ConstantSet::scale_up: return fmt::format("scale-up-{}", name(system.gpu.generation));
     case ConstantSet::pcie: return system.library == Library::oneccl ? "pcie-oneccl" : "pcie";
-    case ConstantSet::transport: return fmt::format("transport-{}", name(family_of(fabric.transport)));
+    case ConstantSet::transport: return fmt::format("transport-{}", transport.family().view());
     case ConstantSet::compute: return fmt::format("compute-{}", name(system.gpu.generation));
     case ConstantSet::custom: return fmt::format("custom-{}", name(system.gpu.generation));
     case ConstantSet::moe: return fmt::format("moe-{}", name(system.gpu.generation));
@@ -98,9 +96,9 @@ void Preparation::collect(const Points& points) {
 void Preparation::relate() {
   for (std::size_t b = 0; b < blocks.size() && !own_; ++b) {
     if (blocks[b].set != ConstantSet::transport) continue;
-    const Transport wanted = relative_of(sets[b].transport);
-    for (std::size_t other = 0; other < blocks.size() && wanted != Transport::unknown; ++other)
-      if (blocks[other].set == ConstantSet::transport && sets[other].transport == wanted) {
+    const Label wanted = sets[b].transport.relative;
+    for (std::size_t other = 0; other < blocks.size() && !wanted.empty(); ++other)
+      if (blocks[other].set == ConstantSet::transport && sets[other].transport.family() == wanted) {
         blocks[b].relative = other;
         blocks[b].spread = 0.5, blocks[b].latency = 0.5;
       }
@@ -174,7 +172,9 @@ std::size_t Preparation::machine_of(const System& system) {
 }
 
 std::size_t Preparation::block_of(ConstantSet set, const System& system, const Fabric& fabric) {
-  const std::string called = set_name(set, system, fabric);
+  const Tier* nic = system.tier(TierRole::nic);
+  const Transport transport = nic != nullptr ? nic->transport : Transport{};
+  const std::string called = set_name(set, system, transport);
   const auto [at, fresh] = block_index_.try_emplace(called, blocks.size());
   if (!fresh) return at->second;
   Block block{.set = set, .name = called, .prior = system.constants};
@@ -201,7 +201,7 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   out.set = set;
   out.name = called;
   out.generation = system.gpu.generation;
-  out.transport = family_of(fabric.transport);
+  out.transport = transport;
   out.library = system.library;
   const Constants& c = system.constants;
   const bool known = own_ && basis != Basis::datasheet;  // what was measured before still is

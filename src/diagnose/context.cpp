@@ -44,7 +44,7 @@ std::optional<bool> Context::multicasts() const {
 
 bool Context::wants_tcp() const {
   const Tier* nic = system ? system->tier(TierRole::nic) : nullptr;
-  return nic != nullptr && (nic->transport == Transport::tcp || nic->transport == Transport::tcpx || nic->transport == Transport::tcpxo);
+  return nic != nullptr && nic->transport.sockets;
 }
 
 double Context::best_bus() const {

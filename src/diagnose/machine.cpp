@@ -60,7 +60,7 @@ std::optional<Machine> on_amazon(const Board& board) {
   for (const std::string& name : board.clusters) {
     const System system = load_system(name, {}, "none", KernelSets::none());
     const Tier* nic = system.tier(TierRole::nic);
-    if (nic != nullptr && fabricost::name(nic->transport).starts_with("efa")) return Machine{name, 0, 0};
+    if (nic != nullptr && !nic->link.empty() && load_link(nic->link).family == "efa") return Machine{name, 0, 0};
   }
   return std::nullopt;
 }

@@ -43,7 +43,7 @@ std::optional<Facts> direct_connections(const Context& c, const Numbers&) {
 }
 std::optional<Facts> over_roce(const Context& c, const Numbers&) {
   const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
-  return found(nic != nullptr && nic->transport == Transport::roce);
+  return found(nic != nullptr && nic->transport.roce);
 }
 std::optional<Facts> boards_on_pcie(const Context& c, const Numbers&) {
   const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;

@@ -36,8 +36,17 @@ class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
 
+  /// A file of data/transports: the constants of that one transport, beside what specs/transports.cpp reads of it.
+  void read_transport() {
+    of_transport_ = true;
+    read();
+    name = "transport-" + name;
+  }
+
   void read() {
     MapReader in(tree_, "", faults_);
+    if (of_transport_)
+      for (const std::string_view key : transport_keys) in.take(key);
     name = in.name("name", true);
     in.text("title");
     in.take("extends");
@@ -46,7 +55,7 @@ class CalibrationReader {
     in.text("notes");
     source = tree_.find("source") != nullptr ? tree_.find("source")->text : "";
     assumed = tree_.find("confidence") != nullptr && tree_.find("confidence")->text == "assumed";
-    if (const SpecNode* list = in.take("parts")) {
+    if (const SpecNode* list = of_transport_ ? nullptr : in.take("parts")) {
       if (list->kind != SpecNode::Kind::list || list->items.empty())
         in.fault(*list, "parts", "is not a list of sets of constants", "write one `- kind: ...` per set");
       else
@@ -87,21 +96,24 @@ class CalibrationReader {
 
   void read_part(MapReader& in) {
     CalibratedPart part;
-    const std::string kind = in.one_of("kind", constant_set_names, true);
+    constexpr auto place = static_cast<std::size_t>(ConstantSet::transport);
+    const std::span<const std::string_view> all_kinds = constant_set_names;
+    std::string kind = in.one_of("kind", of_transport_ ? all_kinds.subspan(place, 1) : all_kinds, !of_transport_);
+    if (of_transport_) kind = all_kinds[place];
     const std::string library = in.one_of("library", std::span{library_names}.first(library_names.size() - 1));  // all but `other`
     for (std::size_t i = 0; i + 1 < library_names.size(); ++i)
       if (library_names[i] == library) part.library = static_cast<Library>(i);
     in.one_of("generation", generation_names);
-    in.one_of("transport", std::span{transport_names}.first(transport_names.size() - 1));  // all but `unknown`
-    for (const std::string_view key : {"residuals", "deviations"})                         // for people
+    in.name("transport");
+    for (const std::string_view key : {"residuals", "deviations"})  // for people
       if (const SpecNode* told = in.take(key); told != nullptr && told->kind != SpecNode::Kind::map)
         in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
     // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
     const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
-    if (const SpecNode* measured =
-            in.take("measured", part.set != ConstantSet::compute && part.set != ConstantSet::custom && part.set != ConstantSet::moe))
+    const bool needs_measured = rated || (part.set == ConstantSet::transport && !of_transport_);
+    if (const SpecNode* measured = in.take("measured", needs_measured))
       read_measured(*measured, in.path_of("measured"), part, !kind.empty() && rated);
     if (const SpecNode* list = in.take("fitted_on")) read_fitted_on(*list, in, part);
     const SpecNode* constants = in.take("constants", true);
@@ -209,6 +221,7 @@ class CalibrationReader {
   Constants& c_;
   Faults& faults_;
   double reference_ = 1e12;
+  bool of_transport_ = false;
 };
 
 bool among(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
@@ -249,9 +262,9 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   if (!measured_library) use_datasheet(system);
   if (calibration == "none") return;
 
-  const auto apply = [&](const SpecNode& tree, bool by_hand) {
+  const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
-    reader.read();
+    of_transport ? reader.read_transport() : reader.read();
     // a file given by hand is believed to be of this machine unless it names others
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
@@ -317,7 +330,8 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (wanted) shipped(fmt::format("{}-{}", set, name(system.gpu.generation)));
   for (const auto& [wanted, set] : {std::pair{kernels.custom, ConstantSet::custom}, {kernels.moe, ConstantSet::moe}})
     if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
-  if (const Tier* nic = system.tier(TierRole::nic)) shipped(fmt::format("transport-{}", name(nic->transport)));
+  if (const Tier* nic = system.tier(TierRole::nic))
+    if (const TransportSpec* transport = library.known_transport(nic->transport.name)) apply(transport->tree, false, true);
   // a file given by hand speaks for what it fits; the rest stays as shipped
   if (calibration.find('\n') != std::string_view::npos)
     apply(parse_spec_text(std::string{calibration}, "calibration"), true);

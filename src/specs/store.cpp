@@ -85,6 +85,7 @@ Part load_part(std::string_view folder, std::string_view name_or_path, Part (*re
 Gpu load_gpu(std::string_view name_or_path) { return load_part("gpus", name_or_path, io::read_gpu); }
 Link load_link(std::string_view name_or_path) { return load_part("links", name_or_path, io::read_link); }
 SwitchSpec load_switch(std::string_view name_or_path) { return load_part("switches", name_or_path, io::read_switch); }
+Transport load_transport(std::string_view name_or_path) { return load_part("transports", name_or_path, io::read_transport).transport; }
 
 namespace io {
 
@@ -218,6 +219,14 @@ const Link* SpecStore::link(const SpecNode& at, const std::string& path, const s
 }
 const SwitchSpec* SpecStore::switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
   return part(switches_, "switches", read_switch, at, path, name, faults);
+}
+const TransportSpec* SpecStore::transport(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
+  return part(transports_, "transports", read_transport, at, path, name, faults);
+}
+const TransportSpec* SpecStore::known_transport(const Label& name) const {
+  const auto found =
+      std::find_if(transports_.begin(), transports_.end(), [&](const auto& one) { return one.second.transport.name == name; });
+  return found != transports_.end() ? &found->second : nullptr;
 }
 
 }  // namespace io

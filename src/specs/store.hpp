@@ -1,8 +1,9 @@
 #pragma once
 /// \file store.hpp
-/// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch) that systems are made of.
+/// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch, transport) that systems are made of.
 
 #include "specs/reader.hpp"
+#include "specs/transports.hpp"
 #include "specs/tree.hpp"
 
 #include <fabricost/hardware/constants.hpp>
@@ -28,6 +29,9 @@ class SpecStore {
   /// Parts named in a spec: a fault at `at` when they do not exist, their own faults when they do not load.
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+  const TransportSpec* transport(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+  /// One that a tier was given; nullptr: none of that name was.
+  [[nodiscard]] const TransportSpec* known_transport(const Label& name) const;
 
   /// What all machines have in common (data/priors/forms.yaml), on top of the defaults; read once.
   const Constants& priors(Faults& faults);
@@ -52,6 +56,7 @@ class SpecStore {
   std::map<std::string, SpecNode> trees_;  ///< by path
   std::map<std::string, Link> links_;
   std::map<std::string, SwitchSpec> switches_;
+  std::map<std::string, TransportSpec> transports_;
   std::optional<Constants> priors_;
 };
 

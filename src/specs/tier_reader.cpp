@@ -56,7 +56,7 @@ class TierReader {
     tier_.peer_to_peer = in_.flag("peer_to_peer", false);
     tier_.per_socket = in_.count("per_socket", 4, 1, 100000);
     const bool nic = tier_.role == TierRole::nic;
-    tier_.transport = in_.choice("transport", transport_names, Transport::unknown, nic, {Transport::unknown});
+    read_transport(nic);
     tier_.path = in_.choice("path", nic_path_names, NicPath::pxb);
     read_slot();
     tier_.notes = in_.text("notes");
@@ -70,6 +70,18 @@ class TierReader {
       tier_.switch_name = switch_ != nullptr ? switch_->name : switch_name;
     }
     tier_.switches = in_.count("switches", switch_ != nullptr ? 1 : 0, 1, 10000000);
+  }
+
+  void read_transport(bool required) {
+    const SpecNode* value = node_.find("transport");
+    const bool scalar = value != nullptr && value->kind == SpecNode::Kind::scalar;
+    if (!scalar || (!is_path(value->text) && library_.find("transports", value->text).empty())) {
+      const std::vector<std::string> names = names_in("transports");
+      in_.one_of("transport", std::vector<std::string_view>(names.begin(), names.end()), required);  // says what is known
+      return;
+    }
+    const std::string given = in_.reference("transport");
+    if (const TransportSpec* spec = library_.transport(*value, in_.path_of("transport"), given, faults_)) tier_.transport = spec->transport;
   }
 
   /// What the NICs' cards sit in, where it is not what the GPUs hang on.

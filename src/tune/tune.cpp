@@ -26,14 +26,17 @@ constexpr int per_octave = 16;
 }
 
 /// Why no range of a question can be sure; empty when one can. The constants inside a node were fitted to all_reduce, all_gather and
-/// reduce_scatter, those between nodes to broadcast and reduce over InfiniBand as well (public nccl-tests runs).
-[[nodiscard]] std::string doubt_of(Collective op, const Fabric& f) {
+/// reduce_scatter, those between nodes to what their file says was measured.
+[[nodiscard]] std::string doubt_of(Collective op, const Fabric& f, const System& system) {
   if (f.library == Library::rccl) return "RCCL chooses by tables of its own, for which NCCL's stand in here";
   if (f.over_pcie && f.domains() <= 1 && f.local() > 4)
     return "more than four GPUs over PCIe: the same run takes once or twice the time, by where its memory lies";
   if (op != Collective::broadcast && op != Collective::reduce) return "";
   if (f.domains() <= 1) return fmt::format("the constants inside a node were fitted without {}", name(op));
-  if (f.transport != Transport::infiniband) return fmt::format("the constants of {} were fitted without {}", name(f.transport), name(op));
+  const Constants& c = system.constants;
+  const Tier* nic = system.tier(TierRole::nic);
+  const bool measured = c.transport_known && Shown::has(c.transport_operations.anywhere, static_cast<std::size_t>(op));
+  if (nic != nullptr && !measured) return fmt::format("the constants of {} were fitted without {}", name(nic->transport), name(op));
   return "";
 }
 
@@ -63,7 +66,7 @@ class Question {
  public:
   Question(const System& system, const Operation& op) : system_(system), op_(op), curve_(compile(system, op)) {
     const Fabric& f = curve_.fabric();
-    doubt_ = doubt_of(op.collective, f);
+    doubt_ = doubt_of(op.collective, f, system);
     const bool byte_wide = is_byte_wide(op.dtype);
     for (const Candidate c : forced_candidates(op.collective, f, byte_wide)) {
       if (!is_measured(c.algorithm, op.collective, f)) {

@@ -97,7 +97,7 @@ TEST_CASE("constants between nodes are recovered to within their stated errors",
     for (Tier& t : box.tiers)
       if (t.role == TierRole::nic) {
         support::scale_bandwidth(t, random.scaled(0.5, 2));
-        t.transport = random.of(std::vector<Transport>{Transport::infiniband, Transport::roce});
+        t.transport = random.of(std::vector<Transport>{systems::infiniband, systems::roce});
       }
     return box;
   };

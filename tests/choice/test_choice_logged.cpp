@@ -109,7 +109,7 @@ TEST_CASE("a ring was chosen between three domains of GB200 without in-switch re
   for (const int gpus : {4, 8}) {
     System s =
         systems::machine("gb200", Generation::blackwell, gpus, gpus,
-                         {systems::scale_up(TierKind::switched, gpus, 18, 50, 40.1), systems::nics(gpus, 50, Transport::infiniband)});
+                         {systems::scale_up(TierKind::switched, gpus, 18, 50, 40.1), systems::nics(gpus, 50, systems::infiniband)});
     s.cpu = Cpu::arm;
     CHECK(compile(s, {.nodes = 3}).ran(16 * GiB) == Candidate{Algorithm::ring, Protocol::simple});
   }

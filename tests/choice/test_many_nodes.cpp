@@ -44,7 +44,7 @@ TEST_CASE("two nodes run trees at NVLink's bus unless a NIC for each A100 feeds 
   CHECK(compile(systems::grace_hopper_quad(), {.nodes = 2}).ran(1e9).algorithm == Algorithm::tree);
   CHECK(compile(systems::ampere_box(), {.nodes = 2}).ran(1e9).algorithm == Algorithm::ring);
   System slow = systems::ampere_box();  // four NICs of 100 Gbit/s
-  slow.tiers[1] = systems::nics(4, 12.5, Transport::efa_v1);
+  slow.tiers[1] = systems::nics(4, 12.5, systems::efa_v1);
   CHECK(compile(slow, {.nodes = 2}).ran(1e9).algorithm == Algorithm::tree);
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("two nodes of eight H100 change from LL128 to in-switch trees at 8 MiB
 
 TEST_CASE("two nodes of four H100 change from LL128 to Simple at 256 MiB", "[choice]") {
   System s = systems::grace_hopper_quad();  // four NICs of 200 Gbit/s, but InfiniBand behind PCIe switches
-  s.tiers[1] = systems::nics(4, 25, Transport::infiniband);
+  s.tiers[1] = systems::nics(4, 25, systems::infiniband);
   s.cpu = Cpu::amd;
   CHECK(stays_from(s, {.nodes = 2}, [](Candidate c) { return c.protocol == Protocol::simple; }) == 256);
 }
@@ -78,7 +78,7 @@ TEST_CASE("LL128 stays off the host bridge, Slingshot, EFA v1 and Volta between 
     CHECK_FALSE(uses_ll128(s));
   }
   s = systems::ampere_box();
-  for (const Transport t : {Transport::slingshot, Transport::efa_v1}) {
+  for (const Transport t : {systems::slingshot, systems::efa_v1}) {
     s.tiers[1].transport = t;
     CHECK_FALSE(uses_ll128(s));
   }

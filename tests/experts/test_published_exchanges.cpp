@@ -105,7 +105,7 @@ TEST_CASE("an all_to_all beside an all-reduce is slowed down between what fair s
   // USENIX ATC 2023: 16 A100s behind 100 Gbit/s InfiniBand; median slow-down 1.83, worst 4.14
   const System s = systems::machine(
       "lina", Generation::ampere, 4, 4,
-      {systems::scale_up(TierKind::switched, 4, 12, 25, 20), systems::nics(1, 12.5, Transport::infiniband), systems::network("leaf", 64)});
+      {systems::scale_up(TierKind::switched, 4, 12, 25, 20), systems::nics(1, 12.5, systems::infiniband), systems::network("leaf", 64)});
   const Topology t = topology_of(s, 4);
   std::vector<int> all(16);
   std::iota(all.begin(), all.end(), 0);

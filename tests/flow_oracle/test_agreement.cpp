@@ -156,7 +156,7 @@ TEST_CASE("a tapered network leaves rings and exchanges the share the fabric say
     for (const double taper : {1.5, 3.0, 7.0}) {
       const fabricost::System system = systems::machine("tapered", fabricost::Generation::hopper, g, g,
                                                         {systems::scale_up(fabricost::TierKind::switched, g, 1, B / 1e9, B / 1e9),
-                                                         systems::nics(g, W / g / 1e9, fabricost::Transport::infiniband),
+                                                         systems::nics(g, W / g / 1e9, systems::infiniband),
                                                          systems::network("leaf", leaf, taper), systems::network("spine", 1024)});
       const fabricost::Fabric priced = fabricost::fabric_of(system, {.collective = Collective::all_reduce, .ranks = g * N, .nodes = N});
       TwoLevels t{.group = g,

@@ -45,7 +45,7 @@ void system_spec(std::string_view bytes) {
   const std::string file = Scratch::folder().write("system.yaml", bytes).string();
   tolerate([&] { ask(load_system(file, {}, {}, KernelSets::none())); });
 }
-/// A file that is only loaded: gpus, links, switches, software stacks, prices.
+/// A file that is only loaded: gpus, links, switches, transports, software stacks, prices.
 template <auto load>
 void loaded(std::string_view bytes) {
   const std::string file = Scratch::folder().write("spec.yaml", bytes).string();
@@ -80,10 +80,11 @@ void overrides(std::string_view bytes) {
   tolerate([&] { ask(load_system("aws-p5", lines, {}, KernelSets::none())); });
 }
 
-constexpr std::array<Target, 10> specs_list{{{"system_spec", system_spec},
+constexpr std::array<Target, 11> specs_list{{{"system_spec", system_spec},
                                              {"gpu_spec", loaded<load_gpu>},
                                              {"link_spec", loaded<load_link>},
                                              {"switch_spec", loaded<load_switch>},
+                                             {"transport_spec", loaded<load_transport>},
                                              {"model_spec", model_spec},
                                              {"calibration_spec", calibration_spec},
                                              {"saved_spec", saved_spec},

@@ -66,7 +66,6 @@ std::vector<Corruption> corruptions_of(const System& s) {
     const std::string t = s.tiers[i].name.c_str() + std::string{"."};
     add_kind(out, t + "role", [i](System& x) -> TierRole& { return x.tiers[i].role; });
     add_kind(out, t + "kind", [i](System& x) -> TierKind& { return x.tiers[i].kind; });
-    add_kind(out, t + "transport", [i](System& x) -> Transport& { return x.tiers[i].transport; });
     add_kind(out, t + "path", [i](System& x) -> NicPath& { return x.tiers[i].path; });
     add_int(out, t + "endpoints", [i](System& x) -> int& { return x.tiers[i].endpoints; });
     add_int(out, t + "links", [i](System& x) -> int& { return x.tiers[i].links; });

@@ -57,8 +57,8 @@ def prove_that_it_can_fail():
     broken = [("gpus", "h100-sxm", "stas00/ml-engineering, compute/accelerator/README.md", "datasheet"),
               ("gpus", "h100-sxm", "gpu-benches, gpu-latency, GH200 96 GB (same die)", "measured"),
               ("gpus", "gb200", "chipsandcheese.com, NVIDIA B200: Keeping the CUDA Juggernaut Rolling", "measured"),
-              ("calibrations", "transport-efa-v3", "no run over EFA v3; the constants of v2", "measured"),
-              ("calibrations", "transport-roce", "fitted together with InfiniBand", "measured"),
+              ("transports", "efa-v3", "no run over EFA v3; the constants of v2", "measured"),
+              ("transports", "roce", "fitted together with InfiniBand", "measured"),
               ("links", "efa-v1", "somebody's blog", "vendor-code"), ("links", "efa-v1", "a calculation", "derived"),
               ("links", "efa-v1", "general knowledge, no document read", "relative"), ("links", "efa-v1", None, "press")]
     kept = [("gpus", "h100-sxm", "NVIDIA H100 Tensor Core GPU datasheet", "datasheet"),

@@ -70,7 +70,7 @@ class Checker:
             if kind == "gpu":
                 system["gpu"] = "./gpu.yaml"
             else:
-                system["tiers"][0][kind] = f"./{kind}.yaml"
+                system["tiers"][1 if kind == "transport" else 0][kind] = f"./{kind}.yaml"
             file = folder / "around.yaml"
             file.write_text(yaml.safe_dump(system, sort_keys=False))
         return self.said(kind, [self.command, "show", str(file)])

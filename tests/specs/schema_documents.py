@@ -1,7 +1,7 @@
 """A good document of every kind, as full as the format allows: schema and loader take it, and each check spoils one value or key of it."""
 import yaml
 
-KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"],
+KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "transport": ["transports"],
          "calibration": ["calibrations"], "prior": ["priors"], "model": ["models"], "diagnosis": ["diagnosis"]}
 
 # Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
@@ -89,6 +89,31 @@ tiers:
   - {name: nic, role: nic, kind: rails, endpoints: 8, link: infiniband-ndr, transport: infiniband, path: pxb, gdr: true}
 """,
 }
+
+GOOD["transport"] = """
+name: net
+title: A network
+source: a test
+confidence: assumed
+notes: a note
+network: lossless
+relative: roce
+sockets: false
+roce: true
+switch_ports: infiniband
+protocols: {ll128: false}
+adapters:
+  reason: "{device} is one"
+  links: [ethernet-400]
+  rate: the rate of a net
+  one_rate: true
+  clues:
+  - {pci: ["15b3", "1d0f:efa9"], names: [net], class: "0200", gpus: amd, beside: [hopper], instance: large, nics: 2, weight: 9, reason: so}
+library: nccl
+measured: {most_nodes: 2}
+constants: {tree_step: 4.4 us, efficiency: 0.985}
+intervals: {tree_ll: 0.21}
+"""
 
 GOOD["prior"] = """
 name: forms

@@ -9,7 +9,7 @@ def resolved(checker, schema, kind):
     reference = schema.get("$ref", "")
     if reference.startswith("common.schema.json#/$defs/"):
         return checker.common[reference.rsplit("/", 1)[1]]
-    if reference.startswith("calibration.schema.json#/$defs/") or (kind == "prior" and reference.startswith("#/$defs/")):
+    if reference.startswith("calibration.schema.json#/$defs/") or (kind in ("prior", "transport") and reference.startswith("#/$defs/")):
         return checker.schemas["calibration"]["$defs"][reference.rsplit("/", 1)[1]]
     if reference.startswith("#/$defs/"):
         return checker.schemas[schema_of(kind)]["$defs"][reference.rsplit("/", 1)[1]]

@@ -181,7 +181,7 @@ TEST_CASE("unknown keys and names are refused with those near to them", "[specs]
       sys("a role of ours", "role: scale_up", "role: ^memory", {"tiers[0].role", "\"memory\" is not known"}),
       sys("an unknown transport", "transport: infiniband", "transport: ^infinband", {"tiers[1].transport", "did you mean \"infiniband\"?"}),
       sys("a transport of ours", "transport: infiniband", "transport: ^unknown",
-          {"\"unknown\" is not known", "write one of infiniband, roce"}),
+          {"\"unknown\" is not known", "write one of efa-host, efa-v1"}),
       sys("an unknown path", "path: pxb", "path: ^pxp", {"tiers[1].path", "\"pxp\" is not known", "did you mean"}),
       sys("an unknown processor", "gpus: 8\n", "gpus: 8\ncpu: ^zen\n", {"cpu", "\"zen\" is not known", "write one of intel, amd"}),
       sys("a flag that is neither", "gdr: true", "gdr: ^maybe",

@@ -22,7 +22,7 @@ TEST_CASE("a file may extend a shipped system by name", "[specs]") {
   CHECK(mine.nodes == 4);
   CHECK(mine.tiers.size() == base.tiers.size());
   CHECK_FALSE(mine.tier("nic")->gpu_direct);
-  CHECK(mine.tier("nic")->transport == Transport::infiniband);
+  CHECK(mine.tier("nic")->transport.name == "infiniband");
   CHECK(rate(mine, "nvlink") == Approx(450));
 }
 

@@ -109,7 +109,7 @@ inline fabricost::System random_system(Random& random) {
     if (t.role == TierRole::scale_up) scale_bandwidth(t, random.scaled(0.6, 1.8));
     if (t.role == TierRole::nic) {
       scale_bandwidth(t, random.scaled(0.25, 2));
-      t.transport = static_cast<Transport>(random.below(static_cast<int>(transport_names.size())));
+      t.transport = {.name = "random", .ll128 = random.below(14) > 2};  // as often as among those of data/transports
       t.path = static_cast<NicPath>(random.below(static_cast<int>(nic_path_names.size())));
       t.gpu_direct = !random.one_in(4);
       t.sharp = random.one_in(3);

@@ -23,6 +23,14 @@ using fabricost::TierRole;
 using fabricost::Time;
 using fabricost::Transport;
 
+// as in data/transports (unit.specs compares them)
+inline constexpr Transport infiniband{.name = "infiniband", .infiniband_ports = true};
+inline constexpr Transport roce{.name = "roce", .roce = true};
+inline constexpr Transport efa_v1{.name = "efa-v1", .ll128 = false};
+inline constexpr Transport slingshot{.name = "slingshot", .ll128 = false};
+inline constexpr Transport tcp{.name = "tcp", .sockets = true};
+inline constexpr Transport rccl_roce{.name = "rccl-roce", .roce = true};
+
 inline Bandwidth gigabytes(double per_second) { return fabricost::units::GB_per_s(per_second); }
 
 /// A scale-up tier of `endpoints` GPUs with `links` links of `link` GB/s, of which NCCL plans with `usable`.
@@ -88,26 +96,26 @@ inline Tier reducing(Tier t) {
 
 inline System ampere_box() {
   return machine("ampere-box", Generation::ampere, 8, 8,
-                 {scale_up(TierKind::switched, 8, 12, 25, 20), nics(8, 25, Transport::infiniband), network("leaf", 1024)});
+                 {scale_up(TierKind::switched, 8, 12, 25, 20), nics(8, 25, infiniband), network("leaf", 1024)});
 }
 inline System hopper_box() {
   return machine("hopper-box", Generation::hopper, 8, 8,
-                 {reducing(scale_up(TierKind::switched, 8, 18, 25, 20.6)), nics(8, 50, Transport::infiniband), network("leaf", 1024)});
+                 {reducing(scale_up(TierKind::switched, 8, 18, 25, 20.6)), nics(8, 50, infiniband), network("leaf", 1024)});
 }
 inline System blackwell_box() {
   return machine("blackwell-box", Generation::blackwell, 8, 8,
-                 {reducing(scale_up(TierKind::switched, 8, 18, 50, 40.1)), nics(8, 50, Transport::infiniband), network("leaf", 1024)});
+                 {reducing(scale_up(TierKind::switched, 8, 18, 50, 40.1)), nics(8, 50, infiniband), network("leaf", 1024)});
 }
 /// 18 trays of 4 GPUs in one domain, one NIC of 50 GB/s for each GPU.
 inline System rack() {
   return machine("rack-72", Generation::blackwell, 4, 72,
-                 {reducing(scale_up(TierKind::switched, 72, 18, 50, 40.1)), nics(4, 50, Transport::infiniband), network("leaf", 1024)});
+                 {reducing(scale_up(TierKind::switched, 72, 18, 50, 40.1)), nics(4, 50, infiniband), network("leaf", 1024)});
 }
 /// Four Hopper GPUs, six links for each pair, one Slingshot NIC each.
 inline System grace_hopper_quad() {
   System s =
       machine("grace-hopper-quad", Generation::hopper, 4, 4,
-              {scale_up(TierKind::full_mesh, 4, 18, 25, 20.6), nics(4, 25, Transport::slingshot, NicPath::c2c), network("leaf", 100000)});
+              {scale_up(TierKind::full_mesh, 4, 18, 25, 20.6), nics(4, 25, slingshot, NicPath::c2c), network("leaf", 100000)});
   s.cpu = Cpu::arm;
   return s;
 }
@@ -116,13 +124,13 @@ inline System pcie_box() {
   Tier pcie = scale_up(TierKind::host, 8, 1, 31.508, 24);
   pcie.name = "pcie";
   pcie.efficiency = 256.0 / 280;
-  return machine("pcie-box", Generation::ada, 8, 8, {pcie, nics(1, 25, Transport::roce, NicPath::phb), network("leaf", 1024)});
+  return machine("pcie-box", Generation::ada, 8, 8, {pcie, nics(1, 25, roce, NicPath::phb), network("leaf", 1024)});
 }
 /// Eight GPUs, one link between any two.
 inline System full_mesh_box() {
   Tier xgmi = scale_up(TierKind::full_mesh, 8, 7, 64, 48);
   xgmi.name = "xgmi";
-  System s = machine("full-mesh-box", Generation::cdna3, 8, 8, {xgmi, nics(8, 50, Transport::rccl_roce), network("leaf", 1024)});
+  System s = machine("full-mesh-box", Generation::cdna3, 8, 8, {xgmi, nics(8, 50, rccl_roce), network("leaf", 1024)});
   s.library = Library::rccl;
   return s;
 }
@@ -131,20 +139,20 @@ inline System cube_mesh_box() {
   Tier t = scale_up(TierKind::mesh_graph, 8, 6, 25, 20);
   t.edges = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
              {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}};
-  return machine("cube-mesh-box", Generation::volta, 8, 8, {t, nics(4, 12.5, Transport::infiniband), network("leaf", 1024)});
+  return machine("cube-mesh-box", Generation::volta, 8, 8, {t, nics(4, 12.5, infiniband), network("leaf", 1024)});
 }
 /// A 4 x 4 x 4 torus of chips.
 inline System torus_cube() {
   Tier ici = scale_up(TierKind::torus, 64, 6, 45, 45);
   ici.name = "ici";
   ici.dims = {4, 4, 4};
-  System s = machine("torus-cube", Generation::tpu, 4, 64, {ici, nics(1, 25, Transport::tcp), network("leaf", 1024)});
+  System s = machine("torus-cube", Generation::tpu, 4, 64, {ici, nics(1, 25, tcp), network("leaf", 1024)});
   s.library = Library::other;
   return s;
 }
 /// One GPU to a node and nothing to join GPUs inside it.
 inline System lone_gpus() {
-  return machine("lone-gpus", Generation::hopper, 1, 1, {nics(1, 50, Transport::infiniband), network("leaf", 1024)});
+  return machine("lone-gpus", Generation::hopper, 1, 1, {nics(1, 50, infiniband), network("leaf", 1024)});
 }
 /// Three tiers: NVLink, NICs, and a spine with a third of the leaves' rate.
 inline System tapered_boxes() {

@@ -53,7 +53,7 @@ struct CalibratedSet {
   ConstantSet set = ConstantSet::scale_up;
   std::string name;  ///< "scale-up-hopper", "pcie", "transport-roce"
   Generation generation = Generation::other;
-  Transport transport = Transport::unknown;
+  Transport transport{};             ///< the one that was measured; others may share its constants
   Library library = Library::nccl;
   std::vector<std::string> systems;  ///< that were measured
   std::vector<FittedOn> fitted_on;   ///< the same, with what was measured on each
@@ -95,8 +95,8 @@ void apply_calibration(const Calibration& calibration, System& system);
 /// their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
 void apply_mean(const Calibration& calibration, System& system);
 
-/// What is known of a transport that none of the fitted sets measured: the geometric mean of the sets of its kind of network (a cloud's
-/// Ethernet: EFA, TCPX, TCPXO, TCP; RDMA over a lossless fabric: InfiniBand, RoCE, Slingshot, Omni-Path), of all where there is none.
+/// What is known of a transport that none of the fitted sets measured: the geometric mean of the sets of its kind of network
+/// (hardware/transport.hpp), of all where there is none.
 /// Basis datasheet.
 void apply_transport_mean(const Calibration& calibration, System& system);
 

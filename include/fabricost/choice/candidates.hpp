@@ -24,13 +24,12 @@ struct Candidates {
 };
 
 /// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that stays off the host bridge.
-/// Slingshot, EFA v1 and Volta have been seen to go without it (public multi-node logs); that efa-host does as EFA v1 and Pascal as Volta
-/// is assumed.
+/// Which transports go without it say their files (data/transports); of GPUs Volta has been seen to (public multi-node logs), Pascal is
+/// assumed to.
 [[nodiscard]] inline bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
   if (f.domains() <= 1) return true;
-  return !f.host_bridge && f.transport != Transport::slingshot && f.transport != Transport::efa_v1 && f.transport != Transport::efa_host &&
-         f.generation != Generation::volta && f.generation != Generation::pascal;
+  return !f.host_bridge && f.ll128 && f.generation > Generation::volta;
 }
 
 namespace detail {

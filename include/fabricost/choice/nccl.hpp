@@ -5,7 +5,7 @@
 ///
 ///   one node    no in-switch reduction below 8 ranks; Blackwell's ring LL128 at 36 GB/s per channel instead of 40
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
-///               Slingshot, EFA v1 or Volta (nor, which is assumed, efa-host or Pascal); ring Simple without the tuner's latency
+///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
 ///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
 ///
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps

@@ -93,7 +93,7 @@ struct Rent : Sourced<DollarRate> {
 [[nodiscard]] inline Dollars network_price_of(const System& system, double gpus, const Prices& prices) {
   const NetworkSize net = network_size(system, gpus, prices.power.switch_radix);
   const Tier* nic = system.tier(TierRole::nic);
-  const bool infiniband = nic == nullptr || nic->transport == Transport::infiniband;
+  const bool infiniband = nic == nullptr || nic->transport.infiniband_ports;
   const Dollars port = prices.switch_port.value * (infiniband ? 1.0 : prices.ethernet_port.value);
   return (port * net.ports + prices.cable.value * net.cables) * net.rate;
 }

@@ -59,7 +59,6 @@ constexpr void visit_machine(const System& s, Visit&& visit) {
     const bool carries = t.role == TierRole::scale_up || t.role == TierRole::nic || t.role == TierRole::host || t.role == TierRole::c2c;
     of_tier("role", static_cast<int>(t.role), 0, tier_role_names.size() - 1);
     of_tier("kind", static_cast<int>(t.kind), 0, tier_kind_names.size() - 1);
-    of_tier("transport", static_cast<int>(t.transport), 0, transport_names.size() - 1);
     of_tier("path", static_cast<int>(t.path), 0, nic_path_names.size() - 1);
     of_tier("endpoints", t.endpoints, 1, 1e7);
     of_tier("links", t.links, 1, 100000);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file kinds.hpp
-/// The closed sets hardware is described with: generations, tier shapes and roles, transports, libraries.
+/// The closed sets hardware is described with: generations, tier shapes and roles, libraries.
 
 #include <array>
 #include <cstddef>
@@ -59,29 +59,6 @@ enum class TierRole : unsigned char { memory, scale_up, host, c2c, nic, network 
 inline constexpr std::array<std::string_view, 6> tier_role_names{"memory", "scale_up", "host", "c2c", "nic", "network"};
 [[nodiscard]] constexpr std::string_view name(TierRole r) { return tier_role_names[static_cast<std::size_t>(r)]; }
 static_assert(name(TierRole::network) == "network");
-
-/// How messages get from a GPU to the network; each has constants of its own (facts of public nccl-tests runs).
-enum class Transport : unsigned char {
-  infiniband,
-  roce,
-  efa_v1,
-  efa_v2,
-  efa_v3,
-  efa_v4,
-  slingshot,
-  tcpx,
-  tcpxo,
-  tcp,
-  rccl_roce,
-  omnipath,
-  efa_host,
-  unknown
-};
-inline constexpr std::array<std::string_view, 14> transport_names{"infiniband", "roce",      "efa-v1",   "efa-v2", "efa-v3",
-                                                                  "efa-v4",     "slingshot", "tcpx",     "tcpxo",  "tcp",
-                                                                  "rccl-roce",  "omnipath",  "efa-host", "unknown"};
-[[nodiscard]] constexpr std::string_view name(Transport t) { return transport_names[static_cast<std::size_t>(t)]; }
-static_assert(name(Transport::unknown) == "unknown");
 
 /// Nearest common point of a GPU and its NIC, in nvidia-smi's words: one PCIe switch, several, the CPU's host bridge,
 /// the same NUMA node, across sockets; `c2c` is a NIC on the CPU die beside the GPU (Grace).

@@ -4,6 +4,7 @@
 
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/hardware/provenance.hpp>
+#include <fabricost/hardware/transport.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/units.hpp>
 
@@ -41,7 +42,7 @@ struct Tier {
   bool wrap = true;                        ///< a torus' axes close
   std::vector<int> dims;                   ///< of a torus
   std::vector<Edge> edges;                 ///< of a mesh graph
-  Transport transport = Transport::unknown;  ///< of a NIC tier
+  Transport transport;                     ///< of a NIC tier
   NicPath path = NicPath::pxb;
   std::string slot;                        ///< of a NIC tier: the link its cards sit in; empty: as the host tier's
   Bandwidth slot_bandwidth{};              ///< what that slot carries one way after packet headers; zero: as the host tier's

@@ -157,7 +157,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   f.host_bridge = nic->path == NicPath::phb || nic->path == NicPath::node || nic->path == NicPath::sys;
   f.gpu_direct = nic->gpu_direct;
   f.sharp = nic->sharp;
-  f.transport = nic->transport;
+  f.ll128 = nic->transport.ll128;
   return reached < sent ? reached / sent : 1;
 }
 

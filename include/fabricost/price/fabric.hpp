@@ -40,10 +40,10 @@ struct Fabric : Connectivity {
   bool switched = false;      ///< the domain has a switch at all
   bool host_bridge = false;   ///< GPU and NIC meet at the host bridge or beyond
   bool gpu_direct = true;
+  bool ll128 = true;          ///< LL128 runs over the transport between domains
   Generation generation = Generation::other;
   Library library = Library::other;
   Cpu cpu = Cpu::any;
-  Transport transport = Transport::unknown;
 
   // not constexpr: g++ 12 would then clear the whole before it writes the parts
   Fabric() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr

@@ -38,7 +38,7 @@ struct KernelSets {
 [[nodiscard]] System load_system(std::string_view name_or_path, std::span<const std::string> overrides = {},
                                  std::string_view calibration = {}, KernelSets kernels = {});
 
-/// One GPU, link or switch of data/ by name or path.
+/// One GPU, link, switch or transport of data/ by name or path.
 [[nodiscard]] Gpu load_gpu(std::string_view name_or_path);
 [[nodiscard]] Link load_link(std::string_view name_or_path);
 
@@ -51,6 +51,7 @@ struct SwitchSpec {
   bool reduces = false, multicasts = false;
 };
 [[nodiscard]] SwitchSpec load_switch(std::string_view name_or_path);
+[[nodiscard]] Transport load_transport(std::string_view name_or_path);
 
 /// One entry of `fabricost systems`.
 struct SystemName {
@@ -60,7 +61,7 @@ struct SystemName {
 /// All systems and clusters of data/, sorted by name within each.
 [[nodiscard]] std::vector<SystemName> system_names();
 
-/// All names below data/`folder` (gpus, links, switches, systems, clusters), sorted.
+/// All names below data/`folder` (gpus, links, switches, transports, systems, clusters), sorted.
 [[nodiscard]] std::vector<std::string> names_in(std::string_view folder);
 
 /// Those of `names` that look like `wanted`, nearest first, at most three.

@@ -4,6 +4,7 @@
 #include "readings/topology/models.hpp"
 #include "readings/topology/shape.hpp"
 #include "specs/identities.hpp"
+#include "specs/transports.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -37,7 +38,8 @@ using io::path_word;
 
 struct NicGuess {
   std::string link, transport, link_reason, transport_reason;
-  double rate = 0;  ///< bits per second; written where no link of data/links has it
+  double rate = 0;          ///< bits per second; written where no link of data/links has it
+  bool rate_known = false;  ///< the topology tells it, or all such adapters have it
 };
 
 class SystemText {
@@ -194,84 +196,50 @@ class SystemText {
     }
   }
 
-  [[nodiscard]] bool any_nic(const std::vector<std::size_t>& used, auto&& fits) const {
-    return std::any_of(used.begin(), used.end(), [&](std::size_t n) { return fits(t_.nics[n]); });
+  /// Whether a clue holds: one of these NICs is as it says.
+  [[nodiscard]] bool holds(const io::AdapterClue& clue, const std::vector<std::size_t>& used) const {
+    const auto starts = [](std::string_view text, const std::vector<std::string>& with) {
+      return std::any_of(with.begin(), with.end(), [&](const std::string& one) { return text.starts_with(one); });
+    };
+    if (!clue.gpus.empty() && clue.gpus != gpu_.vendor) return false;
+    if (!clue.beside.empty() && !starts(name(gpu_.generation), clue.beside)) return false;
+    if (!t_.instance.ends_with(clue.instance) || static_cast<int>(t_.nics.size()) < clue.nics) return false;
+    return std::any_of(used.begin(), used.end(), [&](std::size_t n) {
+      const TopologyDevice& nic = t_.nics[n];
+      return (clue.pci.empty() || starts(nic.pci_id, clue.pci)) && nic.pci_class.starts_with(clue.pci_class) &&
+             (clue.names.empty() || starts(nic.device, clue.names) || starts(nic.name, clue.names));
+    });
   }
 
   [[nodiscard]] NicGuess nic_guess(const std::vector<std::size_t>& used) const {
     NicGuess g;
-    const auto named = [&](std::initializer_list<std::string_view> starts) {
-      return any_nic(used, [&](const TopologyDevice& d) {
-        return std::any_of(starts.begin(), starts.end(),
-                           [&](std::string_view s) { return d.device.starts_with(s) || d.name.starts_with(s); });
-      });
-    };
-    const auto pci = [&](std::string_view id) { return any_nic(used, [&](const TopologyDevice& d) { return d.pci_id == id; }); };
-    const auto class_is = [&](std::string_view kind) {
-      return any_nic(used, [&](const TopologyDevice& d) { return d.pci_class.starts_with(kind); });
-    };
-    const bool aws = t_.instance.ends_with("xlarge");
-    const std::string device = t_.nics[used.front()].device.empty() ? t_.nics[used.front()].name : t_.nics[used.front()].device;
+    const TopologyDevice& first = t_.nics[used.front()];
     for (const std::size_t n : used) g.rate = std::max(g.rate, t_.nics[n].line_rate);
     const bool said = g.rate > 0;
-    if (!said) g.rate = 8 * load_link(io::usual_nic(name(gpu_.generation))).bandwidth.value.value();
-    g.link_reason = said ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
-                         : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
-    const auto set = [&](std::string transport, std::string reason, std::string link) {
-      g.transport = std::move(transport);
-      g.transport_reason = std::move(reason);
-      g.link = std::move(link);
-    };
-    const auto ethernet = [&] { return fmt::format("ethernet-{:g}", nearest({25, 50, 100, 200, 400, 800}, g.rate)); };
-    const auto infiniband = [&] {
-      const double rate = nearest({100, 200, 400, 800}, g.rate);
-      return std::string{rate == 100   ? "infiniband-edr"
-                         : rate == 200 ? "infiniband-hdr"
-                         : rate == 400 ? "infiniband-ndr"
-                                       : "infiniband-xdr"};
-    };
-    const bool amd = gpu_.vendor == "amd";
-    if (pci("1d0f:efa0") || pci("1d0f:efa1") || pci("1d0f:efa2") || pci("1d0f:efa3") || named({"efa", "rdmap"}) ||
-        (aws && t_.nics.size() > 1)) {
-      const std::string version = pci("1d0f:efa0")                           ? "v1"
-                                  : pci("1d0f:efa1")                         ? "v2"
-                                  : pci("1d0f:efa2")                         ? "v3"
-                                  : pci("1d0f:efa3")                         ? "v4"
-                                  : gpu_.generation == Generation::blackwell ? "v4"
-                                  : gpu_.generation == Generation::hopper    ? "v2"
-                                                                             : "v1";
-      set("efa-" + version, fmt::format("{} is an Elastic Fabric Adapter", device), "efa-" + version);
-      if (!said) g.rate = load_link(g.link).bandwidth.value.value() * 8, g.link_reason = "the rate of EFA " + version;
-    } else if (named({"cxi", "hsn"})) {
-      set("slingshot", fmt::format("{} is a Slingshot interface", device), "slingshot-11");
-      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = "Slingshot 11";
-    } else if (named({"hfi1", "opa"})) {
-      set("omnipath", fmt::format("{} is an Omni-Path adapter", device), "omnipath-100");
-      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = "Omni-Path 100";
-    } else if (class_is("0207") || named({"ib", "mthca"})) {
-      set("infiniband", class_is("0207") ? "PCI class 0x0207 is InfiniBand" : fmt::format("{} is an InfiniBand name", device),
-          infiniband());
-    } else if (named({"eth", "ens", "eno", "enp", "bond"})) {
-      set("tcp", fmt::format("{} is an Ethernet interface without RDMA", device), ethernet());
-    } else if (named({"bnxt", "irdma", "ionic", "roce", "qedr"}) ||
-               (class_is("0200") && any_nic(used, [](const auto& d) { return d.pci_id.starts_with("15b3"); }))) {
-      set(amd ? "rccl-roce" : "roce",
-          class_is("0200") ? "an RDMA adapter of PCI class 0x0200, Ethernet" : fmt::format("{} is an RDMA Ethernet adapter", device),
-          ethernet());
-    } else {
-      const bool mellanox = named({"mlx4", "mlx5"});
-      set("infiniband",
-          mellanox ? fmt::format("{} runs InfiniBand or RoCE, and the file does not say which", device)
-                   : fmt::format("{} is not said to be anything", device),
-          infiniband());
-    }
+    const std::vector<io::Adapters> all = io::known_adapters();
+    const io::Adapters* adapters = nullptr;
+    const io::AdapterClue* best = nullptr;
+    for (const io::Adapters& one : all)
+      for (const io::AdapterClue& clue : one.clues) {
+        const auto rank = [](const io::AdapterClue& c) { return std::pair{c.weight, c.conditions()}; };
+        if ((best == nullptr || rank(clue) > rank(*best)) && holds(clue, used)) best = &clue, adapters = &one;
+      }
+    if (best == nullptr) throw RequestError(t_.file + ": no file of data/transports knows adapters like " + first.name);
+    g.transport = adapters->transport;
+    g.transport_reason = best->reason;
+    constexpr std::string_view device = "{device}";
+    if (const auto at = g.transport_reason.find(device); at != std::string::npos)
+      g.transport_reason.replace(at, device.size(), first.device.empty() ? first.name : first.device);
+    const auto rate_of = [](const std::string& link) { return 8 * load_link(link).bandwidth.value.value(); };
+    if (!said) g.rate = rate_of(adapters->rate.empty() ? io::usual_nic(name(gpu_.generation)) : adapters->links.front());
+    g.rate_known = said || adapters->one_rate;
+    g.link_reason = said                      ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
+                    : !adapters->rate.empty() ? adapters->rate
+                                              : fmt::format("rate not said; {:g} Gbit/s was usual beside {}", g.rate * 1e-9, out_.gpu);
+    double nearest = 0;
+    for (const std::string& link : adapters->links)
+      if (const double off = std::fabs(std::log(rate_of(link) / g.rate)); g.link.empty() || off < nearest) g.link = link, nearest = off;
     return g;
-  }
-  [[nodiscard]] static double nearest(std::initializer_list<double> gigabits, double rate) {
-    double best = *gigabits.begin();
-    for (const double one : gigabits)
-      if (std::fabs(std::log(one * 1e9 / rate)) < std::fabs(std::log(best * 1e9 / rate))) best = one;
-    return best;
   }
 
   void nics() {
@@ -289,14 +257,13 @@ class SystemText {
     if (!path) unknown("how far the NICs are from the GPUs");
     guess("transport", g.transport, g.transport_reason);
     guess("NIC link", g.link, g.link_reason);
-    if (std::none_of(used.begin(), used.end(), [&](std::size_t n) { return t_.nics[n].line_rate > 0; }) && !g.transport.starts_with("efa"))
-      unknown("the rate of the NICs");
+    unknown("the rate of the NICs", !g.rate_known);
     if (g.transport_reason.find("does not say") != std::string::npos || g.transport_reason.find("not said") != std::string::npos)
       unknown("whether the NICs run InfiniBand or Ethernet (ibstat or rdma link says)");
     std::optional<bool> said;
     for (const std::size_t n : used)
       if (t_.nics[n].gpu_direct) said = *t_.nics[n].gpu_direct && said.value_or(true);
-    const bool direct = said.value_or(g.transport != "tcp" && (taken <= NicPath::pxb || taken == NicPath::c2c));
+    const bool direct = said.value_or(!load_transport(g.transport).sockets && (taken <= NicPath::pxb || taken == NicPath::c2c));
     if (!said) unknown("whether GPUDirect RDMA is on (nvidia-peermem, dma-buf)");
     unknown("the network beyond the NICs");
     const bool rails = used.size() == t_.gpus.size();

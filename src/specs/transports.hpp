@@ -1,0 +1,60 @@
+#pragma once
+/// \file transports.hpp
+/// Files of data/transports: what a transport is like, its constants (those of a calibration it extends, or its own), and the adapters by
+/// which a topology is told to run it.
+
+#include "specs/reader.hpp"
+#include "specs/tree.hpp"
+
+#include <fabricost/hardware/transport.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::io {
+
+/// One thing about the NICs of a machine, or several together, that tells their transport. What is not said always holds.
+struct AdapterClue {
+  std::vector<std::string> pci;     ///< ids as "1d0f:efa0", or vendors
+  std::vector<std::string> names;   ///< how devices' names begin
+  std::string pci_class;            ///< how the PCI class begins
+  std::string gpus;                 ///< vendor of the GPUs beside them
+  std::vector<std::string> beside;  ///< generations of those
+  std::string instance;             ///< how the name of the cloud's machine ends
+  int nics = 0;                     ///< as many of them at least
+  int weight = 0;                   ///< of clues that hold the one with most counts, of equal ones that with most conditions
+  std::string reason;               ///< why, with {device} for the NIC's name
+
+  [[nodiscard]] int conditions() const {
+    return int{!pci.empty()} + int{!names.empty()} + int{!pci_class.empty()} + int{!gpus.empty()} + int{!beside.empty()} +
+           int{!instance.empty()} + int{nics > 0};
+  }
+};
+
+/// `adapters:` of one file; not inherited.
+struct Adapters {
+  std::string transport;
+  std::vector<std::string> links;  ///< of data/links, of which the one nearest to a NIC's rate is meant
+  std::string rate;                ///< what is said of the link's rate where a topology tells none; empty: what is usual beside the GPU
+  bool one_rate = false;           ///< every such adapter has that rate
+  std::vector<AdapterClue> clues;
+};
+
+/// A file with what it extends.
+struct TransportSpec {
+  Transport transport;
+  SpecNode tree;  ///< its constants, as specs/calibration.cpp reads them
+};
+
+/// Keys of a transport that a calibration has not.
+inline constexpr std::array<std::string_view, 7> transport_keys{"network",      "relative",  "sockets", "roce",
+                                                                "switch_ports", "protocols", "adapters"};
+
+[[nodiscard]] TransportSpec read_transport(const SpecNode& tree, Faults& faults);
+
+/// The adapters of all files of data/transports that have any, by name. \throws SpecError when one is faulty
+[[nodiscard]] std::vector<Adapters> known_adapters();
+
+}  // namespace fabricost::io
