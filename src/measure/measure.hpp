@@ -9,8 +9,8 @@
 /// A case that does not fit memory is tried at half its size. A case the machine cannot do, or whose result is wrong, is listed. A machine
 /// that is lost, and an interrupt, end the run: what was measured until then stays.
 
-#include "measure/plan.hpp"
-#include "measure/rows.hpp"
+#include "measure/files/rows.hpp"
+#include "measure/plan/plan.hpp"
 #include "measure/sample.hpp"
 
 #include <functional>

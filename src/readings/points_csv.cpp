@@ -3,7 +3,7 @@
 /// fault with its place; a row that is well formed but says too little, or something that is not modelled, is counted as skipped.
 
 #include "readings/point_readers.hpp"
-#include "readings/probe_words.hpp"
+#include "readings/probe_table.hpp"
 #include "specs/near_or_all.hpp"
 #include "text/csv.hpp"
 
@@ -182,8 +182,8 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     const NamedOperation operation = operation_named(table.cell(at.operation));
     if (operation.modelled) {
       point.collective = *operation.modelled;
-    } else if (const ProbeWord* probe = probe_word(table.cell(at.operation))) {
-      because(std::string{probe->skipped});
+    } else if (const measure::ProbeType* probe = measure::probe_named(table.cell(at.operation))) {
+      because(std::string{why_not_priced(*probe)});
     } else if (operation.known) {
       because(fmt::format("operation not modelled: {}", table.cell(at.operation)));
     } else if (table.cell(at.operation).empty()) {

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include "measure/gpu/collective_layout.hpp"
+#include "measure/gpu/probes/collective_layout.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -2,11 +2,11 @@
 /// What the MPI probe decides without MPI: counts, patterns, names, forced algorithms, the watch.
 
 #include "catch.hpp"
-#include "measure/mpi/clock.hpp"
 #include "measure/mpi/counts.hpp"
-#include "measure/mpi/environment.hpp"
-#include "measure/mpi/library.hpp"
-#include "measure/mpi/memory.hpp"
+#include "measure/mpi/host/clock.hpp"
+#include "measure/mpi/host/environment.hpp"
+#include "measure/mpi/host/library.hpp"
+#include "measure/mpi/host/memory.hpp"
 #include "measure/mpi/patterns.hpp"
 
 #include <limits>

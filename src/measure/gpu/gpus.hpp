@@ -7,7 +7,7 @@
 #include "measure/gpu/gate.hpp"
 #include "measure/gpu/management.hpp"
 #include "measure/gpu/nccl_library.hpp"
-#include "measure/gpu/rendezvous.hpp"
+#include "measure/gpu/processes/rendezvous.hpp"
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 /// \file elements.cpp
 /// Types and sums.
 
-#include "elements.hpp"
+#include "measure/mpi/elements.hpp"
 
 #include "measure/device.hpp"
 

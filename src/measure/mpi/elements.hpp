@@ -2,8 +2,8 @@
 /// \file elements.hpp
 /// Element types of MPI, blocks of them, and sums of either.
 
-#include "calls.hpp"
-#include "counts.hpp"
+#include "measure/mpi/calls.hpp"
+#include "measure/mpi/counts.hpp"
 
 #include <fabricost/collective.hpp>
 

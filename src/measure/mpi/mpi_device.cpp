@@ -1,12 +1,12 @@
 /// \file mpi_device.cpp
 /// Preparing a case in step: every process throws the same, or none does.
 
-#include "mpi_device.hpp"
+#include "measure/mpi/mpi_device.hpp"
 
-#include "description.hpp"
-#include "job.hpp"
-#include "settle.hpp"
-#include "transfer.hpp"
+#include "measure/mpi/host/description.hpp"
+#include "measure/mpi/job.hpp"
+#include "measure/mpi/settle.hpp"
+#include "measure/mpi/transfer.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 /// \file mpi_device.hpp
 /// Collectives of any MPI behind measure/device.hpp. All processes call the same functions in the same order.
 
-#include "environment.hpp"
-#include "world.hpp"
+#include "measure/mpi/host/environment.hpp"
+#include "measure/mpi/world.hpp"
 
 #include "measure/device.hpp"
 

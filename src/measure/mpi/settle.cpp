@@ -1,7 +1,7 @@
 /// \file settle.cpp
 /// Asking the other processes how it went.
 
-#include "settle.hpp"
+#include "measure/mpi/settle.hpp"
 
 #include <fmt/format.h>
 

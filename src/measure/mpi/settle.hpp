@@ -2,7 +2,7 @@
 /// \file settle.hpp
 /// A fault of one process is a fault of all: otherwise the others wait for it inside MPI.
 
-#include "world.hpp"
+#include "measure/mpi/world.hpp"
 
 #include "measure/device.hpp"
 

@@ -1,9 +1,9 @@
 /// \file transfer.cpp
 /// Buffers and calls, collective by collective. transfer_check.cpp says what must have arrived.
 
-#include "transfer.hpp"
+#include "measure/mpi/transfer.hpp"
 
-#include "counts.hpp"
+#include "measure/mpi/counts.hpp"
 
 #include <fmt/format.h>
 

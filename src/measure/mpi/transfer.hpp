@@ -6,10 +6,10 @@
 /// of send_recv one message. A send_recv without `pairs` goes around: every rank to the next while it receives from the one before, as
 /// sendrecv_perf does; with `pairs` it is a ping-pong (half of its time counts), or `both_ways` at once.
 
-#include "elements.hpp"
 #include "measure/device.hpp"
-#include "memory.hpp"
-#include "world.hpp"
+#include "measure/mpi/elements.hpp"
+#include "measure/mpi/host/memory.hpp"
+#include "measure/mpi/world.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,9 @@
 /// \file transfer_check.cpp
 /// What a transfer sends and what must have arrived, byte by byte.
 
-#include "transfer.hpp"
+#include "measure/mpi/transfer.hpp"
 
-#include "patterns.hpp"
+#include "measure/mpi/patterns.hpp"
 
 #include <fmt/format.h>
 
