@@ -36,7 +36,7 @@ void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
   row.notes.emplace_back("pairs", fmt::format("{}>{}", from, to));
 }
 
-/// Forcing the protocol alone is told by the protocol; forcing in-switch reduction is forcing an algorithm.
+/// A row whose protocol alone was forced has no algorithm; in-switch reduction that was forced is one.
 void collective_cells(Row& row, const Case& what, const Machine& machine, const Layout& layout) {
   const bool processes_only = machine.runtime == "MPI";
   row.operation = std::string{name(what.operation)};

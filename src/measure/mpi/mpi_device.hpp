@@ -14,8 +14,7 @@
 namespace fabricost::measure::mpi {
 
 struct MpiOptions {
-  double limit = 300;                                                   ///< seconds after which nobody is waited for any more
-  std::uint64_t most_count = static_cast<std::uint64_t>(widest_count);  ///< elements one call is told of; fewer in tests
+  double limit = 300;  ///< seconds after which nobody is waited for any more
   bool apart = false;  ///< processes are timed as if they had no clock in common; true in tests
 };
 

@@ -28,7 +28,7 @@ class Planner {
   void overlap();
   void mpi();
 
-  /// The rows of one group that were asked for, or all.
+  /// The rows of one group that `--only` names; all without it.
   [[nodiscard]] std::vector<ProbeType> probes(ProbeGroup group) const;
   [[nodiscard]] bool wanted(ProbeKind kind) const;
   [[nodiscard]] bool wanted(Collective operation) const;
@@ -36,7 +36,7 @@ class Planner {
   /// Over the sizes its row of the table names.
   void curve(const Case& what, Stage stage = curves, double coarser = 1);
   void curve(const Case& what, std::uint64_t least, std::uint64_t most, Stage stage, double coarser = 1);
-  /// Notes what this machine cannot be measured for, where that was asked for.
+  /// Lists what cannot be measured on this machine, where the request includes that group.
   void skip(ProbeGroup group, std::string what, std::string reason);
   /// A power of two that leaves room for its buffers on every GPU.
   [[nodiscard]] std::uint64_t room(std::uint64_t most) const;

@@ -8,25 +8,13 @@
 
 #include <fabricost/collective.hpp>
 
+#include "measure/checks/elements.hpp"
 #include "measure/device.hpp"
-#include "measure/gpu/probes/elements.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace fabricost::measure::gpu {
-
-[[nodiscard]] constexpr ElementFormat format_of(DataType type) {
-  switch (type) {
-    case DataType::int8: return {1, 0, 0};
-    case DataType::half: return {2, 5, 10};
-    case DataType::bfloat16: return {2, 8, 7};
-    case DataType::fp8: return {1, 4, 3};
-    case DataType::single: return {4, 8, 23};
-    case DataType::double_precision: return {8, 11, 52};
-  }
-  return {};
-}
 
 struct CollectiveLayout {
   std::uint64_t piece = 0;     ///< elements of the count that the library's call takes

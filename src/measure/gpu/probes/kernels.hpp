@@ -3,7 +3,7 @@
 /// What the .cu files launch, one function per kernel. Each is enqueued on `stream` of the current device and returns the launch's status.
 /// Sizes are any number of bytes: what is left of the last 16-byte vector is moved byte by byte.
 
-#include "measure/gpu/probes/elements.hpp"
+#include "measure/checks/elements.hpp"
 #include "measure/gpu/runtime.hpp"
 
 #include <cstdint>

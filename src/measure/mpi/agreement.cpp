@@ -1,7 +1,7 @@
-/// \file settle.cpp
-/// Asking the other processes how it went.
+/// \file agreement.cpp
+/// Comparing failures and cases over all processes.
 
-#include "measure/mpi/settle.hpp"
+#include "measure/mpi/agreement.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ double fingerprint(const Case& what) {
 
 }  // namespace
 
-void settle(World& world, const Trouble& mine) {
+void fail_alike(World& world, const Failure& mine) {
   // the gravest, and of those who have it the first
   std::array<double, 1> gravest{static_cast<double>(mine.kind)};
   world.most(gravest);
@@ -39,12 +39,12 @@ void settle(World& world, const Trouble& mine) {
   std::array<double, 1> who{static_cast<double>(mine.kind) >= gravest[0] ? -static_cast<double>(world.rank()) : -1e9};
   world.most(who);
   const std::string text = world.share(mine.text, static_cast<int>(-who[0]));
-  switch (static_cast<Trouble::Kind>(gravest[0])) {
-    case Trouble::Kind::none: return;
-    case Trouble::Kind::unsupported: throw Unsupported(text);
-    case Trouble::Kind::out_of_memory: throw OutOfMemory(text);
-    case Trouble::Kind::wrong_result: throw WrongResult(text);
-    case Trouble::Kind::fault: throw DeviceFault(text);
+  switch (static_cast<Failure::Kind>(gravest[0])) {
+    case Failure::Kind::none: return;
+    case Failure::Kind::unsupported: throw Unsupported(text);
+    case Failure::Kind::out_of_memory: throw OutOfMemory(text);
+    case Failure::Kind::wrong_result: throw WrongResult(text);
+    case Failure::Kind::fault: throw DeviceFault(text);
   }
 }
 

@@ -11,7 +11,7 @@
 #define FABRICOST_ON_BOTH
 #endif
 
-namespace fabricost::measure::gpu {
+namespace fabricost::measure {
 
 /// What a buffer is filled with.
 enum class Content : unsigned char {
@@ -62,4 +62,4 @@ FABRICOST_ON_BOTH constexpr unsigned exact_sum(std::uint64_t index) {
   return 2 + static_cast<unsigned>(index % 4) + static_cast<unsigned>((index >> 2) % 4);
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::measure
