@@ -76,29 +76,12 @@ std::optional<Enum> name_in(CsvTable& table, int column, std::string_view what, 
 }
 
 struct Columns {
-  int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes,
-      algbw, busbw, path, both_ways, streamed;
-
-  explicit Columns(const CsvTable& t)
-      : source(t.column("source")),
-        system(t.column("system")),
-        nodes(t.column("nodes")),
-        gpus_per_node(t.column("gpus_per_node")),
-        operation(t.column("operation")),
-        dtype(t.column("dtype")),
-        bytes(t.column("bytes")),
-        time(t.column("time_us")),
-        in_place(t.column("in_place")),
-        library(t.column("library")),
-        library_version(t.column("library_version")),
-        algorithm(t.column("algorithm")),
-        protocol(t.column("protocol")),
-        notes(t.column("notes")),
-        algbw(t.column("algbw")),
-        busbw(t.column("busbw")),
-        path(t.column("path")),
-        both_ways(t.column("both_ways")),
-        streamed(t.column("streamed")) {}
+  const CsvTable& t;
+  int source = t.column("source"), system = t.column("system"), nodes = t.column("nodes"), gpus_per_node = t.column("gpus_per_node"),
+      operation = t.column("operation"), dtype = t.column("dtype"), bytes = t.column("bytes"), time = t.column("time_us"),
+      in_place = t.column("in_place"), library = t.column("library"), library_version = t.column("library_version"),
+      algorithm = t.column("algorithm"), protocol = t.column("protocol"), notes = t.column("notes"), algbw = t.column("algbw"),
+      busbw = t.column("busbw"), path = t.column("path"), both_ways = t.column("both_ways"), streamed = t.column("streamed");
 };
 
 /// The text of a cell, shared with the row before when it is the same.
@@ -168,7 +151,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
                                     const PointSink& sink) {
   std::vector<Skipped> skipped;
   CsvTable table(file);
-  const Columns at(table);
+  const Columns at{table};
   require(table, at);
   Point last;  // its texts are shared by the rows that repeat them
   while (table.next()) {

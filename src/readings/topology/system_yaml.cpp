@@ -4,6 +4,7 @@
 #include "readings/topology/models.hpp"
 #include "readings/topology/shape.hpp"
 #include "specs/identities.hpp"
+#include "text/ascii.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -24,10 +25,8 @@ using io::path_word;
 [[nodiscard]] std::string name_from(std::string_view stem) {
   std::string out;
   for (const char c : stem) {
-    const char low = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const bool plain = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9');
-    if (plain)
-      out += low;
+    if (io::is_letter(c) || io::is_digit(c))
+      out += io::lower(c);
     else if (!out.empty() && out.back() != '-')
       out += '-';
   }
@@ -206,7 +205,6 @@ class SystemText {
                            [&](std::string_view s) { return d.device.starts_with(s) || d.name.starts_with(s); });
       });
     };
-    const auto pci = [&](std::string_view id) { return any_nic(used, [&](const TopologyDevice& d) { return d.pci_id == id; }); };
     const auto class_is = [&](std::string_view kind) {
       return any_nic(used, [&](const TopologyDevice& d) { return d.pci_class.starts_with(kind); });
     };
@@ -231,23 +229,23 @@ class SystemText {
                                        : "infiniband-xdr"};
     };
     const bool amd = gpu_.vendor == "amd";
-    if (pci("1d0f:efa0") || pci("1d0f:efa1") || pci("1d0f:efa2") || pci("1d0f:efa3") || named({"efa", "rdmap"}) ||
-        (aws && t_.nics.size() > 1)) {
-      const std::string version = pci("1d0f:efa0")                           ? "v1"
-                                  : pci("1d0f:efa1")                         ? "v2"
-                                  : pci("1d0f:efa2")                         ? "v3"
-                                  : pci("1d0f:efa3")                         ? "v4"
-                                  : gpu_.generation == Generation::blackwell ? "v4"
-                                  : gpu_.generation == Generation::hopper    ? "v2"
-                                                                             : "v1";
-      set("efa-" + version, fmt::format("{} is an Elastic Fabric Adapter", device), "efa-" + version);
-      if (!said) g.rate = load_link(g.link).bandwidth.value.value() * 8, g.link_reason = "the rate of EFA " + version;
+    // adapters whose rate follows from what they are
+    const auto of_kind = [&](std::string transport, std::string_view what, std::string link, std::string reason) {
+      set(std::move(transport), fmt::format("{} is {}", device, what), std::move(link));
+      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = std::move(reason);
+    };
+    int efa = 0;  // 1d0f:efa0 is the first
+    for (const std::size_t n : used)
+      if (const std::string& id = t_.nics[n].pci_id; id.size() == 9 && id.starts_with("1d0f:efa") && id[8] >= '0' && id[8] <= '3')
+        efa = efa == 0 ? id[8] - '0' + 1 : std::min(efa, id[8] - '0' + 1);
+    if (efa > 0 || named({"efa", "rdmap"}) || (aws && t_.nics.size() > 1)) {
+      if (efa == 0) efa = gpu_.generation == Generation::blackwell ? 4 : gpu_.generation == Generation::hopper ? 2 : 1;
+      const std::string version = fmt::format("v{}", efa);
+      of_kind("efa-" + version, "an Elastic Fabric Adapter", "efa-" + version, "the rate of EFA " + version);
     } else if (named({"cxi", "hsn"})) {
-      set("slingshot", fmt::format("{} is a Slingshot interface", device), "slingshot-11");
-      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = "Slingshot 11";
+      of_kind("slingshot", "a Slingshot interface", "slingshot-11", "Slingshot 11");
     } else if (named({"hfi1", "opa"})) {
-      set("omnipath", fmt::format("{} is an Omni-Path adapter", device), "omnipath-100");
-      if (!said) g.rate = 8 * load_link(g.link).bandwidth.value.value(), g.link_reason = "Omni-Path 100";
+      of_kind("omnipath", "an Omni-Path adapter", "omnipath-100", "Omni-Path 100");
     } else if (class_is("0207") || named({"ib", "mthca"})) {
       set("infiniband", class_is("0207") ? "PCI class 0x0207 is InfiniBand" : fmt::format("{} is an InfiniBand name", device),
           infiniband());
