@@ -1,10 +1,8 @@
 /// \file measure.cpp
 /// fabricost measure: opens the machine, measures what is worth it in the time there is, writes points and machine.
 
-#include "text/csv.hpp"
-#include "text/short_time.hpp"
-#include "measure/machine_file.hpp"
-#include "measure/partial_file.hpp"
+#include "measure/files/machine_file.hpp"
+#include "measure/files/partial_file.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
 #include "measure_text.hpp"
@@ -12,6 +10,8 @@
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
+#include "text/csv.hpp"
+#include "text/short_time.hpp"
 #include "write_file.hpp"
 
 #include <fabricost/error.hpp>

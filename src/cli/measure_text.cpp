@@ -28,12 +28,9 @@ constexpr std::size_t most_listed = 20;
 
 /// Bytes that cross a wire or a memory's pins for each of the row's.
 [[nodiscard]] double moved_per_byte(const Row& row) {
-  if (row.operation == "memory_copy" || row.operation == "memory_scale") return 2;
-  if (const auto operation = parse_collective(row.operation); operation && !row.path)
-    return bus_factor(*operation, row.nodes * row.gpus_per_node);
-  const bool no_rate = row.operation == "pointer_chase" || row.operation.starts_with("peer_load") || row.operation == "peer_store" ||
-                       row.operation == "peer_atomic" || row.operation.starts_with("compute");
-  return no_rate ? 0 : 1;
+  if (const measure::ProbeType* probe = measure::probe_named(row.operation)) return probe->traffic;
+  const auto operation = parse_collective(row.operation);
+  return operation && !row.path ? bus_factor(*operation, row.nodes * row.gpus_per_node) : 1;
 }
 
 [[nodiscard]] std::string case_of(const Row& row) {

@@ -1,22 +1,39 @@
 #pragma once
 /// \file cells.hpp
-/// The cells of one row of a table by the names of their columns, with a fault for each that cannot be meant.
+/// The one reader of rows of published results: cells by the names of their columns, with a fault for each malformed cell.
 
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
+
+#include <fabricost/evaluation/workload.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fabricost::io {
 
 [[nodiscard]] inline std::string folded(std::string text) { return lowered(std::move(text)); }
+
+/// \throws SpecError that names the columns the table lacks \param what of the table: "a pipeline CSV"
+inline void require_columns(CsvTable& table, std::span<const std::string_view> names, std::string_view what) {
+  std::vector<std::string_view> missing;
+  for (const std::string_view name : names)
+    if (table.column(name) < 0) missing.push_back(name);
+  if (missing.empty()) return;
+  const bool several = missing.size() > 1;
+  table.fault(-1, fmt::format("the column{} {} {} missing", several ? "s" : "", fmt::join(missing, ", "), several ? "are" : "is"),
+              fmt::format("{} has at least {}", what, fmt::join(names, ",")));
+  table.finish();
+}
 
 /// One row's cells by the names of their columns.
 class Cells {
@@ -24,29 +41,28 @@ class Cells {
   explicit Cells(CsvTable& table) : table_(table) {}
 
   [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(at(column)); }
-  /// A number that is not negative; `otherwise` for an empty cell, a fault for anything else.
-  double number(std::string_view column, double otherwise = 0) {
+  /// A number from 0 to `most`; 0 for an empty cell, a fault for anything else.
+  double number(std::string_view column, double most = std::numeric_limits<double>::infinity()) {
     const std::string& cell = text(column);
-    if (cell.empty()) return otherwise;
     const auto value = parse_number(cell);
-    if (value && *value >= 0) return *value;
-    table_.fault(at(column), fmt::format("{} \"{}\" is not a number of at least 0", column, cell.substr(0, 40)),
-                 "write a number, or leave it empty");
-    return otherwise;
+    if (value && *value >= 0 && *value <= most) return *value;
+    if (!cell.empty())
+      fault(column, std::isfinite(most) ? fmt::format("not a number from 0 to {:g}", most) : "not a number of at least 0",
+            "write a number with a point, or leave it empty");
+    return 0;
   }
-  /// A whole number that is not negative; `otherwise` for an empty cell, a fault for anything else.
-  int count(std::string_view column, int otherwise = 0) {
+  /// A whole number from 0 to `most`; `otherwise` for an empty cell, a fault for anything else.
+  int count(std::string_view column, int otherwise = 0, double most = 1e9) {
     const std::string& cell = text(column);
-    if (cell.empty()) return otherwise;
     const auto value = parse_number(cell);
-    if (value && *value >= 0 && *value <= 1e9 && *value == std::floor(*value)) return static_cast<int>(*value);
-    fault(column, "is not a whole number of at least 0", "write a whole number, or leave it empty");
+    if (value && *value >= 0 && *value <= most && *value == std::floor(*value)) return static_cast<int>(*value);
+    if (!cell.empty()) fault(column, fmt::format("not a whole number from 0 to {:g}", most), "write a whole number, or leave it empty");
     return otherwise;
   }
   /// A figure; nothing when the cell is a range or a word, a fault when it is negative.
   std::optional<double> figure(std::string_view column) {
     const auto value = parse_number(text(column));
-    if (value && *value < 0) fault(column, "is negative", "write a number of at least 0");
+    if (value && *value < 0) fault(column, "which is negative", "write a number of at least 0");
     return value;
   }
   /// Which of some words a cell is; 0 for an empty one, a fault for another.
@@ -55,11 +71,29 @@ class Cells {
     if (cell.empty()) return 0;
     const auto found = std::find(words.begin(), words.end(), folded(cell));
     if (found != words.end()) return static_cast<int>(found - words.begin());
-    fault(column, "is not known", fmt::format("write one of {}, or leave it empty", fmt::join(words, ", ")));
+    fault(column, "which is not known", fmt::format("write one of {}, or leave it empty", fmt::join(words, ", ")));
     return 0;
   }
   void fault(std::string_view column, std::string_view what, std::string remedy) {
-    table_.fault(at(column), fmt::format("{} \"{}\" {}", column, text(column).substr(0, 40), what), std::move(remedy));
+    table_.fault(at(column), fmt::format("{} is \"{}\", {}", column, text(column).substr(0, 40), what), std::move(remedy));
+  }
+
+  /// What every published row has. \param metric the column that names its figure
+  [[nodiscard]] WorkloadRow row(std::string_view metric) const {
+    WorkloadRow out;
+    out.id = text("id");
+    out.group = text("group");
+    out.model = text("model");
+    out.metric = text(metric);
+    out.fully_specified = text("fully_specified") == "yes";
+    out.line = table_.line();
+    return out;
+  }
+  /// The row's figure from the column `value`, or why it has none.
+  void read_value(WorkloadRow& row) {
+    const auto value = figure("value");
+    row.measured = value.value_or(0);
+    if (!value || *value == 0) row.skipped = value ? "its value is 0" : "its value is a formula or a range";
   }
 
  private:

@@ -2,8 +2,7 @@
 /// Published inference results: reading the table, and what the model says of each row.
 
 #include "evaluation/cells.hpp"
-#include "text/ascii.hpp"
-#include "text/csv.hpp"
+#include "evaluation/published_machine.hpp"
 
 #include <fabricost/evaluation/inference.hpp>
 #include <fabricost/kernels/interval.hpp>
@@ -28,22 +27,6 @@ namespace {
 
 using io::Cells;
 using io::has;
-
-struct InferenceMachine {
-  std::string_view gpu, system;
-};
-constexpr std::array inference_machines{
-    InferenceMachine{"GB300", "gb300-nvl72"},     InferenceMachine{"GB200", "gb200-nvl72"}, InferenceMachine{"B300", "dgx-b300"},
-    InferenceMachine{"B200", "dgx-b200"},         InferenceMachine{"H200", "dgx-h200"},     InferenceMachine{"H100", "dgx-h100"},
-    InferenceMachine{"H800", "deepseek-v3-h800"}, InferenceMachine{"H20", "hgx-h20"},       InferenceMachine{"A100", "dgx-a100"},
-    InferenceMachine{"MI355X", "mi355x-8"},       InferenceMachine{"MI325X", "mi325x-8"},   InferenceMachine{"MI300X", "mi300x-8"},
-    InferenceMachine{"L40S", "l40s-pcie"},        InferenceMachine{"T4", "aws-g4dn"},
-};
-std::string machine_of(std::string_view gpu) {
-  for (const InferenceMachine& m : inference_machines)
-    if (gpu.starts_with(m.gpu)) return std::string{m.system};
-  return {};
-}
 
 struct NamedQuantity {
   std::string_view metric;
@@ -79,10 +62,10 @@ double unit_of(std::string_view unit) {
 WeightFormat format_of(Cells& cells) {
   const std::string& gemm = cells.text("precision_gemm");
   const std::string& moe = cells.text("precision_moe");
-  const std::string& told = moe.empty() ? gemm : moe;
-  if (has(told, "int4")) return WeightFormat::int4;
-  if (has(told, "fp4")) return WeightFormat::fp4;
-  if (has(told, "fp8")) return WeightFormat::fp8;
+  const std::string& format = moe.empty() ? gemm : moe;
+  if (has(format, "int4")) return WeightFormat::int4;
+  if (has(format, "fp4")) return WeightFormat::fp4;
+  if (has(format, "fp8")) return WeightFormat::fp8;
   return WeightFormat::bf16;
 }
 
@@ -194,12 +177,8 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
   while (csv.next()) {
     Cells cells(csv);
     InferenceRow r;
-    r.row.id = cells.text("id");
-    r.row.group = cells.text("group");
-    r.row.model = cells.text("model");
-    r.row.fully_specified = cells.text("fully_specified") == "yes";
-    r.row.line = csv.line();
-    r.system = machine_of(cells.text("gpu"));
+    r.row = cells.row("metric");
+    r.system = io::published_machine(cells.text("gpu"), "", 0).system;
     r.format.weights = format_of(cells);
     r.format.kv_width = r.format.weights == WeightFormat::bf16 ? 2 : 1;
     const ServingStack& stack = table.published(cells.text("backend"));
@@ -210,7 +189,6 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
     r.load.isl = (served ? stack.length : 1) * cells.count("isl");
     r.load.osl = (served ? stack.length : 1) * cells.count("osl");
     r.quantity = quantity_of(metric);
-    r.row.metric = metric;
     std::shared_ptr<const Model>& model = models[r.row.model];
     if (!model && !r.row.model.empty()) {
       const std::string known = model_named(r.row.model);

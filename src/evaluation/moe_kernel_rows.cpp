@@ -1,8 +1,8 @@
 /// \file moe_kernel_rows.cpp
 /// Reading measured MoE kernels, pricing them, and summing up the errors.
 
+#include "evaluation/cells.hpp"
 #include "specs/near_or_all.hpp"
-#include "text/csv.hpp"
 #include "text/quantile.hpp"
 #include "validation/machines.hpp"
 
@@ -25,101 +25,64 @@ namespace {
 constexpr std::array<std::string_view, 11> kernel_columns{
     "system", "ranks", "phase", "implementation", "tokens_per_rank", "hidden", "experts", "top_k", "distribution", "time_us", "dtype"};
 
-/// Reads the cells of one row; what is not modelled goes to `skipped`, what cannot be meant is a fault.
-class MoeKernelRowReader {
- public:
-  MoeKernelRowReader(io::CsvTable& table, MoeKernelRow& row) : table_(table), row_(row) {}
-
-  void read() {
-    row_.line = table_.line();
-    row_.source = text("source");
-    row_.system = text("system");
-    row_.notes = text("notes");
-    row_.implementation = text("implementation");
-    row_.distribution = text("distribution");
-    row_.dtype = text("dtype");
-    MoeQuestion& q = row_.question;
-    if (const auto phase = name_in("phase", moe_phase_names)) q.phase = *phase;
-    q.ranks = count("ranks", 1);
-    q.hidden = count("hidden", 1);
-    q.gate.experts = count("experts", 1);
-    q.gate.top_k = count("top_k", 1);
-    q.sms = count("sms", 1);
-    q.tokens = number("tokens_per_rank").value_or(-1);
-    row_.seconds = number("time_us").value_or(0) / 1e6;
-    if (const auto kernel = parse_moe_kernel(row_.implementation))
-      q.kernel = *kernel;
-    else
-      skip(fmt::format("implementation \"{}\" is not modelled", row_.implementation));
-    if (row_.distribution == "uniform")
-      q.routing.kind = RoutingKind::uniform;
-    else if (row_.distribution == "balanced")
-      q.routing.kind = RoutingKind::balanced;
-    else
-      skip(fmt::format("distribution \"{}\": only uniform and balanced need no further numbers", row_.distribution));
-    read_type();
-    if (row_.system.empty()) skip("no system given");
-    if (q.ranks == 0 || q.hidden == 0 || q.gate.experts == 0 || q.gate.top_k == 0 || q.tokens < 0)
-      skip("ranks, tokens, hidden, experts or top_k not given");
-    if (!(row_.seconds > 0)) skip("no time above zero given");
-  }
-
- private:
-  [[nodiscard]] const std::string& text(std::string_view column) const { return table_.cell(table_.column(column)); }
-  void skip(std::string reason) {
-    if (row_.skipped.empty()) row_.skipped = std::move(reason);
-  }
-
-  std::optional<double> number(std::string_view column) {
-    const int at = table_.column(column);
-    const std::string& cell = table_.cell(at);
-    if (cell.empty()) return std::nullopt;
-    if (cell.front() == '=') {
-      skip(fmt::format("{} is a formula", column));
-      return std::nullopt;
-    }
-    const auto value = io::parse_number(cell);
-    if (!value || *value < 0) {
-      table_.fault(at, fmt::format("{} is \"{}\", not a number from 0", column, cell),
-                   "write a number with a point, or leave the cell empty");
-      return std::nullopt;
-    }
-    return value;
-  }
-  /// 0 for an empty cell.
-  int count(std::string_view column, double least) {
-    const auto value = number(column);
-    if (!value) return 0;
-    if (*value < least || *value > 1e8 || *value != std::floor(*value)) {
-      table_.fault(table_.column(column), fmt::format("{} is {}, not a whole number from {} to 10^8", column, text(column), least),
-                   "write a count, or leave the cell empty");
-      return 0;
-    }
-    return static_cast<int>(*value);
-  }
-  template <std::size_t N>
-  std::optional<MoePhase> name_in(std::string_view column, const std::array<std::string_view, N>& names) {
-    const std::string& cell = text(column);
-    const auto value = detail::parse_enum<MoePhase>(cell, names);
-    if (!value) table_.fault(table_.column(column), fmt::format("unknown {} \"{}\"", column, cell), io::near_or_all(cell, names));
-    return value;
-  }
-  void read_type() {
-    const std::string t = detail::folded(row_.dtype);
-    if (t.empty()) return;
-    if (t == "bfloat16" || t == "bf16" || t == "half" || t == "float16" || t == "fp16")
-      row_.question.precision = Precision::bf16;
-    else if (t == "fp8")
-      row_.question.precision = Precision::fp8;
-    else if (t == "nvfp4" || t == "fp4")
-      row_.question.precision = Precision::fp4;
-    else
-      table_.fault(table_.column("dtype"), fmt::format("unknown dtype \"{}\"", row_.dtype), "one of: bfloat16 half fp8 nvfp4");
-  }
-
-  io::CsvTable& table_;
-  MoeKernelRow& row_;
-};
+/// One row; what is not modelled goes to `skipped`, a malformed cell is a fault.
+MoeKernelRow row_in(io::CsvTable& table) {
+  io::Cells cells(table);
+  MoeKernelRow row;
+  const auto skip = [&row](std::string reason) {
+    if (row.skipped.empty()) row.skipped = std::move(reason);
+  };
+  const auto formula = [&](std::string_view column) {
+    const bool found = cells.text(column).starts_with('=');
+    if (found) skip(fmt::format("{} is a formula", column));
+    return found;
+  };
+  const auto count = [&](std::string_view column) { return formula(column) ? 0 : cells.count(column, 0, 1e8); };
+  row.line = table.line();
+  row.source = cells.text("source");
+  row.system = cells.text("system");
+  row.notes = cells.text("notes");
+  row.implementation = cells.text("implementation");
+  row.distribution = cells.text("distribution");
+  row.dtype = cells.text("dtype");
+  MoeQuestion& q = row.question;
+  if (const auto phase = detail::parse_enum<MoePhase>(cells.text("phase"), moe_phase_names))
+    q.phase = *phase;
+  else
+    cells.fault("phase", "which is not known", io::near_or_all(cells.text("phase"), moe_phase_names));
+  q.ranks = count("ranks");
+  q.hidden = count("hidden");
+  q.gate.experts = count("experts");
+  q.gate.top_k = count("top_k");
+  q.sms = count("sms");
+  const bool tokens_given = !cells.text("tokens_per_rank").empty() && !formula("tokens_per_rank");
+  q.tokens = tokens_given ? cells.number("tokens_per_rank") : -1;
+  row.seconds = formula("time_us") ? 0 : cells.number("time_us") / 1e6;
+  if (const auto kernel = parse_moe_kernel(row.implementation))
+    q.kernel = *kernel;
+  else
+    skip(fmt::format("implementation \"{}\" is not modelled", row.implementation));
+  if (row.distribution == "uniform")
+    q.routing.kind = RoutingKind::uniform;
+  else if (row.distribution == "balanced")
+    q.routing.kind = RoutingKind::balanced;
+  else
+    skip(fmt::format("distribution \"{}\": only uniform and balanced need no further numbers", row.distribution));
+  const std::string type = detail::folded(row.dtype);
+  if (type == "bfloat16" || type == "bf16" || type == "half" || type == "float16" || type == "fp16")
+    q.precision = Precision::bf16;
+  else if (type == "fp8")
+    q.precision = Precision::fp8;
+  else if (type == "nvfp4" || type == "fp4")
+    q.precision = Precision::fp4;
+  else if (!type.empty())
+    cells.fault("dtype", "which is not known", "one of: bfloat16 half fp8 nvfp4");
+  if (row.system.empty()) skip("no system given");
+  if (q.ranks == 0 || q.hidden == 0 || q.gate.experts == 0 || q.gate.top_k == 0 || q.tokens < 0)
+    skip("ranks, tokens, hidden, experts or top_k not given");
+  if (!(row.seconds > 0)) skip("no time above zero given");
+  return row;
+}
 
 const char* token_group(double tokens) {
   return tokens <= 128 ? "<=128 tokens" : tokens <= 1024 ? "<=1024 tokens" : tokens <= 16384 ? "<=16384 tokens" : "above";
@@ -141,20 +104,9 @@ std::vector<ErrorGroup> grouped(const std::vector<MoeKernelRow>& rows, Name name
 
 std::vector<MoeKernelRow> read_moe_kernel_rows(const std::filesystem::path& file) {
   io::CsvTable table(file);
-  std::vector<std::string> missing;
-  for (const std::string_view column : kernel_columns)
-    if (table.column(column) < 0) missing.emplace_back(column);
-  if (!missing.empty())
-    throw io::fault_of_file(
-        file.string(), fmt::format("has no column {}", fmt::join(missing, ", ")),
-        "a MoE CSV has source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,"
-        "sms,time_us,notes");
+  io::require_columns(table, kernel_columns, "a MoE CSV");
   std::vector<MoeKernelRow> rows;
-  while (table.next()) {
-    MoeKernelRow row;
-    MoeKernelRowReader(table, row).read();
-    rows.push_back(std::move(row));
-  }
+  while (table.next()) rows.push_back(row_in(table));
   table.finish();
   return rows;
 }

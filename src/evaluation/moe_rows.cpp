@@ -1,10 +1,9 @@
 /// \file moe_rows.cpp
 /// Rows of a moe.csv: which question each asks, on which machine, and the library's answer.
 
-#include "text/ascii.hpp"
-#include "text/csv.hpp"
+#include "evaluation/cells.hpp"
 
-#include <fabricost/evaluation/moe_rows.hpp>
+#include <fabricost/evaluation/workload.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
@@ -32,29 +31,6 @@ struct RowQuestion {
   int experts = 0, top_k = 0, hidden = 0, gpus = 0, gpus_per_node = 0;
   double tokens = 0;
 };
-
-/// A cell that is empty or a number from 0; a fault otherwise.
-double number_in(io::CsvTable& table, std::string_view column, double most) {
-  const int at = table.column(column);
-  const std::string& text = table.cell(at);
-  if (text.empty()) return 0;
-  const std::optional<double> value = io::parse_number(text);
-  if (!value) {
-    table.fault(at, fmt::format("{} is \"{}\", not a number", column, text), "write a number, or leave the cell empty");
-    return 0;
-  }
-  if (*value < 0 || *value > most) {
-    table.fault(at, fmt::format("{} is {}, not from 0 to {}", column, text, most), "write a number in that range, or leave the cell empty");
-    return 0;
-  }
-  return *value;
-}
-int count_in(io::CsvTable& table, std::string_view column) {
-  const double value = number_in(table, column, 1e6);
-  if (value == std::floor(value)) return static_cast<int>(value);
-  table.fault(table.column(column), fmt::format("{} is {}, not a whole number", column, table.cell(table.column(column))), "write a count");
-  return 0;
-}
 
 /// Which shipped machine a row means.
 struct MoeMachine {
@@ -177,58 +153,32 @@ class MoePredictor {
   std::map<std::string, System, std::less<>> systems_;
 };
 
-void require_columns(io::CsvTable& table) {
-  std::vector<std::string_view> missing;
-  for (const std::string_view name : moe_columns)
-    if (table.column(name) < 0) missing.push_back(name);
-  if (missing.empty()) return;
-  table.fault(
-      -1,
-      fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
-      fmt::format("columns: {}", fmt::join(moe_columns, ",")));
-  table.finish();
-}
-
 }  // namespace
 
-std::vector<MoeRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration) {
+std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration) {
   io::CsvTable table{file};
-  require_columns(table);
+  io::require_columns(table, moe_columns, "a table of experts");
   MoePredictor predict_row{calibration};
-  std::vector<MoeRow> out;
+  std::vector<WorkloadRow> out;
   std::vector<RowQuestion> questions;
   while (table.next()) {
-    const auto text = [&](std::string_view column) { return table.cell(table.column(column)); };
-    questions.push_back({.topic = text("topic"),
-                         .gpu = text("gpu"),
-                         .interconnect = text("interconnect"),
-                         .method = text("method"),
-                         .quantity = text("quantity"),
-                         .unit = text("unit"),
-                         .notes = text("notes"),
-                         .experts = count_in(table, "experts"),
-                         .top_k = count_in(table, "top_k"),
-                         .hidden = count_in(table, "hidden"),
-                         .gpus = count_in(table, "gpus"),
-                         .gpus_per_node = count_in(table, "gpus_per_node"),
-                         .tokens = number_in(table, "tokens_per_rank", 1e12)});
-    MoeRow row{.id = text("id"),
-               .group = text("group"),
-               .quantity = text("quantity"),
-               .method = text("method"),
-               .fully_specified = text("fully_specified") == "yes",
-               .skipped = {},
-               .line = table.line()};
-    if (const std::optional<double> value = io::parse_number(text("value")); !value) {
-      row.skipped = "its value is a formula or a range";
-    } else if (*value < 0) {
-      table.fault(table.column("value"), fmt::format("value is negative: {}", text("value")), "write a number above 0");
-    } else if (*value == 0) {
-      row.skipped = "its value is 0";
-    } else {
-      row.published = *value;
-    }
-    out.push_back(std::move(row));
+    io::Cells cells(table);
+    questions.push_back({.topic = cells.text("topic"),
+                         .gpu = cells.text("gpu"),
+                         .interconnect = cells.text("interconnect"),
+                         .method = cells.text("method"),
+                         .quantity = cells.text("quantity"),
+                         .unit = cells.text("unit"),
+                         .notes = cells.text("notes"),
+                         .experts = cells.count("experts", 0, 1e6),
+                         .top_k = cells.count("top_k", 0, 1e6),
+                         .hidden = cells.count("hidden", 0, 1e6),
+                         .gpus = cells.count("gpus", 0, 1e6),
+                         .gpus_per_node = cells.count("gpus_per_node", 0, 1e6),
+                         .tokens = cells.number("tokens_per_rank", 1e12)});
+    out.push_back(cells.row("quantity"));
+    out.back().model = cells.text("method");
+    cells.read_value(out.back());
   }
   table.finish();  // every fault of the file before the first answer
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -2,7 +2,6 @@
 /// Published kernels and collectives: ops.csv as single calls on machines.
 
 #include "evaluation/cells.hpp"
-#include "text/ascii.hpp"
 
 #include <fabricost/evaluation/ops.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -161,11 +160,8 @@ std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
   while (table.next()) {
     Cells cells(table);
     OpsRow op;
-    op.row.id = cells.text("id");
-    op.row.group = cells.text("group");
-    op.row.model = cells.text("model");
-    op.row.metric = cells.text("op");
-    op.row.line = table.line();
+    op.row = cells.row("op");
+    op.row.fully_specified = false;  // until its machine is known
     op.gpu = cells.text("gpu");
     op.row.measured = 1e-6 * cells.number("time_us");
     call_of(op, cells.text("op"), cells);

@@ -2,8 +2,8 @@
 /// Reading and predicting the rows of a pipeline CSV. A cell that is no number where one is due is a fault with its place; a row that is
 /// well formed but says too little, or something not modelled, says why it is skipped.
 
+#include "evaluation/cells.hpp"
 #include "evaluation/pipeline_profiles.hpp"
-#include "text/csv.hpp"
 
 #include <fabricost/evaluation/workload.hpp>
 #include <fabricost/pipeline/pipeline.hpp>
@@ -21,6 +21,7 @@ namespace {
 using namespace io;
 
 constexpr double most_count = 1e6, longest_ms = 1e7, most_pieces = 1e6;
+constexpr std::array<std::string_view, 5> pipeline_columns{"id", "group", "schedule", "metric", "value"};
 
 /// A row as it stands in the file.
 struct PipelineRow {
@@ -31,78 +32,43 @@ struct PipelineRow {
   StageTimes times;  ///< F, B, W are 0 where the row does not say
 };
 
-class PipelineRowReader {
- public:
-  explicit PipelineRowReader(const std::filesystem::path& file) : table_(file) {
-    std::vector<std::string_view> missing;
-    for (const std::string_view name : {"id", "group", "schedule", "metric", "value"})
-      if (table_.column(name) < 0) missing.push_back(name);
-    if (missing.empty()) return;
-    table_.fault(-1,
-                 fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "),
-                             missing.size() > 1 ? "are" : "is"),
-                 "a pipeline CSV has at least id, group, schedule, metric and value");
-    table_.finish();
-  }
+[[nodiscard]] PipelineRow row_in(Cells& cells) {
+  const auto count = [&](std::string_view column) { return cells.count(column, 0, most_count); };
+  const auto seconds = [&](std::string_view column) { return 1e-3 * cells.number(column, longest_ms); };
+  PipelineRow r;
+  r.out = cells.row("metric");
+  r.setting = {.model = r.out.model,
+               .layers = count("layers"),
+               .hidden = count("hidden"),
+               .heads = count("heads"),
+               .sequence = count("seq"),
+               .stages = count("p"),
+               .microbatch = count("microbatch")};
+  r.chunks = count("v");
+  r.tensor = count("tp");
+  r.microbatches = count("m");
+  r.schedule = cells.text("schedule");
+  r.notes = cells.text("notes");
+  r.times = {.forward = seconds("t_f_ms"), .backward = seconds("t_b_ms"), .weight = seconds("t_w_ms"), .exchange = seconds("t_comm_ms")};
+  if (r.setting.complete()) r.times.held_for_weight = r.setting.held_for_weight();
+  if (cells.text("unit") == "formula")
+    r.out.skipped = "the value is a formula";
+  else if (r.out.measured = cells.number("value", 1e15); r.out.measured == 0)
+    r.out.skipped = "the value is 0 or empty";
+  return r;
+}
 
-  std::vector<PipelineRow> rows() {
-    std::vector<PipelineRow> out;
-    while (table_.next()) out.push_back(row());
-    table_.finish();
-    return out;
+[[nodiscard]] std::vector<PipelineRow> read_pipeline(const std::filesystem::path& file) {
+  CsvTable table(file);
+  require_columns(table, pipeline_columns, "a pipeline CSV");
+  std::vector<PipelineRow> out;
+  while (table.next()) {
+    Cells cells(table);
+    out.push_back(row_in(cells));
   }
-
- private:
-  /// A number from 0 to `most`; 0 for an empty cell and for the fault it reports.
-  double number(std::string_view name, double most) {
-    const int column = table_.column(name);
-    const std::string& text = table_.cell(column);
-    if (text.empty()) return 0;
-    const auto value = parse_number(text);
-    if (value && *value >= 0 && *value <= most) return *value;
-    table_.fault(column, fmt::format("{} is \"{}\", not a number from 0 to {:g}", name, text, most),
-                 "write a number with a point, or leave the cell empty");
-    return 0;
-  }
-  int count(std::string_view name) {
-    const double value = number(name, most_count);
-    if (value == std::floor(value)) return static_cast<int>(value);
-    table_.fault(table_.column(name), fmt::format("{} is {}, not a whole number", name, value), "write a count, or leave the cell empty");
-    return 0;
-  }
-  [[nodiscard]] const std::string& text(std::string_view name) const { return table_.cell(table_.column(name)); }
-
-  PipelineRow row() {
-    PipelineRow r;
-    r.out = {
-        .id = text("id"), .group = text("group"), .model = text("model"), .metric = text("metric"), .skipped = "", .line = table_.line()};
-    r.out.fully_specified = text("fully_specified") == "yes";
-    r.setting = {.model = text("model"),
-                 .layers = count("layers"),
-                 .hidden = count("hidden"),
-                 .heads = count("heads"),
-                 .sequence = count("seq"),
-                 .stages = count("p"),
-                 .microbatch = count("microbatch")};
-    r.chunks = count("v");
-    r.tensor = count("tp");
-    r.microbatches = count("m");
-    r.schedule = text("schedule");
-    r.notes = text("notes");
-    r.times = {.forward = number("t_f_ms", longest_ms) * 1e-3,
-               .backward = number("t_b_ms", longest_ms) * 1e-3,
-               .weight = number("t_w_ms", longest_ms) * 1e-3,
-               .exchange = number("t_comm_ms", longest_ms) * 1e-3};
-    if (r.setting.complete()) r.times.held_for_weight = r.setting.held_for_weight();
-    if (text("unit") == "formula")
-      r.out.skipped = "the value is a formula";
-    else if (r.out.measured = number("value", 1e15); r.out.measured == 0)
-      r.out.skipped = "the value is 0 or empty";
-    return r;
-  }
-
-  CsvTable table_;
-};
+  table.finish();
+  return out;
+}
 
 /// What stops a row from being predicted.
 struct Skip {
@@ -219,7 +185,7 @@ class PipelinePredictor {
 }  // namespace
 
 std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file) {
-  const std::vector<PipelineRow> rows = PipelineRowReader(file).rows();
+  const std::vector<PipelineRow> rows = read_pipeline(file);
   const PipelinePredictor predictor(load_pipeline_stack(), rows);
   std::vector<WorkloadRow> out;
   out.reserve(rows.size());

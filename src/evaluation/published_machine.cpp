@@ -25,7 +25,7 @@ bool names(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// The machine a GPU's name stands for, and what an MFU there divides by in 16, 8 and 4 bit (TFLOP/s).
+/// The machine a GPU's name stands for, and what an MFU there divides by in 16, 8 and 4 bit (TFLOP/s; 0: none is published)
 struct NamedMachine {
   std::string_view gpu, system;
   double peak16, peak8, peak4;
@@ -44,6 +44,9 @@ constexpr std::array machines{
     NamedMachine{"mi325x", "mi325x-8", 1307.4, 2614.9, 2614.9, 8},
     NamedMachine{"mi350x", "mi350x-8", 2306.9, 4613.7, 9227.5, 8},
     NamedMachine{"mi355x", "mi355x-8", 2516.6, 5033.2, 10066.3, 8},
+    NamedMachine{"h20", "hgx-h20", 0, 0, 0, 8},
+    NamedMachine{"l40s", "l40s-pcie", 0, 0, 0, 8},
+    NamedMachine{"t4", "aws-g4dn", 0, 0, 0, 8},
     NamedMachine{"gaudi2", "gaudi-2", 432, 865, 865, 8},
     NamedMachine{"tpuv4", "tpu-v4-cube", 275, 275, 275, 4},
     NamedMachine{"v5e", "tpu-v5e-pod", 197, 394, 394, 4},

@@ -1,10 +1,9 @@
 /// \file reliability_rows.cpp
 /// Rows of a reliability CSV: which of them follow from a rate, a shape or a specification, and what then.
 
-#include "text/ascii.hpp"
-#include "text/csv.hpp"
+#include "evaluation/cells.hpp"
 
-#include <fabricost/evaluation/reliability.hpp>
+#include <fabricost/evaluation/workload.hpp>
 #include <fabricost/kernels/interval.hpp>
 #include <fabricost/specs/failures.hpp>
 #include <fabricost/specs/load.hpp>
@@ -23,7 +22,8 @@ namespace {
 
 using namespace io;
 
-constexpr std::array<std::string_view, 9> needed{"id", "group", "source", "topic", "system", "gpus", "model", "quantity", "value"};
+constexpr std::array<std::string_view, 9> reliability_columns{"id",   "group", "source",   "topic", "system",
+                                                              "gpus", "model", "quantity", "value"};
 
 struct ReliabilityRow {
   WorkloadRow out;
@@ -77,7 +77,7 @@ struct NamedEquipment {
   std::string_view words;  ///< all of them, apart by blanks, stand in the quantity
   std::string_view spec;
 };
-// the first that fits; a GPU where no machine is meant
+// the first that fits; then a GPU
 constexpr std::array<NamedEquipment, 15> racks{{{"gb200 nvl72", "gb200-nvl72"},
                                                 {"gb300 nvl72", "gb300-nvl72"},
                                                 {"nvl144", "vera-rubin-nvl72"},
@@ -227,46 +227,21 @@ class ReliabilityPredictor {
   Prices prices_;
 };
 
-[[nodiscard]] std::vector<ReliabilityRow> read(const std::filesystem::path& file) {
+[[nodiscard]] std::vector<ReliabilityRow> read_reliability(const std::filesystem::path& file) {
   CsvTable table(file);
-  std::vector<std::string_view> missing;
-  for (const std::string_view name : needed)
-    if (table.column(name) < 0) missing.push_back(name);
-  if (!missing.empty()) {
-    table.fault(-1,
-                fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "),
-                            missing.size() > 1 ? "are" : "is"),
-                fmt::format("a reliability CSV has at least {}", fmt::join(needed, ",")));
-    table.finish();
-  }
+  require_columns(table, reliability_columns, "a reliability CSV");
   std::vector<ReliabilityRow> out;
   while (table.next()) {
-    const auto text = [&](std::string_view column) { return table.cell(table.column(column)); };
-    ReliabilityRow r;
-    r.out = {
-        .id = text("id"), .group = text("group"), .model = text("model"), .metric = text("quantity"), .skipped = "", .line = table.line()};
-    r.out.fully_specified = text("fully_specified") == "yes";
-    r.source = text("source");
-    r.topic = text("topic");
-    r.system = text("system");
-    r.quantity = text("quantity");
-    r.unit = text("unit");
-    r.notes = text("notes");
-    if (const std::string gpus = text("gpus"); !gpus.empty()) {
-      const auto value = parse_number(gpus);
-      if (value && *value >= 1 && *value <= 1e8)
-        r.gpus = *value;
-      else
-        table.fault(table.column("gpus"), fmt::format("gpus is \"{}\", not a count from 1 to 10^8", gpus),
-                    "write a number, or leave the cell empty");
-    }
-    const std::string value = text("value");
-    if (const auto number = parse_number(value); number && *number < 0)
-      table.fault(table.column("value"), fmt::format("value is negative: {}", value), "write a number above 0");
-    else if (number && *number > 0)
-      r.out.measured = *number;
-    else
-      r.out.skipped = number ? "its value is 0" : "its value is a formula or a range";
+    Cells cells(table);
+    ReliabilityRow r{.out = cells.row("quantity"),
+                     .source = cells.text("source"),
+                     .topic = cells.text("topic"),
+                     .system = cells.text("system"),
+                     .quantity = cells.text("quantity"),
+                     .unit = cells.text("unit"),
+                     .notes = cells.text("notes"),
+                     .gpus = cells.number("gpus", 1e8)};
+    cells.read_value(r.out);
     out.push_back(std::move(r));
   }
   table.finish();
@@ -276,7 +251,7 @@ class ReliabilityPredictor {
 }  // namespace
 
 std::vector<WorkloadRow> predict_reliability_rows(const std::filesystem::path& file) {
-  std::vector<ReliabilityRow> rows = read(file);
+  std::vector<ReliabilityRow> rows = read_reliability(file);
   const ReliabilityPredictor predictor;
   std::vector<WorkloadRow> out;
   for (ReliabilityRow& r : rows) {

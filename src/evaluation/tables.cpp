@@ -4,9 +4,7 @@
 #include "text/csv.hpp"
 
 #include <fabricost/evaluation/inference.hpp>
-#include <fabricost/evaluation/moe_rows.hpp>
 #include <fabricost/evaluation/ops.hpp>
-#include <fabricost/evaluation/reliability.hpp>
 #include <fabricost/evaluation/workload.hpp>
 #include <fabricost/specs/serving.hpp>
 
@@ -68,20 +66,6 @@ namespace {
 void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
-/// A row about experts as one of all tables.
-WorkloadRow as_workload(const MoeRow& row) {
-  WorkloadRow out;
-  out.id = row.id;
-  out.group = row.group;
-  out.model = row.method;
-  out.metric = row.quantity;
-  out.measured = row.published;
-  out.predicted = row.predicted;
-  out.fully_specified = row.fully_specified;
-  out.skipped = row.skipped;
-  out.line = row.line;
-  return out;
-}
 }  // namespace
 
 WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files) {
@@ -96,9 +80,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         break;
       }
       case WorkloadTable::pipeline: append(rows, predict_pipeline_rows(file)); break;
-      case WorkloadTable::moe:
-        for (const MoeRow& row : predict_moe_rows(file)) rows.push_back(as_workload(row));
-        break;
+      case WorkloadTable::moe: append(rows, predict_moe_rows(file)); break;
       case WorkloadTable::ops: {
         std::vector<OpsRow> ops = read_ops_rows(file);
         predict_ops_rows(ops);

@@ -4,8 +4,6 @@
 #include "evaluation/cells.hpp"
 #include "evaluation/published_machine.hpp"
 #include "specs/stacks.hpp"
-#include "text/ascii.hpp"
-#include "text/csv.hpp"
 
 #include <fabricost/evaluation/workload.hpp>
 #include <fabricost/memory/memory.hpp>
@@ -196,6 +194,10 @@ double seconds_of(const TrainingRow& job, double value, double peak, std::string
     skipped = fmt::format("{} is no time of a step", metric);
     return 0;
   }
+  if (metric == "mfu_pct" && !(peak > 0)) {
+    skipped = "no peak is known that its MFU divides by";
+    return 0;
+  }
   const double s = l.sequence, h = m.hidden, layers = m.layers;
   double flops = 0;
   if (job.row.group.starts_with("sc21")) {  // equation 3 of Narayanan 2021, with recomputation
@@ -216,12 +218,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
   while (table.next()) {
     Cells cells(table);
     TrainingRow job;
-    job.row.id = cells.text("id");
-    job.row.group = cells.text("group");
-    job.row.model = cells.text("model");
-    job.row.metric = cells.text("measured_metric");
-    job.row.fully_specified = cells.text("fully_specified") == "yes";
-    job.row.line = table.line();
+    job.row = cells.row("measured_metric");
     job.gpus = cells.count("gpus");
     job.memory_gib = cells.number("memory_gib");
     std::string skipped;

@@ -20,7 +20,7 @@ constexpr double most = 1e18;
 double positive(MapReader& in, std::string_view key) { return in.number(key, 0, 0, most); }
 
 /// A text that may be absent, but no list.
-std::string said(MapReader& in, std::string_view key) { return in.has(key) ? in.text(key) : std::string{}; }
+std::string text_of(MapReader& in, std::string_view key) { return in.has(key) ? in.text(key) : std::string{}; }
 
 std::optional<bool> yes_or_no(MapReader& in, std::string_view key) {
   return in.has(key) ? std::optional{in.flag(key, false)} : std::nullopt;
@@ -51,7 +51,7 @@ MeasuredGpu gpu_of(const SpecNode& node, const std::string& path, Faults& faults
     if (read == nullptr) return;
     MapReader at(*read, in.path_of(key), faults);
     const double clock = 1e6 * positive(at, "clock_mhz");
-    const std::string throttled = said(at, "throttled");
+    const std::string throttled = text_of(at, "throttled");
     const bool held = last && !throttled.empty() && throttled.find("idle") == std::string::npos;
     if (held) gpu.throttled = throttled;
     gpu.clock = held && clock > 0 ? clock : std::max(gpu.clock, clock);
@@ -105,19 +105,19 @@ MeasuredMachine read_measured_machine(const std::filesystem::path& file) {
     }
   };
   section("measured", [&](MapReader& m) {
-    out.date = said(m, "date");
-    out.system = said(m, "system");
+    out.date = text_of(m, "date");
+    out.system = text_of(m, "system");
     out.complete = m.flag("complete", true);
-    out.ended = said(m, "ended");
+    out.ended = text_of(m, "ended");
   });
   section("runtime", [&](MapReader& r) {
-    out.runtime = said(r, "name");
-    out.runtime_version = said(r, "version");
-    out.driver = said(r, "driver");
-    out.library = said(r, "library");
-    out.library_version = said(r, "library_version");
+    out.runtime = text_of(r, "name");
+    out.runtime_version = text_of(r, "version");
+    out.driver = text_of(r, "driver");
+    out.library = text_of(r, "library");
+    out.library_version = text_of(r, "library_version");
   });
-  section("host", [&](MapReader& h) { out.host = said(h, "name"); });
+  section("host", [&](MapReader& h) { out.host = text_of(h, "name"); });
   if (const SpecNode* gpus = in.take("gpus", true)) {
     if (gpus->kind != SpecNode::Kind::list || gpus->items.empty())
       in.fault(*gpus, "gpus", "is not a list of GPUs", "write one `- name: ...` for each");

@@ -3,7 +3,7 @@
 
 #include "machine/probes.hpp"
 
-#include "readings/probe_words.hpp"
+#include "readings/probe_table.hpp"
 #include "text/csv.hpp"
 #include "text/quantile.hpp"
 
@@ -39,10 +39,10 @@ std::vector<ProbeRow> read_probes(const std::filesystem::path& file) {
     ProbeRow row;
     row.notes = notes_in(table.cell(notes));
     row.path = parse_path(table.cell(path));
-    const ProbeWord* word = probe_word(table.cell(operation));
+    const measure::ProbeType* probe = measure::probe_named(table.cell(operation));
     const bool transfer = parse_collective(table.cell(operation)) == Collective::send_recv && row.path;
-    if (word == nullptr && !transfer) continue;
-    row.probe = word != nullptr ? std::string{word->word} : std::string{row.note("probe")};
+    if (probe == nullptr && !transfer) continue;
+    row.probe = probe != nullptr ? std::string{probe->word} : std::string{row.note("probe")};
     row.bytes = parse_number(table.cell(bytes)).value_or(0);
     row.seconds = 1e-6 * parse_number(table.cell(time)).value_or(0);
     row.both_ways = table.cell(both) == "1";

@@ -131,11 +131,11 @@ class Settings {
       const double one = pcie_rate(gpu.pcie_generation, gpu.pcie_lanes);
       if (one > 0 && (slowest == nullptr || one < rate)) slowest = &gpu, rate = one;
     }
-    const bool told = slowest != nullptr && copies <= rate;
-    link_ = told ? rate : std::max(copies, tier.bandwidth.value.value());
+    const bool agrees = slowest != nullptr && copies <= rate;
+    link_ = agrees ? rate : std::max(copies, tier.bandwidth.value.value());
     set(fmt::format("tiers.{}.bandwidth", tier.name.view()), link_rate(link_),
-        told ? fmt::format("{}: PCIe {} x{}, as the driver says", source_, slowest->pcie_generation, slowest->pcie_lanes)
-             : fmt::format("{}: the link {} has", source_, stock_.name),
+        agrees ? fmt::format("{}: PCIe {} x{}, as the driver says", source_, slowest->pcie_generation, slowest->pcie_lanes)
+               : fmt::format("{}: the link {} has", source_, stock_.name),
         confidence);
   }
 
@@ -209,10 +209,10 @@ class Settings {
 }  // namespace
 
 int active_links(const MeasuredMachine& machine, const Tier& scale_up) {
-  int fewest = scale_up.links;
+  int links = scale_up.links;
   for (const MeasuredGpu& gpu : machine.gpus)
-    if (gpu.nvlinks && scale_up.name == "nvlink") fewest = std::min(fewest, *gpu.nvlinks);
-  return fewest;
+    if (gpu.nvlinks && scale_up.name == "nvlink") links = std::min(links, *gpu.nvlinks);
+  return links;
 }
 
 MachineSettings settings_of(const MeasuredMachine& machine, const std::vector<MeasuredFigure>& figures, const System& stock,

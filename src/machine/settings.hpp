@@ -19,7 +19,7 @@ struct MachineSettings {
 [[nodiscard]] MachineSettings settings_of(const MeasuredMachine& machine, const std::vector<MeasuredFigure>& figures, const System& stock,
                                           std::string_view source);
 
-/// Active links of the GPU with the fewest; the stock's where nobody counted them.
+/// The minimum over the GPUs of active links; the stock system's where the file has no count.
 [[nodiscard]] int active_links(const MeasuredMachine& machine, const Tier& scale_up);
 
 }  // namespace fabricost::io

@@ -22,7 +22,7 @@ namespace fabricost {
 
 namespace {
 
-/// The points of libraries' collectives, under the name the machine is asked by.
+/// The points of libraries' collectives, under the name the machine is known by.
 Points collectives_in(const std::filesystem::path& file, const std::string& system) {
   Points points = read_points(file, {.system = system});
   std::erase_if(points.points, [](const Point& p) { return p.path.has_value(); });  // copies have tiers of their own
@@ -106,8 +106,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const MeasuredMachine&
   return out;
 }
 
-std::string stock_of(const MeasuredMachine& machine, const std::string& asked) {
-  const std::string& named = asked.empty() ? machine.system : asked;
+std::string stock_of(const MeasuredMachine& machine, const std::string& given) {
+  const std::string& named = given.empty() ? machine.system : given;
   if (named.empty())
     throw RequestError(
         fmt::format("{}: no shipped system is known to be like {}; name the nearest with --system (`fabricost systems` lists "

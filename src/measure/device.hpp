@@ -6,6 +6,8 @@
 ///
 /// Several processes (MPI, many nodes) run the same code in step: every decision that hangs on a clock or a time goes through `agreed`.
 
+#include "readings/probe_table.hpp"
+
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/price/protocol.hpp>
@@ -21,34 +23,7 @@
 namespace fabricost::measure {
 
 /// Counts changes of this file that a plugin built before them would not survive.
-inline constexpr int device_interface = 3;
-
-/// What is timed.
-enum class ProbeKind : unsigned char {
-  memory_read,     ///< `bytes` read by a kernel of one GPU; a working set that fits L2 and is not `cold` measures L2
-  memory_write,    ///< `bytes` written
-  memory_copy,     ///< `bytes` read and as many written elsewhere
-  memory_scale,    ///< read, multiplied, written in place: `bytes` each way
-  pointer_chase,   ///< one dependent load after another through a ring of `bytes`; the time is that of one load
-  kernel_launch,   ///< an empty kernel, launched from the host, until the next can start
-  kernel_sync,     ///< an empty kernel and the host waiting for it
-  graph_launch,    ///< a graph of one empty kernel, launched from the host
-  graph_node,      ///< one more empty kernel inside a graph
-  event_record,    ///< recording an event on a stream
-  stream_wait,     ///< one stream waiting for the event of another
-  host_to_device,  ///< copy engine, `bytes` from host memory (`pinned` or pageable)
-  device_to_host,
-  host_both_ways,   ///< both at once, one stream each, behind a common barrier; `bytes` each way
-  peer_copy,        ///< copy engine, every one of `pairs` at once; `both_ways`: and back at the same time
-  peer_read,        ///< a kernel of the first of a pair loads `bytes` from the second
-  peer_write,       ///< a kernel of the first of a pair stores `bytes` to the second
-  peer_load,        ///< latency of one dependent load of the first of a pair from the second
-  peer_store,       ///< of a store and its fence
-  peer_atomic,      ///< of an atomic that returns a value
-  collective,       ///< `operation` on `gpus` of every process (GPUs), on all processes (MPI)
-  compute,          ///< arithmetic alone, sized to take as long as `operation` with `bytes` does: what overlap is compared with
-  compute_overlap,  ///< the same arithmetic while that collective runs on another stream; the time of both together
-};
+inline constexpr int device_interface = 4;
 
 /// One thing to time. Fields a kind does not name are ignored.
 struct Case {

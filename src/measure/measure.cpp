@@ -85,7 +85,7 @@ class Run {
     }
   }
 
-  /// Seconds a point of that size will take, told by the one below it; 0 when nothing is known.
+  /// Seconds a point of that size will take, estimated from the next smaller one; 0 when nothing is known.
   [[nodiscard]] double cost(const Known& known, std::uint64_t size) const {
     if (known.points.empty()) return 0;
     const CurvePoint* near = &known.points.front();

@@ -2,15 +2,15 @@
 /// \file measure.hpp
 /// Measuring a plan within a budget of time: points in, rows out, and what was not measured and why.
 ///
-/// Every step has a share of the time that is left, by its weight; what it does not use flows on to the steps behind it, and once all have
-/// had theirs, what is left goes to those that were cut short. A point whose cost, told by the size before it, does not fit is listed as
-/// not measured. The first points of a plan are those worth most, so that a small budget is spent well.
+/// Every step has a share of the time that is left, by its weight; what it does not use flows on to the steps behind it, and once
+/// all have had theirs, what is left goes to those that were cut short. A point whose cost, estimated from the size before it, does
+/// not fit is listed as not measured. The first points of a plan are those worth most, so that a small budget is spent well.
 ///
 /// A case that does not fit memory is tried at half its size. A case the machine cannot do, or whose result is wrong, is listed. A machine
 /// that is lost, and an interrupt, end the run: what was measured until then stays.
 
-#include "measure/plan.hpp"
-#include "measure/rows.hpp"
+#include "measure/files/rows.hpp"
+#include "measure/plan/plan.hpp"
 #include "measure/sample.hpp"
 
 #include <functional>

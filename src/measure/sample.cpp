@@ -125,7 +125,7 @@ class Sampler {
         continue;
       }
       const int more = wanted(t);
-      // a batch that is about long enough stays as it is, or its length would never settle
+      // a batch that is about long enough stays as it is, or its length would change for ever
       const bool long_enough = more <= 2 * repetitions_;
       const bool agree = long_enough && before > 0 && std::fabs(value / before - 1) < rules_.steady;
       if (!long_enough) repetitions_ = more;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file stock.hpp
 /// Which shipped system a machine is like: the one with its GPU, joined as its GPUs are (NVLink or not), that has as many of them or, of
-/// those that have more, the fewest.
+/// those that have more, the least.
 
 #include "measure/device.hpp"
 

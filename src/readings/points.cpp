@@ -1,5 +1,5 @@
 /// \file points.cpp
-/// Which reader a file needs, told by its content.
+/// Which reader a file needs, by its content.
 
 #include <fabricost/readings/points.hpp>
 
@@ -46,7 +46,7 @@ Format format_of(const std::filesystem::path& file) {
   return Format::text;
 }
 
-/// Tools whose text can be told by a few words. nccl-tests is what remains.
+/// Tools whose text a few words give away. nccl-tests is what remains.
 struct TextTool {
   std::array<std::string_view, 3> marks;  ///< any of them; empty: none
   std::string_view library;
@@ -62,13 +62,13 @@ constexpr std::array<TextTool, 5> text_tools{
 constexpr int lines_that_tell = 20000;
 
 /// The tools whose marks stand in a text, and whether nccl-tests' do.
-struct Told {
+struct MarksFound {
   std::array<bool, text_tools.size()> tool{};
   bool nccl = false, whole = true;
   [[nodiscard]] bool any() const { return std::find(tool.begin(), tool.end(), true) != tool.end(); }
 };
-Told told_by(const std::filesystem::path& file) {
-  Told out;
+MarksFound marks_in(const std::filesystem::path& file) {
+  MarksFound out;
   io::LineReader reader(file);
   std::string line;
   while (reader.next(line)) {
@@ -91,17 +91,17 @@ Told told_by(const std::filesystem::path& file) {
 
 std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
                                const PointSink& sink) {
-  const Told told = told_by(file);
+  const MarksFound found = marks_in(file);
   std::vector<Skipped> skipped;
   bool anything = false;
   for (std::size_t i = 0; i < text_tools.size(); ++i) {
-    if (!told.tool[i]) continue;
+    if (!found.tool[i]) continue;
     io::PointMaker points(file, otherwise, runs, text_tools[i].library, sink);
     text_tools[i].read(file, points);
     anything = anything || points.anything();
     for (const Skipped& s : std::move(points).skipped()) count_skipped(skipped, s.reason, s.rows);
   }
-  if (told.nccl || !anything)
+  if (found.nccl || !anything)
     for (const Skipped& s : io::read_nccl_tests(file, otherwise, runs, sink)) count_skipped(skipped, s.reason, s.rows);
   return skipped;
 }

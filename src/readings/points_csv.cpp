@@ -3,7 +3,7 @@
 /// fault with its place; a row that is well formed but says too little, or something that is not modelled, is counted as skipped.
 
 #include "readings/point_readers.hpp"
-#include "readings/probe_words.hpp"
+#include "readings/probe_table.hpp"
 #include "specs/near_or_all.hpp"
 #include "text/csv.hpp"
 
@@ -76,29 +76,12 @@ std::optional<Enum> name_in(CsvTable& table, int column, std::string_view what, 
 }
 
 struct Columns {
-  int source, system, nodes, gpus_per_node, operation, dtype, bytes, time, in_place, library, library_version, algorithm, protocol, notes,
-      algbw, busbw, path, both_ways, streamed;
-
-  explicit Columns(const CsvTable& t)
-      : source(t.column("source")),
-        system(t.column("system")),
-        nodes(t.column("nodes")),
-        gpus_per_node(t.column("gpus_per_node")),
-        operation(t.column("operation")),
-        dtype(t.column("dtype")),
-        bytes(t.column("bytes")),
-        time(t.column("time_us")),
-        in_place(t.column("in_place")),
-        library(t.column("library")),
-        library_version(t.column("library_version")),
-        algorithm(t.column("algorithm")),
-        protocol(t.column("protocol")),
-        notes(t.column("notes")),
-        algbw(t.column("algbw")),
-        busbw(t.column("busbw")),
-        path(t.column("path")),
-        both_ways(t.column("both_ways")),
-        streamed(t.column("streamed")) {}
+  const CsvTable& t;
+  int source = t.column("source"), system = t.column("system"), nodes = t.column("nodes"), gpus_per_node = t.column("gpus_per_node"),
+      operation = t.column("operation"), dtype = t.column("dtype"), bytes = t.column("bytes"), time = t.column("time_us"),
+      in_place = t.column("in_place"), library = t.column("library"), library_version = t.column("library_version"),
+      algorithm = t.column("algorithm"), protocol = t.column("protocol"), notes = t.column("notes"), algbw = t.column("algbw"),
+      busbw = t.column("busbw"), path = t.column("path"), both_ways = t.column("both_ways"), streamed = t.column("streamed");
 };
 
 /// The text of a cell, shared with the row before when it is the same.
@@ -168,7 +151,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
                                     const PointSink& sink) {
   std::vector<Skipped> skipped;
   CsvTable table(file);
-  const Columns at(table);
+  const Columns at{table};
   require(table, at);
   Point last;  // its texts are shared by the rows that repeat them
   while (table.next()) {
@@ -182,8 +165,8 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     const NamedOperation operation = operation_named(table.cell(at.operation));
     if (operation.modelled) {
       point.collective = *operation.modelled;
-    } else if (const ProbeWord* probe = probe_word(table.cell(at.operation))) {
-      because(std::string{probe->skipped});
+    } else if (const measure::ProbeType* probe = measure::probe_named(table.cell(at.operation))) {
+      because(std::string{why_not_priced(*probe)});
     } else if (operation.known) {
       because(fmt::format("operation not modelled: {}", table.cell(at.operation)));
     } else if (table.cell(at.operation).empty()) {

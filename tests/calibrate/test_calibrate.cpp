@@ -266,35 +266,27 @@ TEST_CASE("a calibration applied by hand makes siblings of like machines and lea
 TEST_CASE("points that cannot be fitted are counted with their reason", "[calibrate]") {
   const Point good = one_point("dgx-h100", Collective::all_gather, 8, 1048576, 20);
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  const auto with = [&good](auto member, auto value) {
+    Point other = good;
+    other.*member = value;
+    return points({good, other});
+  };
   for (const double seconds : {0.0, -1e-6, nan, infinite}) {
-    Point bad = good;
-    bad.seconds = seconds;
-    const Calibration fit = calibrate(points({good, bad}), {.system = "dgx-h100"});
+    const Points both = with(&Point::seconds, seconds);
+    const Calibration fit = calibrate(both, {.system = "dgx-h100"});
     CHECK(fit.points == 1);
     CHECK(skipped(fit, "not a number above zero") == 1);
-    CHECK(contains(message_of([&] { return calibrate(points({bad}), {.system = "dgx-h100"}); }), "no point is left to fit"));
+    const Points bad = points({both.points.back()});
+    CHECK(contains(message_of([&] { return calibrate(bad, {.system = "dgx-h100"}); }), "no point is left to fit"));
   }
-  for (const double bytes : {0.0, -5.0, nan}) {
-    Point bad = good;
-    bad.bytes = bytes;
-    CHECK(skipped(calibrate(points({good, bad})), "not a number above zero") == 1);
-  }
-  Point huge = good;
-  huge.bytes = 1e19;
-  CHECK(calibrate(points({good, huge})).set_aside.size() == 1);  // no wire is that fast
-  Point alone = good;
-  alone.gpus_per_node = 1;
-  CHECK(skipped(calibrate(points({good, alone})), "one rank") == 1);
-  Point crowd = good;
-  crowd.gpus_per_node = 16;
-  CHECK(calibrate(points({good, crowd})).points == 1);
-  Point stranger = good;
-  stranger.system = "no-such-box";
-  CHECK(skipped(calibrate(points({good, stranger})), "no-such-box") == 1);
-  CHECK(skipped(calibrate(points({good, stranger}), {.system = "dgx-h100"}), "of no-such-box, not of dgx-h100") == 1);
-  Point unfitted = good;
-  unfitted.algorithm = Algorithm::pat;
-  CHECK(skipped(calibrate(points({good, unfitted})), "pat") == 1);
+  for (const double bytes : {0.0, -5.0, nan}) CHECK(skipped(calibrate(with(&Point::bytes, bytes)), "not a number above zero") == 1);
+  CHECK(calibrate(with(&Point::bytes, 1e19)).set_aside.size() == 1);  // no wire is that fast
+  CHECK(skipped(calibrate(with(&Point::gpus_per_node, 1)), "one rank") == 1);
+  CHECK(calibrate(with(&Point::gpus_per_node, 16)).points == 1);
+  const Points stranger = with(&Point::system, "no-such-box");
+  CHECK(skipped(calibrate(stranger), "no-such-box") == 1);
+  CHECK(skipped(calibrate(stranger, {.system = "dgx-h100"}), "of no-such-box, not of dgx-h100") == 1);
+  CHECK(skipped(calibrate(with(&Point::algorithm, Algorithm::pat)), "pat") == 1);
 }
 
 TEST_CASE("points of other libraries are told that nothing is fitted for them", "[calibrate]") {

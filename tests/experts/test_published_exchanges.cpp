@@ -5,7 +5,7 @@
 #include "support/measurements.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/evaluation/moe_rows.hpp>
+#include <fabricost/evaluation/workload.hpp>
 #include <fabricost/experts/experts.hpp>
 #include <fabricost/network/concurrent.hpp>
 #include <fabricost/network/layout.hpp>
@@ -44,13 +44,13 @@ TEST_CASE("published rows of experts, error by group", "[measurements]") {
   std::map<std::string, std::vector<double>> errors;
   std::map<std::string, int> skipped;
   std::string report;
-  for (const MoeRow& r : predict_moe_rows(folder / "workloads" / "moe.csv")) {
+  for (const WorkloadRow& r : predict_moe_rows(folder / "workloads" / "moe.csv")) {
     if (!r.skipped.empty()) {
       ++skipped[r.skipped];
       continue;
     }
-    const bool nccl = r.quantity.find("NCCL") != std::string::npos;
-    errors[r.group + (nccl ? ", NCCL" : r.method.empty() ? "" : ", " + r.method)].push_back(r.error());
+    const bool nccl = r.metric.find("NCCL") != std::string::npos;
+    errors[r.group + (nccl ? ", NCCL" : r.model.empty() ? "" : ", " + r.model)].push_back(100 * r.error());
   }
   std::map<std::string, double> median;
   for (auto& [group, list] : errors) {
@@ -76,7 +76,7 @@ TEST_CASE("published rows of experts, error by group", "[measurements]") {
 }
 
 TEST_CASE("rows of a moe.csv are priced, skipped with a reason, or refused with their place") {
-  const std::vector<MoeRow> rows =
+  const std::vector<WorkloadRow> rows =
       predict_moe_rows(File{"A,g,dedup,,,,,,,,,,\"expected distinct nodes, uniform top-8 of 256 on 8 nodes, no limit\",5.29465,nodes\n"
                             "B,g,expert load,256,8,,128,,,,,,mean of max expert load over mean load,2.624,x\n"
                             "C,g,bandwidth,256,8,7168,,H800,64,8,,,NVLink effective / IB effective,160/40,GB/s\n"
@@ -84,8 +84,8 @@ TEST_CASE("rows of a moe.csv are priced, skipped with a reason, or refused with 
                             "E,g,EP bandwidth,256,8,7168,128,H800,32,8,CX7,low-latency kernel,dispatch bandwidth,40,GB/s\n"}
                            .path());
   REQUIRE(rows.size() == 5);
-  CHECK(rows[0].error() == Approx(0).margin(1e-3));
-  CHECK(std::fabs(rows[1].error()) < 2);
+  CHECK(rows[0].error() == Approx(0).margin(1e-5));
+  CHECK(std::fabs(rows[1].error()) < 0.02);
   CHECK(rows[2].skipped == "its value is a formula or a range");
   CHECK(rows[3].skipped.find("no machine is described for A6000") == 0);
   CHECK(rows[4].skipped.empty());
@@ -95,10 +95,10 @@ TEST_CASE("rows of a moe.csv are priced, skipped with a reason, or refused with 
     const File file{row};
     CHECK_THROWS_WITH(predict_moe_rows(file.path()), Catch::Contains(words) && Catch::Contains(".csv:2:"));
   };
-  refused("A,g,t,many,8,,,,,,,,q,1,x\n", "experts is \"many\", not a number");
-  refused("A,g,t,256,-8,,,,,,,,q,1,x\n", "top_k is -8");
+  refused("A,g,t,many,8,,,,,,,,q,1,x\n", "experts is \"many\", not a whole number");
+  refused("A,g,t,256,-8,,,,,,,,q,1,x\n", "top_k is \"-8\"");
   refused("A,g,t,256,8.5,,,,,,,,q,1,x\n", "not a whole number");
-  refused("A,g,t,256,8,,,,,,,,q,-1,x\n", "value is negative");
+  refused("A,g,t,256,8,,,,,,,,q,-1,x\n", "value is \"-1\", which is negative");
 }
 
 TEST_CASE("an all_to_all beside an all-reduce is slowed down between what fair sends and fair collectives say, as Lina measured") {

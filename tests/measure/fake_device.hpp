@@ -59,27 +59,23 @@ class FakeDevice : public Device {
   [[nodiscard]] double truth(const Case& what) const {
     const auto bytes = static_cast<double>(what.bytes);
     const int ranks = std::max(2, static_cast<int>(what.gpus.size())) * traits.processes;
-    switch (what.kind) {
-      case ProbeKind::memory_read:
-      case ProbeKind::memory_write: return traits.launch + bytes / memory_rate(what);
-      case ProbeKind::memory_copy:
-      case ProbeKind::memory_scale: return traits.launch + 2 * bytes / memory_rate(what);
-      case ProbeKind::pointer_chase:
+    const ProbeType& probe = type_of(what.kind);
+    switch (probe.group) {
+      case ProbeGroup::memory:
+        if (probe.traffic > 0) return traits.launch + probe.traffic * bytes / memory_rate(what);
         return what.bytes <= 128 * KiB ? traits.chase_l1 : what.bytes <= traits.l2 ? traits.chase_l2 : traits.chase_hbm;
-      case ProbeKind::host_to_device:
-      case ProbeKind::device_to_host: return traits.hop + bytes / traits.pcie * (what.pinned ? 1 : 4);
-      case ProbeKind::host_both_ways: return traits.hop + bytes / (0.9 * traits.pcie);
-      case ProbeKind::peer_copy:
-      case ProbeKind::peer_read:
-      case ProbeKind::peer_write: return traits.hop + bytes / traits.nvlink;
-      case ProbeKind::collective: {
+      case ProbeGroup::launch: return traits.launch;
+      case ProbeGroup::host:
+        if (what.kind == ProbeKind::host_both_ways) return traits.hop + bytes / (0.9 * traits.pcie);
+        return traits.hop + bytes / traits.pcie * (what.pinned ? 1 : 4);
+      case ProbeGroup::peer: return probe.traffic > 0 ? traits.hop + bytes / traits.nvlink : traits.launch;
+      case ProbeGroup::collectives: {
         const bool beyond = traits.cliff > 0 && what.bytes >= traits.cliff;
         return (beyond ? 2 : 1) * (traits.hop * ranks + bytes * bus_factor(what.operation, ranks) / traits.nvlink);
       }
-      case ProbeKind::compute:
-      case ProbeKind::compute_overlap: return 50e-6 + bytes / traits.nvlink;
-      default: return traits.launch;
+      case ProbeGroup::overlap: break;
     }
+    return 50e-6 + bytes / traits.nvlink;
   }
 
   Machine describe() override {

@@ -1,7 +1,7 @@
 // What is written is what our own readers read.
 #include "fake_device.hpp"
-#include "measure/machine_file.hpp"
-#include "measure/partial_file.hpp"
+#include "measure/files/machine_file.hpp"
+#include "measure/files/partial_file.hpp"
 #include "measure/stock.hpp"
 #include "support/message_of.hpp"
 

@@ -1,6 +1,6 @@
 // What is worth measuring, on machines of every kind.
 #include "fake_device.hpp"
-#include "measure/plan.hpp"
+#include "measure/plan/plan.hpp"
 #include "support/message_of.hpp"
 
 #include <fabricost/calibrate/probes.hpp>
@@ -33,9 +33,9 @@ bool says(const Plan& plan, const std::string& part) {
 TEST_CASE("a node of eight GPUs is asked for every probe there is") {
   for (const bool quick : {true, false}) {
     const Plan all = plan_of({.gpus = 8}, {.quick = quick});
-    for (int kind = 0; kind <= static_cast<int>(ProbeKind::compute_overlap); ++kind) {
-      INFO("probe " << kind);
-      CHECK(has(all, static_cast<ProbeKind>(kind)));
+    for (const ProbeType& probe : probe_table) {
+      INFO("probe " << probe.word);
+      CHECK(has(all, probe.kind));
     }
     CHECK(all.not_measured.empty());
   }
@@ -116,7 +116,7 @@ TEST_CASE("no case asks for more than a quarter of what memory is free") {
 }
 
 TEST_CASE("only what was asked for is planned, by group, by probe and by operation") {
-  for (const Step& s : plan_of({.gpus = 8}, {.only = {"memory"}}).steps) CHECK(group_of(s.what.kind) == "memory");
+  for (const Step& s : plan_of({.gpus = 8}, {.only = {"memory"}}).steps) CHECK(type_of(s.what.kind).group == ProbeGroup::memory);
   for (const Step& s : plan_of({.gpus = 8}, {.only = {"Peer-Copy"}}).steps) CHECK(s.what.kind == ProbeKind::peer_copy);
   for (const Step& s : plan_of({.gpus = 8}, {.only = {"all_gather"}}).steps) CHECK(s.what.operation == Collective::all_gather);
   CHECK(plan_of({.gpus = 1}, {.only = {"memory"}}).not_measured.empty());

@@ -1,7 +1,7 @@
 // Sizes: the grid, and where they gather.
 #include "fake_device.hpp"
 
-#include "measure/sizes.hpp"
+#include "measure/plan/sizes.hpp"
 
 #include "catch.hpp"
 

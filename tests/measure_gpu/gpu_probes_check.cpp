@@ -49,66 +49,58 @@ void attempt(Device& device, const Case& what, const std::string& name, Tally& t
 // Sizes that are no multiples of 16, of 4, of anything; one below a vector; one beyond every L2.
 constexpr std::array<std::uint64_t, 7> sizes{1, 15, 17, 4099, (1 << 20) + 3, (1 << 26) + 7, (1 << 28) + 13};
 
+template <class Try>
+void each_of(ProbeGroup group, Try&& attempt_all) {
+  for (const ProbeType& probe : probe_table)
+    if (probe.group == group) attempt_all(probe);
+}
+
 void one_gpu(Device& device, int gpu, Tally& tally) {
   const std::string on = "GPU " + std::to_string(gpu) + " ";
-  Case what;
-  what.gpu = gpu;
-  const auto try_all = [&](ProbeKind kind, const std::string& name) {
-    what.kind = kind;
+  each_of(ProbeGroup::memory, [&](const ProbeType& probe) {
+    Case what{.kind = probe.kind, .gpu = gpu};
+    const std::string name = on + std::string{probe.word} + " ";
+    if (probe.sizes == ProbeSizes::caches) {
+      for (const std::uint64_t bytes : {std::uint64_t{256}, std::uint64_t{16} << 10, std::uint64_t{4} << 20, std::uint64_t{512} << 20}) {
+        what.bytes = bytes;
+        attempt(device, what, name + std::to_string(bytes), tally);
+      }
+      return;
+    }
     for (const std::uint64_t bytes : sizes)
       for (const bool cold : {false, true})
         for (const bool graph : {true, false}) {
           what.bytes = bytes, what.cold = cold, what.graph = graph;
-          attempt(device, what, on + name + " " + std::to_string(bytes) + (cold ? " cold" : "") + (graph ? " graph" : ""), tally);
+          attempt(device, what, name + std::to_string(bytes) + (cold ? " cold" : "") + (graph ? " graph" : ""), tally);
         }
-    what.cold = false, what.graph = true;
-  };
-  try_all(ProbeKind::memory_read, "memory_read");
-  try_all(ProbeKind::memory_write, "memory_write");
-  try_all(ProbeKind::memory_copy, "memory_copy");
-  try_all(ProbeKind::memory_scale, "memory_scale");
-  what.kind = ProbeKind::pointer_chase;
-  for (const std::uint64_t bytes : {std::uint64_t{256}, std::uint64_t{16} << 10, std::uint64_t{4} << 20, std::uint64_t{512} << 20}) {
-    what.bytes = bytes;
-    attempt(device, what, on + "pointer_chase " + std::to_string(bytes), tally);
-  }
-  const std::pair<ProbeKind, const char*> launches[] = {
-      {ProbeKind::kernel_launch, "kernel_launch"}, {ProbeKind::kernel_sync, "kernel_sync"},   {ProbeKind::graph_launch, "graph_launch"},
-      {ProbeKind::graph_node, "graph_node"},       {ProbeKind::event_record, "event_record"}, {ProbeKind::stream_wait, "stream_wait"}};
-  for (const auto& [kind, name] : launches) {
-    what.kind = kind;
-    attempt(device, what, on + name, tally);
-  }
-  const std::pair<ProbeKind, const char*> copies[] = {{ProbeKind::host_to_device, "host_to_device"},
-                                                      {ProbeKind::device_to_host, "device_to_host"},
-                                                      {ProbeKind::host_both_ways, "host_both_ways"}};
-  for (const auto& [kind, name] : copies)
+  });
+  each_of(ProbeGroup::launch,
+          [&](const ProbeType& probe) { attempt(device, {.kind = probe.kind, .gpu = gpu}, on + std::string{probe.word}, tally); });
+  each_of(ProbeGroup::host, [&](const ProbeType& probe) {
     for (const bool pinned : {true, false})
-      for (const std::uint64_t bytes : {sizes[0], sizes[3], sizes[4]}) {
-        what.kind = kind, what.pinned = pinned, what.bytes = bytes;
-        attempt(device, what, on + name + (pinned ? " pinned " : " pageable ") + std::to_string(bytes), tally);
-      }
+      for (const std::uint64_t bytes : {sizes[0], sizes[3], sizes[4]})
+        attempt(device, {.kind = probe.kind, .bytes = bytes, .gpu = gpu, .pinned = pinned},
+                on + std::string{probe.word} + (pinned ? " pinned " : " pageable ") + std::to_string(bytes), tally);
+  });
 }
 
 void peers(Device& device, int count, Tally& tally) {
   Case one, all;
   one.pairs = {{0, 1}};
   for (int from = 0; from < count; ++from)
-    for (int to = 0; to < count; ++to)
-      if (from < to) all.pairs.emplace_back(from, to);
-  const std::pair<ProbeKind, const char*> kinds[] = {{ProbeKind::peer_copy, "peer_copy"},   {ProbeKind::peer_read, "peer_read"},
-                                                     {ProbeKind::peer_write, "peer_write"}, {ProbeKind::peer_load, "peer_load"},
-                                                     {ProbeKind::peer_store, "peer_store"}, {ProbeKind::peer_atomic, "peer_atomic"}};
-  for (const auto& [kind, name] : kinds)
+    for (int to = from + 1; to < count; ++to) all.pairs.emplace_back(from, to);
+  each_of(ProbeGroup::peer, [&](const ProbeType& probe) {
     for (Case what : {one, all})
       for (const bool both : {false, true})
         for (const std::uint64_t bytes : {sizes[2], sizes[4]}) {
-          if (kind == ProbeKind::peer_load && bytes < 256) continue;
-          what.kind = kind, what.both_ways = both, what.bytes = bytes;
-          attempt(device, what,
-                  std::string(name) + (what.pairs.size() > 1 ? " all pairs" : "") + (both ? " both ways " : " ") + std::to_string(bytes),
-                  tally);
+          if (probe.kind == ProbeKind::peer_load && bytes < 256) continue;
+          what.kind = probe.kind, what.both_ways = both, what.bytes = bytes;
+          attempt(
+              device, what,
+              std::string{probe.word} + (what.pairs.size() > 1 ? " all pairs" : "") + (both ? " both ways " : " ") + std::to_string(bytes),
+              tally);
         }
+  });
 }
 
 void collectives(Device& device, int count, Tally& tally) {
@@ -144,10 +136,10 @@ void collectives(Device& device, int count, Tally& tally) {
     what.nvls.reset();
   }
   what.operation = Collective::all_reduce, what.bytes = 16 << 20;
-  what.kind = ProbeKind::compute;
-  attempt_named(" compute");
-  what.kind = ProbeKind::compute_overlap;
-  attempt_named(" compute_overlap");
+  each_of(ProbeGroup::overlap, [&](const ProbeType& probe) {
+    what.kind = probe.kind;
+    attempt_named(" " + std::string{probe.word});
+  });
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 
-#include "measure/gpu/chase_cycle.hpp"
-#include "measure/gpu/work_shape.hpp"
+#include "measure/gpu/probes/chase_cycle.hpp"
+#include "measure/gpu/probes/work_shape.hpp"
 
 #include <cstdlib>
 #include <vector>

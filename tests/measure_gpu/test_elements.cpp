@@ -3,11 +3,12 @@
 
 #include "catch.hpp"
 
-#include "measure/gpu/collective_layout.hpp"
+#include "measure/gpu/probes/collective_layout.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 #include <vector>
 
 using namespace fabricost;
@@ -139,4 +140,19 @@ TEST_CASE("moving the elements by definition gives exactly what is expected of e
             REQUIRE((received_bits(operation, combines, i, p, rank, n, format) & mask) == moved);
           }
       }
+}
+
+TEST_CASE("a part in another's place shows in every type") {
+  for (const DataType type : types)
+    for (const std::uint64_t part : {16ULL, 1024ULL, 65536ULL, 1ULL << 24}) {
+      std::set<std::vector<std::uint64_t>> seen;
+      for (unsigned rank = 0; rank < 4; ++rank)
+        for (std::uint64_t p = 0; p < 4; ++p) {
+          std::vector<std::uint64_t> bits;
+          for (std::uint64_t i = 0; i < 16; ++i)
+            bits.push_back(sent_bits(false, p * part + i, rank, 4, format_of(type)) & (~0ULL >> (64 - 8 * format_of(type).bytes)));
+          seen.insert(bits);
+        }
+      CHECK(seen.size() == 16);
+    }
 }

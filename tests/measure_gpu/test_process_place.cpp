@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 #include "measure/gpu/management.hpp"
-#include "measure/gpu/process_place.hpp"
+#include "measure/gpu/processes/process_place.hpp"
 
 #include <map>
 #include <stdexcept>

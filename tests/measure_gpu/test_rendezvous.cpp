@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 
-#include "measure/gpu/rendezvous.hpp"
-#include "measure/gpu/sha256.hpp"
+#include "measure/gpu/processes/rendezvous.hpp"
+#include "measure/gpu/processes/sha256.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -221,9 +221,8 @@ TEST_CASE("SHA-256 and its HMAC give the published values") {
 TEST_CASE("processes with one secret meet, and one with another is not let in") {
   const int port = free_port();
   std::string refused;
-  std::thread stranger([&] {
-    refused = fault_of([port] { Rendezvous others(place_with(1, 2, port, "guessed"), std::chrono::milliseconds(800)); });
-  });
+  std::thread stranger(
+      [&] { refused = fault_of([port] { Rendezvous others(place_with(1, 2, port, "guessed"), std::chrono::milliseconds(800)); }); });
   std::thread other([port] {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     Rendezvous others(place_with(1, 2, port, "a secret"), std::chrono::seconds(10));

@@ -76,7 +76,7 @@ int wrong(mpi::MpiDevice& device, const mpi::World& world) {
       const bool on_root_alone = what.operation == Collective::broadcast;  // who has it already
       const bool only_root_has = what.operation == Collective::reduce;
       if ((on_root_alone && device.process() == 0) || (only_root_has && device.process() != 0)) continue;
-      mpi::Transfer transfer(what, world, mpi::widest_count);
+      mpi::Transfer transfer(what, world);
       transfer.fill();
       ++asked;
       try {
@@ -153,7 +153,6 @@ int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   mpi::MpiOptions options;
   if (const char* limit = std::getenv("DRIVE_LIMIT")) options.limit = std::atof(limit);
-  if (const char* most = std::getenv("DRIVE_MOST_COUNT")) options.most_count = std::strtoull(most, nullptr, 10);
   options.apart = std::getenv("DRIVE_APART") != nullptr;
   mpi::MpiDevice device(options);
   try {

@@ -89,13 +89,6 @@ class Device(unittest.TestCase):
         self.assertGreater(small, 0)
         self.assertGreater(large, small)
 
-    def test_messages_beyond_a_count_are_moved_in_blocks(self):
-        # as if a count could say 500: 3,072 B of floats take two elements a block, 1 MiB takes 1,024
-        status, out, err, _ = self.drive(2, "every", DRIVE_MOST_COUNT=500)
-        self.assertEqual(status, 0, err)
-        rows = self.timed(out)
-        self.assertEqual({key[0] for key in rows if key[2] == "1048576" and key[1] == "float"}, OPERATIONS)
-
     def test_results_nobody_computed_are_refused(self):
         status, out, err, _ = self.drive(3, "wrong")
         self.assertEqual((status, out.split()), (0, ["refused"]), err)

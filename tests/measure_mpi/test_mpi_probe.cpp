@@ -1,15 +1,13 @@
 /// \file test_mpi_probe.cpp
-/// What the MPI probe decides without MPI: counts, patterns, names, forced algorithms, the watch.
+/// What the MPI probe decides without MPI: counts, names, forced algorithms, the watch.
 
 #include "catch.hpp"
-#include "measure/mpi/clock.hpp"
 #include "measure/mpi/counts.hpp"
-#include "measure/mpi/environment.hpp"
-#include "measure/mpi/library.hpp"
-#include "measure/mpi/memory.hpp"
-#include "measure/mpi/patterns.hpp"
+#include "measure/mpi/host/clock.hpp"
+#include "measure/mpi/host/environment.hpp"
+#include "measure/mpi/host/library.hpp"
+#include "measure/mpi/host/memory.hpp"
 
-#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -30,25 +28,6 @@ const std::string prefix = "OMPI_MCA_coll_tuned_";
 
 }  // namespace
 
-TEST_CASE("blocks hold every element once, and never more of them than a count can say", "[mpi]") {
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
-  for (const std::uint64_t elements :
-       std::vector<std::uint64_t>{1, 7, most, most + 1, 1ULL << 31, 3ULL << 31, 1ULL << 40, (1ULL << 33) + 8}) {
-    const auto blocks = blocks_of(elements, most);
-    INFO(elements);
-    REQUIRE(blocks.has_value());
-    CHECK(blocks->count * blocks->elements_each == elements);
-    CHECK(blocks->count <= most);
-    if (blocks->elements_each > 1) CHECK(elements / (blocks->elements_each / 2) > most);  // none smaller would do
-  }
-}
-
-TEST_CASE("elements without a power of two that is large enough fall into no blocks", "[mpi]") {
-  CHECK_FALSE(blocks_of((1ULL << 33) + 4, std::numeric_limits<int>::max()).has_value());
-  CHECK_FALSE(blocks_of(1001, 1000).has_value());
-  CHECK(blocks_of(1002, 1000)->elements_each == 2);
-}
-
 TEST_CASE("a size is split into equal parts of whole elements, losing at most one in a hundred", "[mpi]") {
   CHECK(share_of(4096, 4, 4)->elements == 256);
   CHECK(share_of(1 << 20, 4, 3)->elements == 87381);  // 4 B lost
@@ -60,30 +39,6 @@ TEST_CASE("a size is split into equal parts of whole elements, losing at most on
         CHECK(share->elements * 4 * parts <= bytes);
         CHECK((bytes - share->elements * 4 * parts) * 100 <= bytes);
       }
-}
-
-TEST_CASE("sums of the pattern are what adding every rank's elements gives", "[mpi]") {
-  for (const std::uint64_t ranks : {1ULL, 2ULL, 3ULL, 16ULL, 129ULL}) {
-    const auto expected = sums(ranks);
-    for (std::uint64_t at = 0; at < 5000; at += 13) {
-      float sum = 0;
-      for (std::uint64_t r = 0; r < ranks; ++r) sum += static_cast<float>(summand(r, at));
-      REQUIRE(sum == static_cast<float>(expected[class_of(at)]));
-    }
-  }
-}
-
-TEST_CASE("a part in another's place shows in the pattern", "[mpi]") {
-  for (const std::uint64_t part : {16ULL, 1024ULL, 65536ULL}) {
-    std::set<std::string> seen;
-    for (std::uint64_t rank = 0; rank < 4; ++rank)
-      for (std::uint64_t p = 0; p < 4; ++p) {
-        std::string bytes;
-        for (std::uint64_t j = 0; j < 16; ++j) bytes += static_cast<char>(moved_byte(rank, p * part + j));
-        seen.insert(bytes);
-      }
-    CHECK(seen.size() == 16);
-  }
 }
 
 TEST_CASE("algorithms are forced only under dynamic rules", "[mpi]") {

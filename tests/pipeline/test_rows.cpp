@@ -118,10 +118,10 @@ TEST_CASE("broken cells of a pipeline file are refused with their place", "[pipe
   const auto row = [](const std::string& p, const std::string& value) {
     return std::string(header) + "a,g,X,,,,," + p + ",1,1,24,6,1F1B,1,1,1,0,bubble_rate," + value + ",fraction\n";
   };
-  CHECK(fault_of(row("eight", "0.1")).find(":2:11: p is \"eight\", not a number") != std::string::npos);
-  CHECK(fault_of(row("-8", "0.1")).find("not a number from 0") != std::string::npos);
-  CHECK(fault_of(row("2.5", "0.1")).find("not a whole number") != std::string::npos);
-  CHECK(fault_of(row("1e9", "0.1")).find("not a number from 0 to 1e+06") != std::string::npos);
+  CHECK(fault_of(row("eight", "0.1")).find(":2:11: p is \"eight\", not a whole number") != std::string::npos);
+  CHECK(fault_of(row("-8", "0.1")).find("not a whole number from 0") != std::string::npos);
+  CHECK(fault_of(row("2.5", "0.1")).find("not a whole number from 0") != std::string::npos);
+  CHECK(fault_of(row("1e9", "0.1")).find("not a whole number from 0 to 1e+06") != std::string::npos);
   CHECK(fault_of(row("8", "fast")).find("value is \"fast\"") != std::string::npos);
   CHECK(fault_of(row("8", "nan")).find("value is \"nan\"") != std::string::npos);
   CHECK(fault_of("id,group\n").find("schedule, metric, value are missing") != std::string::npos);

@@ -6,7 +6,7 @@
 #include "support/message_of.hpp"
 #include "support/written_file.hpp"
 
-#include <fabricost/evaluation/reliability.hpp>
+#include <fabricost/evaluation/workload.hpp>
 #include <fabricost/readings/iteration_times.hpp>
 #include <fabricost/specs/failures.hpp>
 
@@ -116,7 +116,7 @@ TEST_CASE("a broken reliability table is refused with line, column and remedy") 
   const std::string gpus = error(header + "a,g,s,power,H,many,,q,1,kW,,,yes,\n");
   CHECK(support::contains(gpus, ":2:15"));
   CHECK(support::contains(gpus, "\"many\""));
-  CHECK(support::contains(error(header + "a,g,s,power,H,-8,,q,1,kW,,,yes,\n"), "from 1 to"));
+  CHECK(support::contains(error(header + "a,g,s,power,H,-8,,q,1,kW,,,yes,\n"), "from 0 to"));
   CHECK(support::contains(error(header + "a,g,s,power,H,8,,q,-1,kW,,,yes,\n"), "negative"));
   CHECK(support::contains(error(header + "a,g,s\n"), ":2"));
 }

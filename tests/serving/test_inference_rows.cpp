@@ -149,10 +149,10 @@ TEST_CASE("malformed cells are refused with line, column and remedy") {
   Issue fault = fault_of(good + served("8,8/node,vllm,agg,both,eight,1,1,8,1,64,64,1024,1024"));
   CHECK(fault.line == 3);
   CHECK(fault.column > 1);
-  CHECK(fault.message.find("tp \"eight\" is not a whole number") != std::string::npos);
+  CHECK(fault.message.find("tp is \"eight\", not a whole number") != std::string::npos);
   CHECK(!fault.remedy.empty());
-  CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,-64,64,1024,1024")).message.find("batch \"-64\"") != std::string::npos);
-  CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,10.5,1024")).message.find("isl \"10.5\"") != std::string::npos);
+  CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,-64,64,1024,1024")).message.find("batch is \"-64\"") != std::string::npos);
+  CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,10.5,1024")).message.find("isl is \"10.5\"") != std::string::npos);
   CHECK(fault_of(served("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,1024,1024", "ttft_ms,-3,ms,tpot_ms,10,ms")).message.find("negative") !=
         std::string::npos);
   CHECK(fault_of("r,too,few\n").line == 2);

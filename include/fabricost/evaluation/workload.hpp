@@ -66,6 +66,25 @@ struct WorkloadReport {
 /// \throws SpecError for a file that is none, a column or cell that is wrong
 [[nodiscard]] std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file);
 
+/// Every row of a moe.csv. Predicted are: distinct nodes a token touches and the fullest expert of random routing (experts/routing.hpp,
+/// experts/expert_load.hpp); the bandwidth of dispatch and combine kernels that send a token once per node, counted as DeepEP
+/// counts, from NCCL's exchange over the same NICs (nothing is fitted to kernels); low-latency kernels as fitted inside a node
+/// (kernels/moe_kernels.hpp); bus bandwidth of NCCL's all_to_all; experts a node can hold for one copy across. The rest says why not:
+/// shares and speed-ups without a shape, machines not described. \param calibration as in load_system \throws SpecError with line and column for a cell that is no number
+/// where one is due, or negative; for missing columns; RequestError as load_system
+[[nodiscard]] std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration = {});
+
+/// Every row of a reliability CSV (columns id group source topic system gpus model quantity value unit fully_specified notes).
+///
+///   failure counts, MTTF, failures per node-day   rate of the fleet the row's source is x nodes x time (economics/reliability.hpp)
+///   goodput, effective training time of a run     goodput_of with the defaults of FailureFacts, best interval, background checkpoints
+///   size of a checkpoint                          14 bytes a parameter
+///   power of a GPU, node, rack                    data/gpus, data/systems; measured at most: load x rated
+///
+/// Counts by cause come from the table that is compared: those rows check the reading and the arithmetic. The rest, observations that
+/// follow from nothing else, says so in `skipped`. \throws SpecError for a missing column or a cell that is wrong
+[[nodiscard]] std::vector<WorkloadRow> predict_reliability_rows(const std::filesystem::path& file);
+
 /// One row of a training.csv (columns: docs/reading-logs.md), as a job on a machine.
 struct TrainingRow {
   WorkloadRow row;

@@ -14,7 +14,7 @@ namespace fabricost {
 /// they were measured rank by rank. Seconds.
 struct IterationTimes {
   std::vector<double> seconds;     ///< all of them
-  int ranks = 0;                   ///< that were told apart; 0: none
+  int ranks = 0;                   ///< with times of their own; 0: none
   std::vector<double> rank_means;  ///< by rank, in the order of their names
   std::vector<std::string> rank_names;
   std::vector<double> slowest;  ///< of each iteration that every rank is in

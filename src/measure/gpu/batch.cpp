@@ -3,7 +3,7 @@
 
 #include "measure/gpu/batch.hpp"
 
-#include "measure/gpu/work_shape.hpp"
+#include "measure/gpu/probes/work_shape.hpp"
 
 #include <algorithm>
 

@@ -32,7 +32,7 @@ struct Work {
   bool cold = false;
   std::function<void()> before{};              ///< enqueued before the gate: what brings a set into the cache
   bool all_processes = false;                  ///< they begin together, and the slowest one's time counts
-  std::function<std::string()> fault{};        ///< asked while waiting: why it will never end; empty: nothing is known
+  std::function<std::string()> fault{};        ///< called while waiting: why the work will never end; empty: nothing is known
   std::function<void()> give_up{};             ///< ends what would never end
   std::vector<std::shared_ptr<void>> keeps{};  ///< what enqueue uses, released after the graphs
 };

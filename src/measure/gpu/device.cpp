@@ -2,8 +2,8 @@
 /// The plugin: opens the GPUs of this process, meets the other processes, and hands cases to the probes.
 
 #include "measure/gpu/machine.hpp"
-#include "measure/gpu/probes.hpp"
-#include "measure/gpu/process_place.hpp"
+#include "measure/gpu/probes/probes.hpp"
+#include "measure/gpu/processes/process_place.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -36,32 +36,8 @@ class GpuDevice : public Device {
 
  private:
   std::unique_ptr<Job> prepared(const Case& what) {
-    switch (what.kind) {
-      case ProbeKind::memory_read:
-      case ProbeKind::memory_write:
-      case ProbeKind::memory_copy:
-      case ProbeKind::memory_scale: return prepare_memory(*gpus_, what);
-      case ProbeKind::pointer_chase: return prepare_chase(*gpus_, what);
-      case ProbeKind::kernel_launch:
-      case ProbeKind::kernel_sync:
-      case ProbeKind::graph_launch:
-      case ProbeKind::graph_node:
-      case ProbeKind::event_record:
-      case ProbeKind::stream_wait: return prepare_launch(*gpus_, what);
-      case ProbeKind::host_to_device:
-      case ProbeKind::device_to_host:
-      case ProbeKind::host_both_ways: return prepare_host_copy(*gpus_, what);
-      case ProbeKind::peer_copy: return prepare_peer_copy(*gpus_, what);
-      case ProbeKind::peer_read:
-      case ProbeKind::peer_write: return prepare_peer_access(*gpus_, what);
-      case ProbeKind::peer_load:
-      case ProbeKind::peer_store:
-      case ProbeKind::peer_atomic: return prepare_peer_latency(*gpus_, what);
-      case ProbeKind::collective: return prepare_collective(*gpus_, what);
-      case ProbeKind::compute:
-      case ProbeKind::compute_overlap: return prepare_compute(*gpus_, what);
-    }
-    throw Unsupported("a probe that these plugins do not know");
+    if (const Prepare prepare = Prepares::of(what.kind)) return prepare(*gpus_, what);
+    throw DeviceFault("no source of the GPU probes registers " + std::string(word(what.kind)));
   }
 
   std::unique_ptr<Gpus> gpus_;

@@ -2,7 +2,7 @@
 /// \file gate.hpp
 /// A common barrier: a kernel holds the first stream, and with it all that wait for it, until the host has enqueued what is to be timed.
 
-#include "measure/gpu/kernels.hpp"
+#include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/resources.hpp"
 
 #include <atomic>

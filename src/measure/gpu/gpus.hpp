@@ -7,7 +7,7 @@
 #include "measure/gpu/gate.hpp"
 #include "measure/gpu/management.hpp"
 #include "measure/gpu/nccl_library.hpp"
-#include "measure/gpu/rendezvous.hpp"
+#include "measure/gpu/processes/rendezvous.hpp"
 
 #include <map>
 #include <memory>
@@ -33,7 +33,7 @@ class Gpus {
   [[nodiscard]] int compute(int gpu) const;
 
   [[nodiscard]] bool can_reach(int from, int to) const;
-  /// Loads, stores and copies of `from` reach memory of `to` directly from here on; the runtime is told once for every pair. \throws
+  /// Loads, stores and copies of `from` reach memory of `to` directly from here on; the runtime enables each pair once. \throws
   /// Unsupported
   void reach(int from, int to);
 

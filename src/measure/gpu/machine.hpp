@@ -6,7 +6,7 @@
 
 namespace fabricost::measure::gpu {
 
-/// Puts a little load on each GPU's PCIe link while it is asked for: an idle link runs at a lower generation.
+/// Puts a little load on each GPU's PCIe link while the driver is queried: an idle link runs at a lower generation.
 [[nodiscard]] Machine describe_machine(Gpus& gpus);
 /// Bus address as the runtime and the driver write it. \throws DeviceFault
 [[nodiscard]] std::string bus_of(const Gpus& gpus, int gpu);

@@ -52,11 +52,11 @@ struct Management::Functions {
 namespace {
 
 // The value of a query, or 0 when it is not there or not supported.
-unsigned asked(int (*function)(Handle, unsigned*), Handle gpu) {
+unsigned query(int (*function)(Handle, unsigned*), Handle gpu) {
   unsigned value = 0;
   return function != nullptr && function(gpu, &value) == success ? value : 0;
 }
-unsigned asked(int (*function)(Handle, unsigned, unsigned*), Handle gpu, unsigned which) {
+unsigned query(int (*function)(Handle, unsigned, unsigned*), Handle gpu, unsigned which) {
   unsigned value = 0;
   return function != nullptr && function(gpu, which, &value) == success ? value : 0;
 }
@@ -132,20 +132,20 @@ void Management::describe(Unit& unit) const {
   const auto gpu = f.find(unit.bus);
   if (!gpu) return;
   // first what needs the link to be busy
-  unit.pcie_generation = static_cast<int>(asked(f.generation, *gpu));
-  unit.pcie_lanes = static_cast<int>(asked(f.width, *gpu));
+  unit.pcie_generation = static_cast<int>(query(f.generation, *gpu));
+  unit.pcie_lanes = static_cast<int>(query(f.width, *gpu));
   if (unit.uuid.empty()) unit.uuid = text(f.uuid, *gpu);
   unit.vbios = text(f.vbios, *gpu);
-  unit.pcie_generation_most = static_cast<int>(asked(f.generation_most, *gpu));
-  unit.pcie_lanes_most = static_cast<int>(asked(f.width_most, *gpu));
-  unit.clock = megahertz * asked(f.clock, *gpu, clock_sm);
-  unit.clock_most = megahertz * asked(f.clock_most, *gpu, clock_sm);
-  unit.memory_clock = megahertz * asked(f.clock, *gpu, clock_memory);
-  unit.power_limit = milliwatts * asked(f.power_limit, *gpu);
+  unit.pcie_generation_most = static_cast<int>(query(f.generation_most, *gpu));
+  unit.pcie_lanes_most = static_cast<int>(query(f.width_most, *gpu));
+  unit.clock = megahertz * query(f.clock, *gpu, clock_sm);
+  unit.clock_most = megahertz * query(f.clock_most, *gpu, clock_sm);
+  unit.memory_clock = megahertz * query(f.clock, *gpu, clock_memory);
+  unit.power_limit = milliwatts * query(f.power_limit, *gpu);
   unit.ecc = is_on(f.ecc, *gpu);
   unit.mig = is_on(f.mig, *gpu);
   unit.nvlinks = 0;
-  for (unsigned link = 0; link < most_links; ++link) unit.nvlinks += asked(f.link, *gpu, link) == on ? 1 : 0;
+  for (unsigned link = 0; link < most_links; ++link) unit.nvlinks += query(f.link, *gpu, link) == on ? 1 : 0;
 }
 
 State Management::state(const std::string& bus) const {
@@ -154,10 +154,10 @@ State Management::state(const std::string& bus) const {
   const Functions& f = *functions_;
   const auto gpu = f.find(bus);
   if (!gpu) return now;
-  now.clock = megahertz * asked(f.clock, *gpu, clock_sm);
-  now.memory_clock = megahertz * asked(f.clock, *gpu, clock_memory);
-  now.temperature = asked(f.temperature, *gpu, temperature_gpu);
-  now.power = milliwatts * asked(f.power, *gpu);
+  now.clock = megahertz * query(f.clock, *gpu, clock_sm);
+  now.memory_clock = megahertz * query(f.clock, *gpu, clock_memory);
+  now.temperature = query(f.temperature, *gpu, temperature_gpu);
+  now.power = milliwatts * query(f.power, *gpu);
   unsigned long long reasons = 0;
   if (f.reasons != nullptr && f.reasons(*gpu, &reasons) == success) now.throttled = throttle_words(reasons);
   return now;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file nccl_library.hpp
-/// NCCL (RCCL with HIP), loaded when the first collective is asked for: the probes link with nothing that a machine may lack.
+/// NCCL (RCCL with HIP), loaded for the first collective: the probes link with nothing that a machine may lack.
 ///
 /// NCCL reads NCCL_NVLS_ENABLE once per process and keeps it (src/misc/param.cc). Case::nvls therefore gets a second copy of the library,
 /// loaded from memory under another name, with state of its own.
@@ -82,7 +82,7 @@ class Communicators {
   [[nodiscard]] int ranks() const { return processes_ * static_cast<int>(ordinals_.size()); }
   [[nodiscard]] int rank(std::size_t local) const { return process_ * static_cast<int>(ordinals_.size()) + static_cast<int>(local); }
   [[nodiscard]] const std::vector<int>& ordinals() const { return ordinals_; }
-  /// After a failure nothing more can be asked of them.
+  /// After a failure they can only be aborted.
   [[nodiscard]] bool broken() const { return broken_; }
   /// What went wrong while a collective was on its way; empty when nothing did.
   [[nodiscard]] std::string asynchronous_fault() const;

@@ -1,7 +1,7 @@
 /// \file calls.cpp
 /// From an error code of MPI to an exception.
 
-#include "calls.hpp"
+#include "measure/mpi/calls.hpp"
 
 #include "measure/device.hpp"
 

@@ -1,26 +1,11 @@
 #pragma once
 /// \file counts.hpp
-/// Messages of more elements than MPI's counts can say.
-///
-/// Before MPI 4 a count is an int: 2^31 floats, 8 GiB, are one too many. Such a message is counted in blocks of 2^k elements, a derived
-/// type; reductions then run an operation of ours on it, which adds the same elements one by one.
+/// How a size falls into the elements of a message.
 
 #include <cstdint>
 #include <optional>
 
 namespace fabricost::measure::mpi {
-
-struct Blocks {
-  std::uint64_t elements_each = 1;
-  std::uint64_t count = 0;
-};
-
-/// The smallest power of two that divides `elements` into at most `most` blocks; nothing when there is none.
-[[nodiscard]] constexpr std::optional<Blocks> blocks_of(std::uint64_t elements, std::uint64_t most) {
-  for (std::uint64_t block = 1; block <= elements && elements % block == 0; block *= 2)
-    if (elements / block <= most) return Blocks{block, elements / block};
-  return elements == 0 ? std::optional{Blocks{1, 0}} : std::nullopt;
-}
 
 /// How a size in the sense of nccl-tests falls into elements.
 struct Share {

@@ -1,9 +1,9 @@
 /// \file job.cpp
 /// The two ways to start together.
 
-#include "job.hpp"
+#include "measure/mpi/job.hpp"
 
-#include "clock.hpp"
+#include "measure/mpi/host/clock.hpp"
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 ///
 /// Every repetition starts anew: no rank runs ahead into the next one, as it may where calls follow each other without a word between.
 
-#include "transfer.hpp"
-#include "world.hpp"
+#include "measure/mpi/transfer.hpp"
+#include "measure/mpi/world.hpp"
 
 #include "measure/device.hpp"
 

@@ -1,12 +1,12 @@
 /// \file mpi_device.cpp
 /// Preparing a case in step: every process throws the same, or none does.
 
-#include "mpi_device.hpp"
+#include "measure/mpi/mpi_device.hpp"
 
-#include "description.hpp"
-#include "job.hpp"
-#include "settle.hpp"
-#include "transfer.hpp"
+#include "measure/mpi/agreement.hpp"
+#include "measure/mpi/host/description.hpp"
+#include "measure/mpi/job.hpp"
+#include "measure/mpi/transfer.hpp"
 
 #include <fmt/format.h>
 
@@ -41,22 +41,22 @@ void MpiDevice::check_algorithm(const Case& what) const {
 
 std::unique_ptr<Job> MpiDevice::prepare(const Case& what) {
   agree_on(world_, what);
-  world_.watch().name(fmt::format("{}, the first time,", said(what)));
+  world_.watch().name(fmt::format("{}, the first time,", described(what)));
   std::unique_ptr<Transfer> transfer;
-  settle(world_, trouble_of([&] {
-           check_algorithm(what);
-           transfer = std::make_unique<Transfer>(what, world_, options_.most_count);
-           transfer->fill();
-         }));
-  settle(world_, trouble_of([&] {
-           {
-             const Watched watched(world_.watch());
-             transfer->run();
-           }
-           transfer->verify();
-           transfer->settle();
-         }));
-  return std::make_unique<MpiJob>(world_, std::move(transfer), said(what));
+  fail_alike(world_, failure_of([&] {
+               check_algorithm(what);
+               transfer = std::make_unique<Transfer>(what, world_);
+               transfer->fill();
+             }));
+  fail_alike(world_, failure_of([&] {
+               {
+                 const Watched watched(world_.watch());
+                 transfer->run();
+               }
+               transfer->verify();
+               transfer->zero_sums();
+             }));
+  return std::make_unique<MpiJob>(world_, std::move(transfer), described(what));
 }
 
 }  // namespace fabricost::measure::mpi

@@ -2,8 +2,8 @@
 /// \file mpi_device.hpp
 /// Collectives of any MPI behind measure/device.hpp. All processes call the same functions in the same order.
 
-#include "environment.hpp"
-#include "world.hpp"
+#include "measure/mpi/host/environment.hpp"
+#include "measure/mpi/world.hpp"
 
 #include "measure/device.hpp"
 
@@ -14,8 +14,7 @@
 namespace fabricost::measure::mpi {
 
 struct MpiOptions {
-  double limit = 300;                                                   ///< seconds after which nobody is waited for any more
-  std::uint64_t most_count = static_cast<std::uint64_t>(widest_count);  ///< elements one call is told of; fewer in tests
+  double limit = 300;  ///< seconds after which nobody is waited for any more
   bool apart = false;  ///< processes are timed as if they had no clock in common; true in tests
 };
 

@@ -1,8 +1,8 @@
 /// \file plugin.cpp
 /// What the command loads for `measure --mpi`.
 
-#include "library.hpp"
-#include "mpi_device.hpp"
+#include "measure/mpi/host/library.hpp"
+#include "measure/mpi/mpi_device.hpp"
 
 #include <fmt/format.h>
 

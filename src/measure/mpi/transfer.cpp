@@ -1,9 +1,9 @@
 /// \file transfer.cpp
 /// Buffers and calls, collective by collective. transfer_check.cpp says what must have arrived.
 
-#include "transfer.hpp"
+#include "measure/mpi/transfer.hpp"
 
-#include "counts.hpp"
+#include "measure/mpi/counts.hpp"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,11 @@
 
 namespace fabricost::measure::mpi {
 
-std::string said(const Case& what) {
+std::string described(const Case& what) {
   return fmt::format("{} of {} B{}", name(what.operation), what.bytes, what.in_place ? " in place" : "");
 }
 
-Transfer::Transfer(const Case& what, const World& world, std::uint64_t most)
+Transfer::Transfer(const Case& what, const World& world)
     : what_(what), comm_(world.measured()), rank_(world.rank()), ranks_(world.ranks()), element_(bytes_of(what.dtype)) {
   if (what.kind != ProbeKind::collective) throw Unsupported("MPI moves messages between processes: it has collectives alone");
   if (what.protocol.value_or(Protocol::simple) != Protocol::simple) throw Unsupported("MPI has no protocols; leave it open");
@@ -25,8 +25,11 @@ Transfer::Transfer(const Case& what, const World& world, std::uint64_t most)
   const auto parts = static_cast<std::uint64_t>(parted ? ranks_ : 1);
   const auto share = share_of(what.bytes, element_, parts);
   if (!share)
-    throw Unsupported(fmt::format("{} do not fall into {} equal parts of whole {} elements", said(what), parts, name(what.dtype)));
-  message_.emplace(what.dtype, summed, share->elements, most);
+    throw Unsupported(fmt::format("{} do not fall into {} equal parts of whole {} elements", described(what), parts, name(what.dtype)));
+  if (share->elements > static_cast<std::uint64_t>(widest_count))
+    throw Unsupported(fmt::format("{} elements are more than a count of this MPI says; MPI 4 has wider ones", share->elements));
+  type_ = mpi_type(what.dtype, summed);
+  count_ = static_cast<Count>(share->elements);
   part_ = share->elements * element_;
   whole_ = part_ * parts;
   if (what.operation == Collective::send_recv) find_partners();
@@ -39,8 +42,8 @@ Transfer::Transfer(const Case& what, const World& world, std::uint64_t most)
   const double free = static_cast<double>(available_memory());
   const double all = (static_cast<double>(out) + static_cast<double>(in)) * world.ranks_here();
   if (free > 0 && all > 0.8 * free)
-    throw OutOfMemory(fmt::format("{} needs {:.3g} GB for the {} processes of this host, which has {:.3g} GB left", said(what), 1e-9 * all,
-                                  world.ranks_here(), 1e-9 * free));
+    throw OutOfMemory(fmt::format("{} needs {:.3g} GB for the {} processes of this host, which has {:.3g} GB left", described(what),
+                                  1e-9 * all, world.ranks_here(), 1e-9 * free));
   sent_ = Buffer(out);
   received_ = Buffer(in);
   in_ = what.in_place ? MPI_IN_PLACE : sent_.data();
@@ -69,21 +72,19 @@ void Transfer::find_partners() {
 }
 
 void Transfer::run() {
-  const Count count = message_->count();
-  const MPI_Datatype type = message_->type();
   void* out = received_.data();
   switch (what_.operation) {
-    case Collective::all_reduce: return check(FABRICOST_MPI(MPI_Allreduce)(in_, out, count, type, message_->sum(), comm_), "MPI_Allreduce");
-    case Collective::all_gather: return check(FABRICOST_MPI(MPI_Allgather)(in_, count, type, out, count, type, comm_), "MPI_Allgather");
+    case Collective::all_reduce: return check(FABRICOST_MPI(MPI_Allreduce)(in_, out, count_, type_, MPI_SUM, comm_), "MPI_Allreduce");
+    case Collective::all_gather: return check(FABRICOST_MPI(MPI_Allgather)(in_, count_, type_, out, count_, type_, comm_), "MPI_Allgather");
     case Collective::reduce_scatter:
-      return check(FABRICOST_MPI(MPI_Reduce_scatter_block)(in_, out, count, type, message_->sum(), comm_), "MPI_Reduce_scatter_block");
-    case Collective::broadcast: return check(FABRICOST_MPI(MPI_Bcast)(out, count, type, 0, comm_), "MPI_Bcast");
+      return check(FABRICOST_MPI(MPI_Reduce_scatter_block)(in_, out, count_, type_, MPI_SUM, comm_), "MPI_Reduce_scatter_block");
+    case Collective::broadcast: return check(FABRICOST_MPI(MPI_Bcast)(out, count_, type_, 0, comm_), "MPI_Bcast");
     case Collective::reduce: {
       const bool inside = what_.in_place && rank_ != 0;  // only the root may say MPI_IN_PLACE
       const void* in = inside ? out : in_;
-      return check(FABRICOST_MPI(MPI_Reduce)(in, inside ? nullptr : out, count, type, message_->sum(), 0, comm_), "MPI_Reduce");
+      return check(FABRICOST_MPI(MPI_Reduce)(in, inside ? nullptr : out, count_, type_, MPI_SUM, 0, comm_), "MPI_Reduce");
     }
-    case Collective::all_to_all: return check(FABRICOST_MPI(MPI_Alltoall)(in_, count, type, out, count, type, comm_), "MPI_Alltoall");
+    case Collective::all_to_all: return check(FABRICOST_MPI(MPI_Alltoall)(in_, count_, type_, out, count_, type_, comm_), "MPI_Alltoall");
     case Collective::send_recv: return run_send_recv();
   }
 }
@@ -91,12 +92,10 @@ void Transfer::run() {
 void Transfer::run_send_recv() {
   if (!takes_part()) return;
   constexpr int tag = 1;
-  const Count count = message_->count();
-  const MPI_Datatype type = message_->type();
   const void* out = what_.in_place ? received_.data() : sent_.data();
-  const auto send = [&] { check(FABRICOST_MPI(MPI_Send)(out, count, type, to_, tag, comm_), "MPI_Send"); };
+  const auto send = [&] { check(FABRICOST_MPI(MPI_Send)(out, count_, type_, to_, tag, comm_), "MPI_Send"); };
   const auto receive = [&] {
-    check(FABRICOST_MPI(MPI_Recv)(received_.data(), count, type, from_, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    check(FABRICOST_MPI(MPI_Recv)(received_.data(), count_, type_, from_, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
   };
   if (share_ < 1) {
     if (first_)
@@ -104,10 +103,10 @@ void Transfer::run_send_recv() {
     else
       receive(), send();
   } else if (what_.in_place) {
-    check(FABRICOST_MPI(MPI_Sendrecv_replace)(received_.data(), count, type, to_, tag, from_, tag, comm_, MPI_STATUS_IGNORE),
+    check(FABRICOST_MPI(MPI_Sendrecv_replace)(received_.data(), count_, type_, to_, tag, from_, tag, comm_, MPI_STATUS_IGNORE),
           "MPI_Sendrecv_replace");
   } else {
-    check(FABRICOST_MPI(MPI_Sendrecv)(out, count, type, to_, tag, received_.data(), count, type, from_, tag, comm_, MPI_STATUS_IGNORE),
+    check(FABRICOST_MPI(MPI_Sendrecv)(out, count_, type_, to_, tag, received_.data(), count_, type_, from_, tag, comm_, MPI_STATUS_IGNORE),
           "MPI_Sendrecv");
   }
 }

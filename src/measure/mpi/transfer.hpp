@@ -6,25 +6,23 @@
 /// of send_recv one message. A send_recv without `pairs` goes around: every rank to the next while it receives from the one before, as
 /// sendrecv_perf does; with `pairs` it is a ping-pong (half of its time counts), or `both_ways` at once.
 
-#include "elements.hpp"
 #include "measure/device.hpp"
-#include "memory.hpp"
-#include "world.hpp"
+#include "measure/mpi/elements.hpp"
+#include "measure/mpi/host/memory.hpp"
+#include "measure/mpi/world.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace fabricost::measure::mpi {
 
 /// "all_reduce of 1048576 B": for messages
-[[nodiscard]] std::string said(const Case& what);
+[[nodiscard]] std::string described(const Case& what);
 
 class Transfer {
  public:
-  /// Memory is reserved, not yet touched. \param most what a count may be
-  /// \throws Unsupported, OutOfMemory
-  Transfer(const Case& what, const World& world, std::uint64_t most);
+  /// Memory is reserved, not yet touched. \throws Unsupported, OutOfMemory
+  Transfer(const Case& what, const World& world);
 
   /// Fills what is sent; poisons what is received.
   void fill();
@@ -33,7 +31,7 @@ class Transfer {
   /// Every byte of the result. \throws WrongResult
   void verify() const;
   /// What is reduced in place would grow with every repetition, until it overflows: zeros stay zeros.
-  void settle();
+  void zero_sums();
 
   /// What of the time of `run` counts: half of a ping-pong.
   [[nodiscard]] double share() const { return share_; }
@@ -42,14 +40,13 @@ class Transfer {
   void find_partners();
   void run_send_recv();
   [[nodiscard]] bool takes_part() const { return to_ >= 0; }
-  void check_sums(const std::byte* at, std::uint64_t elements, std::uint64_t first) const;
-  void check_moved(const std::byte* at, std::uint64_t bytes, int from, std::uint64_t first) const;
 
   Case what_;
   MPI_Comm comm_;
   int rank_, ranks_;
   std::uint64_t element_ = 1, part_ = 0, whole_ = 0;  ///< bytes: of an element, of one count argument, of all parts
-  std::optional<Message> message_;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  Count count_ = 0;  ///< elements of one count argument
   Buffer sent_, received_;
   const void* in_ = nullptr;  ///< MPI_IN_PLACE where it is
   double share_ = 1;

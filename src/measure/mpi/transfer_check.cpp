@@ -1,9 +1,8 @@
 /// \file transfer_check.cpp
-/// What a transfer sends and what must have arrived, byte by byte.
+/// Contents of a transfer's buffers before the call, and after it, element by element (measure/checks/elements.hpp).
 
-#include "transfer.hpp"
-
-#include "patterns.hpp"
+#include "measure/checks/elements.hpp"
+#include "measure/mpi/transfer.hpp"
 
 #include <fmt/format.h>
 
@@ -13,18 +12,7 @@ namespace fabricost::measure::mpi {
 
 namespace {
 
-/// Writes element `at` of what `rank` adds.
-void put(std::byte* into, DataType type, std::uint64_t value) {
-  if (type == DataType::single) {
-    const auto v = static_cast<float>(value);
-    std::memcpy(into, &v, sizeof v);
-  } else if (type == DataType::double_precision) {
-    const auto v = static_cast<double>(value);
-    std::memcpy(into, &v, sizeof v);
-  } else {
-    *into = static_cast<std::byte>(value);
-  }
-}
+constexpr int poison = 0xa5;  ///< a call that wrote nothing shows
 
 }  // namespace
 
@@ -36,54 +24,32 @@ void Transfer::fill() {
   if (casts && rank_ != 0) return;
   std::byte* into = inside ? received_.data() + (gathers ? part_ * static_cast<std::uint64_t>(rank_) : 0) : sent_.data();
   const std::uint64_t bytes = inside ? (gathers ? part_ : whole_) : sent_.size();
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  if (reduces(what_.operation))
-    for (std::uint64_t i = 0; i < bytes / element_; ++i) put(into + i * element_, what_.dtype, summand(rank, i));
-  else
-    for (std::uint64_t j = 0; j < bytes; ++j) into[j] = static_cast<std::byte>(moved_byte(rank, j));
-}
-
-void Transfer::check_sums(const std::byte* at, std::uint64_t elements, std::uint64_t first) const {
-  const auto sum = sums(static_cast<std::uint64_t>(ranks_));
-  std::array<std::array<std::byte, 8>, classes> expected{};
-  for (std::uint64_t k = 0; k < classes; ++k) put(expected[k].data(), what_.dtype, sum[k]);
-  for (std::uint64_t i = 0; i < elements; ++i)
-    if (std::memcmp(at + i * element_, expected[class_of(first + i)].data(), element_) != 0)
-      throw WrongResult(fmt::format("{}: element {} of process {} is not the sum of all", said(what_), i, rank_));
-}
-
-void Transfer::check_moved(const std::byte* at, std::uint64_t bytes, int from, std::uint64_t first) const {
-  for (std::uint64_t j = 0; j < bytes; ++j)
-    if (at[j] != static_cast<std::byte>(moved_byte(static_cast<std::uint64_t>(from), first + j)))
-      throw WrongResult(fmt::format("{}: byte {} of what process {} has from {} is not what was sent", said(what_), j, rank_, from));
-}
-
-void Transfer::verify() const {
-  const std::byte* at = received_.data();
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  switch (what_.operation) {
-    case Collective::all_reduce: return check_sums(at, whole_ / element_, 0);
-    case Collective::reduce:
-      if (rank_ == 0) check_sums(at, whole_ / element_, 0);
-      return;
-    case Collective::reduce_scatter: return check_sums(at, part_ / element_, rank * part_ / element_);
-    case Collective::broadcast: return check_moved(at, whole_, 0, 0);
-    case Collective::all_gather:
-      for (int r = 0; r < ranks_; ++r) check_moved(at + static_cast<std::uint64_t>(r) * part_, part_, r, 0);
-      return;
-    case Collective::all_to_all:
-      for (int r = 0; r < ranks_; ++r) check_moved(at + static_cast<std::uint64_t>(r) * part_, part_, r, rank * part_);
-      return;
-    case Collective::send_recv: {
-      if (!takes_part()) return;
-      // a ping-pong in one buffer brings back what was sent
-      const bool returned = what_.in_place && share_ < 1;
-      return check_moved(at, whole_, returned ? (first_ ? rank_ : from_) : from_, 0);
-    }
+  const ElementFormat format = format_of(what_.dtype);
+  const auto rank = static_cast<unsigned>(rank_), ranks = static_cast<unsigned>(ranks_);
+  for (std::uint64_t i = 0; i < bytes / element_; ++i) {
+    const std::uint64_t bits = sent_bits(reduces(what_.operation), i, rank, ranks, format);
+    std::memcpy(into + i * element_, &bits, element_);
   }
 }
 
-void Transfer::settle() {
+void Transfer::verify() const {
+  const auto rank = static_cast<unsigned>(rank_), ranks = static_cast<unsigned>(ranks_);
+  const bool pair = what_.operation == Collective::send_recv;
+  if ((what_.operation == Collective::reduce && rank != 0) || (pair && !takes_part())) return;
+  // a ping-pong in one buffer brings back what was sent
+  const auto from = static_cast<unsigned>(what_.in_place && share_ < 1 && first_ ? rank_ : from_);
+  const ElementFormat format = format_of(what_.dtype);
+  const std::uint64_t piece = part_ / element_;
+  const std::uint64_t elements = (what_.operation == Collective::reduce_scatter ? part_ : whole_) / element_;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const std::uint64_t bits = pair ? sent_bits(false, i, from, ranks, format)
+                                    : received_bits(what_.operation, reduces(what_.operation), i, piece, rank, ranks, format);
+    if (std::memcmp(received_.data() + i * element_, &bits, element_) != 0)
+      throw WrongResult(fmt::format("{}: element {} of process {} is not what the others sent", described(what_), i, rank_));
+  }
+}
+
+void Transfer::zero_sums() {
   if (what_.in_place && reduces(what_.operation)) std::memset(received_.data(), 0, received_.size());
 }
 

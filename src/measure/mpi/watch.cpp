@@ -1,9 +1,9 @@
 /// \file watch.cpp
 /// The thread behind Watch.
 
-#include "watch.hpp"
+#include "measure/mpi/watch.hpp"
 
-#include "clock.hpp"
+#include "measure/mpi/host/clock.hpp"
 
 #include <fmt/format.h>
 

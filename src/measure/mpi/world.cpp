@@ -1,10 +1,10 @@
 /// \file world.cpp
 /// Starting and ending MPI, and what processes say to each other between measurements.
 
-#include "world.hpp"
+#include "measure/mpi/world.hpp"
 
-#include "clock.hpp"
 #include "measure/device.hpp"
+#include "measure/mpi/host/clock.hpp"
 
 #include <fmt/format.h>
 

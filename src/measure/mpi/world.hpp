@@ -5,8 +5,8 @@
 /// What is said between measurements goes over a communicator of its own and never blocks for good: a process that does not answer within
 /// the limit is taken for gone (DeviceLost), so that the first process can still write what was measured.
 
-#include "calls.hpp"
-#include "watch.hpp"
+#include "measure/mpi/calls.hpp"
+#include "measure/mpi/watch.hpp"
 
 #include <span>
 #include <string>

@@ -15,12 +15,12 @@ namespace fabricost::io {
 
 namespace {
 
-class ImbReader {
+class ImbReader : LogReader {
  public:
-  ImbReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  using LogReader::LogReader;
 
   void read() {
-    for_each_line(lines_, [this](const std::string&, const Tokens& tokens) { take(tokens); });
+    each_line([this](const std::string&, const Tokens& tokens) { take(tokens); });
   }
 
  private:
@@ -33,7 +33,7 @@ class ImbReader {
         return;
       }
       if (tokens[i] == "#processes" && i + 2 < tokens.size() && tokens[i + 1] == "=") {
-        if (all_digits(tokens[i + 2]) && tokens[i + 2].size() < 8) ranks_ = static_cast<int>(*parse_number(tokens[i + 2]));
+        if (const auto ranks = whole_number(tokens[i + 2], 7)) ranks_ = *ranks;
         return;
       }
       if (tokens[i] == "#bytes" && tokens[i + 1] == "#repetitions") {
@@ -49,18 +49,17 @@ class ImbReader {
   }
 
   void row(const Tokens& tokens) {
-    std::size_t first = prefix_;
-    if (first >= tokens.size() || !all_digits(tokens[first])) first = 0;
-    if (tokens.size() < first + 3 || !all_digits(tokens[first]) || !all_digits(tokens[first + 1]) || tokens[first].size() > 15) return;
+    const auto first = row_start(tokens, 3, 2);
+    if (!first) return;
     if (time_ == 0) return points_.skip(fmt::format("not modelled: IMB {}", name_));
-    if (tokens.size() <= first + time_ || (!lines_.ended() && tokens.size() == first + time_ + 1)) return points_.skip(row_cut_short);
-    const auto size = parse_number(tokens[first]), time = parse_number(tokens[first + time_]);
+    if (cut(tokens, *first + time_ + 1)) return points_.skip(row_cut_short);
+    const auto size = parse_number(tokens[*first]), time = parse_number(tokens[*first + time_]);
     if (!time) return points_.skip("IMB row broken by other output");
     const int line = lines_.number();
     if (name_ == "PingPong") {
-      const bool here = points_.nodes_told() == 1;
-      if (note_.empty()) note_ = here ? "IMB PingPong" : "IMB PingPong; taken as between nodes: --nodes 1 says otherwise";
-      return points_.transfer(line, *size, *time * 1e-6, here ? Path::gpu_gpu : Path::nic, false, note_);
+      const bool here = points_.nodes_given() == 1;
+      return points_.transfer(line, *size, *time * 1e-6, here ? Path::gpu_gpu : Path::nic, false,
+                              note(here ? "IMB PingPong" : "IMB PingPong; taken as between nodes: --nodes 1 says otherwise"));
     }
     const bool uneven = name_.back() == 'v';  // Allgatherv: a count of its own for every rank
     const auto operation = collective();
@@ -76,12 +75,9 @@ class ImbReader {
     return name_ == "Bcast" || name_ == "bcast" ? std::optional{Collective::broadcast} : parse_collective(name_);
   }
 
-  LineReader lines_;
-  PointMaker& points_;
   std::string name_;
-  SharedText note_;
   int ranks_ = 0;
-  std::size_t prefix_ = 0, columns_ = 0, time_ = 0;
+  std::size_t columns_ = 0, time_ = 0;
 };
 
 }  // namespace

@@ -59,11 +59,13 @@ Tokens words(std::string_view line) {
   return out;
 }
 
-std::string lower(std::string_view text) {
-  std::string out{text};
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
+std::string lower(std::string_view text) { return lowered(std::string{text}); }
+
+std::optional<int> whole_number(std::string_view text, std::size_t digits) {
+  if (!all_digits(text) || text.size() > digits) return std::nullopt;
+  int value = 0;
+  for (const char c : text) value = 10 * value + (c - '0');
+  return value;
 }
 
 bool is_absent(std::string_view cell) {
@@ -79,8 +81,7 @@ bool is_absent(std::string_view cell) {
   }
   if (rest.empty()) return true;
   const auto is = [&](std::string_view word) {
-    return rest.size() == word.size() && std::equal(rest.begin(), rest.end(), word.begin(),
-                                                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+    return std::equal(rest.begin(), rest.end(), word.begin(), word.end(), [](char a, char b) { return lower(a) == b; });
   };
   return is("n/a") || is("na") || is("nan") || is("inf");
 }

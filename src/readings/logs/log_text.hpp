@@ -5,6 +5,7 @@
 
 #include "text/ascii.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ void split(std::string_view line, Tokens& tokens);
     if (!is_digit(c)) return false;
   return !text.empty();
 }
+/// The number a word of at most `digits` digits is, and nothing else.
+[[nodiscard]] std::optional<int> whole_number(std::string_view text, std::size_t digits = 6);
 /// True for a word or number that stands for "no value": N/A, nan, a dash of any length.
 [[nodiscard]] bool is_absent(std::string_view cell);
 

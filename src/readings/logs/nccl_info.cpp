@@ -5,6 +5,7 @@
 #include "readings/logs/nccl_info.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "readings/topology/nvidia_words.hpp"
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
 
@@ -22,17 +23,14 @@ constexpr std::size_t most_kept = 512;  // of any list: a log of a million lines
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// A whole number at the start of a text; -1: none.
-int number_at(std::string_view text) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end != text.data() ? value : -1;
+/// A number at the start of a text; `none` where there is none.
+template <class Number>
+Number number_at(std::string_view text, Number none) {
+  Number value = none;
+  return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{} ? value : none;
 }
-double real_at(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end != text.data() ? value : 0;
-}
+int number_at(std::string_view text) { return number_at(text, -1); }
+double real_at(std::string_view text) { return number_at(text, 0.0); }
 
 /// What follows a mark, without blanks; empty when the mark is not there.
 std::string_view after(std::string_view line, std::string_view mark) {
@@ -43,6 +41,13 @@ std::string_view after(std::string_view line, std::string_view mark) {
   return rest;
 }
 std::string_view word(std::string_view text) { return text.substr(0, text.find_first_of(" \t,;")); }
+/// The line from the number on that ends where `end` begins; empty: there is no `end`.
+std::string_view number_before(std::string_view line, std::string_view end) {
+  std::size_t first = line.find(end);
+  if (first == std::string_view::npos) return {};
+  while (first > 0 && is_digit(line[first - 1])) --first;
+  return line.substr(first);
+}
 
 /// Host of "HOST:PID:TID [0] NCCL INFO ...", behind any tag of a launcher.
 std::string host_of(std::string_view line) {
@@ -64,10 +69,7 @@ class NcclInfoReader {
   NcclInfoReader(const std::filesystem::path& file, std::span<const Sign> wanted) : lines_(file), wanted_(wanted) {}
 
   NcclInfo read() {
-    std::string line;
-    while (lines_.next(line)) {
-      take(line);
-    }
+    for (std::string line; lines_.next(line);) take(line);
     return std::move(info_);
   }
 
@@ -86,12 +88,12 @@ class NcclInfoReader {
     if (first == std::string::npos || line.starts_with("#source")) return;                // where a log was found says nothing about it
     if (is_digit(line[first]) && line.find_first_of("N#=") == std::string::npos) return;  // a row of a table
     // behind a '#' people quote what they hoped for
-    const bool message = line[first] != '#' && (line.find("NCCL INFO") != std::string::npos || line.find("NCCL WARN") != std::string::npos);
+    const bool message = line[first] != '#' && (has(line, "NCCL INFO") || has(line, "NCCL WARN"));
     if (message) {
       ++info_.messages;
       info_.says_anything = true;
     }
-    if (message && (line.find("Channel ") != std::string::npos || line.find("Trees [") != std::string::npos)) {
+    if (message && (has(line, "Channel ") || has(line, "Trees ["))) {
       path(line);  // nine in ten lines of a large log
       return;
     }
@@ -105,8 +107,8 @@ class NcclInfoReader {
       tuned(line);
       direct(line);
     } else {
-      if (line.find(" via ") != std::string::npos) path(line);
-      if (line[first] != '#' && line.find("NET/") != std::string::npos) adapters(line);
+      if (has(line, " via ")) path(line);
+      if (line[first] != '#' && has(line, "NET/")) adapters(line);
       matrix(line);
       rank(line);
       topology(line);
@@ -117,9 +119,7 @@ class NcclInfoReader {
     ports(line);
     pcie(line);
     if (const auto rest = after(line, "Avg bus bandwidth"); !rest.empty()) {
-      const auto colon = rest.find(':');
-      if (colon != std::string_view::npos)
-        if (const double value = real_at(after(rest, ":")); value > 0) keep(info_.averages, {value, quote(line)});
+      if (const double value = real_at(after(rest, ":")); value > 0) keep(info_.averages, {value, quote(line)});
       info_.says_anything = true;
     }
   }
@@ -145,18 +145,11 @@ class NcclInfoReader {
         std::size_t end = at;
         while (end < line.size() && is_name(line[end])) ++end;
         const std::string_view rest = std::string_view{line}.substr(end);
-        Setting found{line.substr(at, end - at), "", false, quote(line)};
-        if (rest.starts_with(" set by environment to ")) {
-          found.value = std::string{word(rest.substr(23))};
-          found.by_nccl = true;
-        } else if (rest.starts_with(" set to ")) {
-          found.value = std::string{word(rest.substr(8))};
-          found.by_nccl = true;
-        } else if (rest.starts_with("=") && rest.size() > 1 && rest[1] != ' ') {
-          found.value = std::string{word(rest.substr(1))};
-        } else {
-          continue;
-        }
+        std::string_view value;
+        for (const std::string_view says : {" set by environment to ", " set to ", "="})
+          if (value.empty() && rest.starts_with(says)) value = word(rest.substr(says.size()));
+        if (value.empty()) continue;
+        Setting found{line.substr(at, end - at), std::string{value}, !rest.starts_with('='), quote(line)};
         while (!found.value.empty() && std::string_view{".:)\"'"}.find(found.value.back()) != std::string_view::npos)
           found.value.pop_back();
         (found.by_nccl ? info_.says_anything : info_.says_words) = true;
@@ -167,16 +160,19 @@ class NcclInfoReader {
     }
   }
 
+  /// Of the first communicator.
+  void channels(int count, const std::string& line) {
+    if (count <= 0 || info_.channels > 0) return;
+    info_.channels = count;
+    info_.channels_line = quote(line);
+  }
+
   void path(const std::string& line) {
     const auto via = after(line, " via ");
     if (via.empty()) {  // "Channel 00/08 :    0   1   2 ..."
       const auto channel = after(line, "Channel ");
       const auto slash = channel.find('/');
-      if (slash == std::string_view::npos || channel.find(" :") == std::string_view::npos || info_.channels > 0) return;
-      if (const int n = number_at(channel.substr(slash + 1)); n > 0) {
-        info_.channels = n;
-        info_.channels_line = quote(line);
-      }
+      if (slash != std::string_view::npos && has(channel, " :")) channels(number_at(channel.substr(slash + 1)), line);
       return;
     }
     if (via.starts_with("P2P")) {
@@ -191,7 +187,7 @@ class NcclInfoReader {
       if (use.times++ == 0) use.first = quote(line);
       // "via NET/IB/2(4)/GDRDMA": the adapter of the rank in brackets (PXN), else of this rank
       const int device = number_at(rest.substr(slash + 1));
-      if (rest.find("GDRDMA") != std::string_view::npos)
+      if (has(rest, "GDRDMA"))
         ++use.direct;
       else if (use.first_indirect.number == 0)
         use.first_indirect = quote(line);
@@ -206,10 +202,10 @@ class NcclInfoReader {
     }
   }
 
-  /// Ranks of both ends of a connection, told by who prints [send] and who [receive]: both on one host is no way between nodes.
+  /// Hosts of both ends of a connection, from the lines with [send] and [receive]: two ranks of one host should not use the network.
   void local_pair(const std::string& line) {
     const auto arrow = line.find(" -> ");
-    const bool sends = line.find("[send]") != std::string::npos, receives = line.find("[receive]") != std::string::npos;
+    const bool sends = has(line, "[send]"), receives = has(line, "[receive]");
     if (arrow == std::string::npos || (!sends && !receives) || host_of_.size() > 65536) return;
     std::size_t first = line.rfind(' ', arrow - 1);
     first = first == std::string::npos ? 0 : first + 1;
@@ -223,8 +219,7 @@ class NcclInfoReader {
 
   /// "mpirun -np 16 -H a:8,b:8 ...": ranks and hosts.
   void launcher(const std::string& line) {
-    if (line.find("mpirun") == std::string::npos && line.find("mpiexec") == std::string::npos && line.find("_perf") == std::string::npos)
-      return;
+    if (!has(line, "mpirun") && !has(line, "mpiexec") && !has(line, "_perf")) return;
     for (const std::string_view mark : {" -np ", " -n "})
       if (const int n = number_at(after(line, mark)); n > 0 && n < 1 << 20) info_.ranks = std::max(info_.ranks, n);
     for (const std::string_view mark : {" -H ", " --host "})
@@ -237,11 +232,11 @@ class NcclInfoReader {
   /// "speed=200000" (Mbit/s) of NET/IB, "Rate: 200" of ibstat, "rate: 200 Gb/sec (4X HDR)".
   void ports(const std::string& line) {
     double rate = 0;
-    if (const auto speed = after(line, " speed="); !speed.empty() && line.find("NET/IB") != std::string::npos)
+    if (const auto speed = after(line, " speed="); !speed.empty() && has(line, "NET/IB"))
       rate = real_at(speed) / 1000;
-    else if (line.find("Rate:") != std::string::npos)
+    else if (has(line, "Rate:"))
       rate = real_at(after(line, "Rate:"));
-    else if (line.find("rate:") != std::string::npos && line.find("Gb/sec") != std::string::npos)
+    else if (has(line, "rate:") && has(line, "Gb/sec"))
       rate = real_at(after(line, "rate:"));
     if (!(rate >= 1 && rate <= 3200)) return;
     info_.says_words = true;
@@ -255,18 +250,17 @@ class NcclInfoReader {
   /// LnkSta below the LnkCap before it, where lspci does not say so itself.
   void pcie(const std::string& line) {
     // nvidia-smi: "PCIe Generation Max 4 Current 1"
-    if (line.find("PCIe") != std::string::npos && line.find("Current") != std::string::npos) {
+    if (has(line, "PCIe") && has(line, "Current")) {
       const double most = real_at(after(line, "Max ")), now = real_at(after(line, "Current "));
       if (most > 0 && now > 0 && now < most) see("link_downgraded", line);
     }
-    const bool capability = line.find("LnkCap:") != std::string::npos, state = line.find("LnkSta:") != std::string::npos;
+    const bool capability = has(line, "LnkCap:"), state = has(line, "LnkSta:");
     if (!capability && !state) return;
     const double speed = real_at(after(line, "Speed ")), width = real_at(after(line, "Width x"));
     info_.says_words = true;
     if (capability) {
       capable_ = {speed, width};
-    } else if (line.find("downgraded") == std::string::npos && capable_[0] > 0 &&
-               ((speed > 0 && speed < capable_[0]) || (width > 0 && width < capable_[1]))) {
+    } else if (!has(line, "downgraded") && capable_[0] > 0 && ((speed > 0 && speed < capable_[0]) || (width > 0 && width < capable_[1]))) {
       see("link_downgraded", line);
     }
     if (state) capable_ = {};
@@ -284,14 +278,12 @@ class NcclInfoReader {
   }
 
   void adapters(const std::string& line) {
-    if (const auto rest = after(line, "NET/IB : Using "); !rest.empty() && info_.adapters.empty()) {
-      info_.adapters = listed(rest);
-      info_.adapters_line = quote(line);
-    }
-    if (const auto rest = after(line, "NET/Socket : Using "); !rest.empty() && info_.interfaces.empty()) {
-      info_.interfaces = listed(rest);
-      info_.interfaces_line = quote(line);
-    }
+    const auto once = [&](std::string_view mark, std::vector<std::string>& names, LogLine& where) {
+      const auto rest = after(line, mark);
+      if (!rest.empty() && names.empty()) names = listed(rest), where = quote(line);
+    };
+    once("NET/IB : Using ", info_.adapters, info_.adapters_line);
+    once("NET/Socket : Using ", info_.interfaces, info_.interfaces_line);
     for (const std::string_view mark : {"Using network ", "Using internal Network "})
       if (const auto rest = after(line, mark); !rest.empty() && info_.network.empty()) {
         info_.network = std::string{rest};
@@ -305,30 +297,11 @@ class NcclInfoReader {
     info_.ranks = std::max({info_.ranks, value(" nranks "), value(" nRanks ")});
     info_.nodes = std::max(info_.nodes, value(" nNodes "));
     info_.local_ranks = std::max(info_.local_ranks, value(" localRanks "));
-    if (const auto at = line.find(" coll channels"); at != std::string::npos) {
-      std::size_t first = at;
-      while (first > 0 && is_digit(line[first - 1])) --first;
-      if (const int n = number_at(std::string_view{line}.substr(first)); n > 0 && info_.channels == 0) {
-        info_.channels = n;
-        info_.channels_line = quote(line);
-      }
-    }
-    if (const auto at = line.find(" nvls channels"); at != std::string::npos) {
-      std::size_t first = at;
-      while (first > 0 && is_digit(line[first - 1])) --first;
-      if (const int n = number_at(std::string_view{line}.substr(first)); n > info_.nvls_channels) {
-        info_.nvls_channels = n;
-        info_.nvls_channels_line = quote(line);
-      }
-    }
-    if (const auto type = after(line, ", type "); !type.empty() && line.find("Pattern") != std::string::npos) {
-      const std::string_view pair = word(type);
-      const auto slash = pair.find('/');
-      if (slash != std::string_view::npos && (info_.widest_path.empty())) {
-        info_.widest_path = std::string{pair.substr(slash + 1)};
-        info_.widest_path_line = quote(line);
-      }
-    }
+    channels(number_at(number_before(line, " coll channels")), line);
+    const int in_switch = number_at(number_before(line, " nvls channels"));
+    if (in_switch > info_.nvls_channels) info_.nvls_channels = in_switch, info_.nvls_channels_line = quote(line);
+    const auto widest = has(line, "Pattern") ? after(word(after(line, ", type ")), "/") : std::string_view{};
+    if (!widest.empty() && info_.widest_path.empty()) info_.widest_path = std::string{widest}, info_.widest_path_line = quote(line);
   }
 
   void topology(const std::string& line) {
@@ -349,40 +322,31 @@ class NcclInfoReader {
   }
 
   void tuned(const std::string& line) {
-    const auto arrow = line.find(" Bytes -> Algo ");
-    if (arrow == std::string::npos) return;
-    std::size_t first = arrow;
-    while (first > 0 && is_digit(line[first - 1])) --first;
-    const std::string_view rest = std::string_view{line}.substr(arrow + 15);
-    keep(info_.tuned, Tuned{real_at(std::string_view{line}.substr(first)), std::string{word(rest)},
-                            std::string{word(after(rest, "proto "))}, quote(line)});
+    const std::string_view bytes = number_before(line, " Bytes -> Algo "), rest = after(bytes, " Bytes -> Algo ");
+    if (rest.empty()) return;
+    keep(info_.tuned, {real_at(bytes), std::string{word(rest)}, std::string{word(after(rest, "proto "))}, quote(line)});
   }
 
   /// "GPU Direct RDMA Disabled for GPU 81000 / HCA 0 (distance 6 > 4)".
   void direct(const std::string& line) {
-    if (line.find("GPU Direct RDMA") == std::string::npos) return;
+    if (!has(line, "GPU Direct RDMA")) return;
     const auto rest = after(line, "(distance ");
     if (rest.empty()) return;
-    DirectPair pair{line.find("Enabled for GPU") != std::string::npos, number_at(rest), 0, quote(line)};
-    const auto sign = rest.find_first_of("<>");
-    if (sign != std::string_view::npos) {
-      auto limit = rest.substr(sign + 1);
-      while (!limit.empty() && !is_digit(limit.front())) limit.remove_prefix(1);
-      pair.limit = number_at(limit);
-    }
+    DirectPair pair{has(line, "Enabled for GPU"), number_at(rest), 0, quote(line)};
+    if (const auto sign = rest.find_first_of("<>"); sign != std::string_view::npos)
+      pair.limit = number_at(rest.substr(std::min(rest.find_first_of("0123456789", sign), rest.size())));
     keep(info_.direct_pairs, std::move(pair));
   }
 
   void matrix(const std::string& line) {
     auto cells = words(line);
     if (cells.size() < 3) return;
-    const std::string_view name = cells.front();
-    if (!name.starts_with("GPU") || name.size() < 4 || !std::all_of(name.begin() + 3, name.end(), is_digit)) return;
-    const auto is_cell = [](std::string_view c) {
-      return c == "X" || c == "PIX" || c == "PXB" || c == "PHB" || c == "NODE" || c == "SYS" || c == "SOC" || c == "XGMI" || c == "PCIE" ||
-             (c.starts_with("NV") && c.size() > 2 && std::all_of(c.begin() + 2, c.end(), is_digit));
+    if (!is_gpu(cells.front())) return;
+    const auto is_cell = [](std::string_view word) {
+      const auto cell = cell_of(word);
+      return (cell && !cell->unknown()) || word == "XGMI" || word == "PCIE";
     };
-    MatrixRow row{std::string{name}, {}, quote(line)};
+    MatrixRow row{std::string{cells.front()}, {}, quote(line)};
     for (std::size_t i = 1; i < cells.size() && is_cell(cells[i]); ++i) row.cells.emplace_back(cells[i]);
     if (row.cells.size() < 2) return;
     info_.says_anything = true;
@@ -395,21 +359,18 @@ class NcclInfoReader {
     const int number = number_at(rest);
     const auto on = after(rest, " on "), device = after(rest, " device ");
     if (number < 0 || on.empty() || device.empty()) return;
-    const auto bus = device.find(']');
-    std::string gpu{bus == std::string_view::npos ? std::string_view{} : device.substr(bus + 1)};
-    gpu.erase(0, gpu.find_first_not_of(' '));
     info_.says_anything = true;
-    if (info_.rank_lines.size() < 65536) info_.rank_lines.push_back({number, std::string{word(on)}, std::move(gpu), quote(line)});
+    if (info_.rank_lines.size() < 65536)
+      info_.rank_lines.push_back({number, std::string{word(on)}, std::string{after(device, "]")}, quote(line)});
   }
 
   /// "Got completion ... error 12, ...", from 2.22 "status=IBV_WC_RETRY_EXC_ERR(12)".
   void completion(const std::string& line) {
-    if (line.find("ot completion") == std::string::npos) return;
+    if (!has(line, "ot completion")) return;
     auto code = after(line, "error ");
     if (code.empty()) code = after(line, "status=");
     int number = number_at(code);
-    if (number < 0)
-      if (const auto open = code.find('('); open != std::string_view::npos) number = number_at(code.substr(open + 1));
+    if (number < 0) number = number_at(after(code, "("));
     if (number == 12 || number == 13) see("retries_exceeded", line);
     if (number == 4 || number == 10 || number == 8) see("protection_error", line);
     info_.says_anything = true;

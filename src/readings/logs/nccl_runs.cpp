@@ -208,13 +208,13 @@ Ratio ratio_bounds(std::span<const LogRun> runs) {
   return out;
 }
 
-/// Settles the questions of one run and makes its points.
-class RunsToPoints::Settled {
+/// One run: its operation, ranks and machine, then its points.
+class RunsToPoints::RunPoints {
  public:
-  Settled(const LogRun& run, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& descriptions)
+  RunPoints(const LogRun& run, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& descriptions)
       : run_(run), file_(file), otherwise_(otherwise) {
     if (const auto found = descriptions.find(file.stem().string()); found != descriptions.end()) described_ = found->second;
-    settle();
+    identify();
     model_.source = file.stem().string();
     model_.library = run.library.empty() ? "nccl" : run.library;
     model_.library_version = run.version;
@@ -236,7 +236,7 @@ class RunsToPoints::Settled {
   }
 
  private:
-  void settle() {
+  void identify() {
     const Listed listed = listed_in(run_);
     if (listed.split) {
       reason_ = "several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links";
@@ -301,7 +301,7 @@ class RunsToPoints::Settled {
     std::vector<int> possible = ranks_by_ratio(operation, e.ratio, 1);
     const bool cut = e.parts > listed.ranks || (!possible.empty() && possible.front() > listed.ranks);
     if (listed.ranks > 0 && !cut) return listed.ranks;
-    if (const int told = described_.nodes * described_.gpus_per_node; told > 0 && fits(operation, e, told)) return told;
+    if (const int given = described_.nodes * described_.gpus_per_node; given > 0 && fits(operation, e, given)) return given;
     if (e.parts > 1) return e.parts;
     const System machine = load_system(system_);
     if (possible.size() > 1) {
@@ -376,14 +376,14 @@ RunsToPoints::RunsToPoints(const std::filesystem::path& file, const PointSource&
 RunsToPoints::~RunsToPoints() = default;
 
 void RunsToPoints::take(const LogRun& run, bool last) {
-  if (!settled_) settled_ = std::make_unique<Settled>(run, file_, otherwise_, described_);
-  settled_->add(run, skipped_, sink_);
-  if (last) settled_.reset();
+  if (!run_points_) run_points_ = std::make_unique<RunPoints>(run, file_, otherwise_, described_);
+  run_points_->add(run, skipped_, sink_);
+  if (last) run_points_.reset();
 }
 
 std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                      const PointSink& sink) {
-  std::optional<std::optional<bool>> direct;  // asked of the log once, when a point between nodes does not say it
+  std::optional<std::optional<bool>> direct;  // read from the log once, when a point between nodes does not say it
   const PointSink informed = [&](Point&& point) {
     if (point.nodes > 1 && !point.gpu_direct) {
       if (!direct) direct = gpu_direct_in(file);

@@ -51,7 +51,7 @@ std::vector<Column> header_in(const Tokens& tokens) {
     std::vector<Column> out;
     for (std::size_t j = first; j < tokens.size(); ++j)
       if (tokens[j] != "#") out.push_back(column_named(tokens[j]));
-    // every version prints these first, and rows are told by them; other words are a header that something else was printed into
+    // every version prints these first, and rows are recognised by them; other words are a header that something else was printed into
     constexpr std::array begins{Column::size, Column::count, Column::type};
     if (out.size() < begins.size() || !std::equal(begins.begin(), begins.end(), out.begin())) return {};
     return out;
@@ -137,7 +137,7 @@ class NcclTestsReader {
     const bool out = line.find("out-of-place") != std::string::npos, in = line.find("in-place") != std::string::npos;
     if (out || in) places_ = {out, in};
     unit_line(tokens);
-    said(tokens, line);
+    remark(tokens, line);
   }
 
   void unit_line(const Tokens& tokens) {
@@ -149,7 +149,7 @@ class NcclTestsReader {
   }
 
   /// Library, version, name of the test, settings forced by the environment.
-  void said(const Tokens& tokens, const std::string& line) {
+  void remark(const Tokens& tokens, const std::string& line) {
     if (line.find("nThread ") != std::string::npos || line.find("Using devices") != std::string::npos) {
       begin();
       if (line.find("Using devices") != std::string::npos) clear_ranks();
@@ -188,8 +188,8 @@ class NcclTestsReader {
   }
 
   static std::string version_of_code(std::string_view code) {
-    if (!all_digits(code) || code.size() < 4 || code.size() > 6) return "";
-    const int n = static_cast<int>(*parse_number(code));
+    if (!whole_number(code) || code.size() < 4) return "";
+    const int n = *whole_number(code);
     // 2.9.0 and later write 20900, before 2 was worth 1000
     return n >= 10000 ? fmt::format("{}.{}.{}", n / 10000, n / 100 % 100, n % 100)
                       : fmt::format("{}.{}.{}", n / 1000, n / 100 % 10, n % 100);
@@ -217,15 +217,15 @@ class NcclTestsReader {
   bool rank_line(const Tokens& tokens) {
     for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
       if (tokens[i] != "Rank" || !all_digits(tokens[i + 1])) continue;
+      const auto number = whole_number(tokens[i + 1], 8);
       std::size_t on = i + 2;
       while (on < tokens.size() && tokens[on] != "on") ++on;
-      if (on + 2 >= tokens.size() || tokens[on + 2] != "device" || tokens[i + 1].size() > 8) return false;
+      if (on + 2 >= tokens.size() || tokens[on + 2] != "device" || !number) return false;
       if (has_table()) begin();
       int group = 0;
       for (std::size_t j = i + 2; j + 1 < on; ++j)
-        if (tokens[j] == "Group" && all_digits(tokens[j + 1]) && tokens[j + 1].size() < 9)
-          group = static_cast<int>(*parse_number(tokens[j + 1]));
-      run_.ranks_listed.push_back(static_cast<int>(*parse_number(tokens[i + 1])));
+        if (tokens[j] == "Group") group = whole_number(tokens[j + 1], 8).value_or(group);
+      run_.ranks_listed.push_back(*number);
       run_.hosts.emplace_back(tokens[on + 1]);
       run_.groups.push_back(group);
       for (std::size_t j = on + 3; j < tokens.size(); ++j)

@@ -68,7 +68,7 @@ struct Ratio {
 /// As close as the printed digits of all rows tell; low above high where rows contradict each other.
 [[nodiscard]] Ratio ratio_bounds(std::span<const LogRun> runs);
 
-/// Rows of a run that are held at most: enough to settle what it is.
+/// Rows of a run that are held at most: enough to tell its operation and ranks.
 inline constexpr std::size_t most_rows_held = 65536;
 
 /// Takes a run, or as many rows of it as are held; the rows and what was skipped are given up afterwards. `last`: the run ends here.
@@ -77,7 +77,7 @@ using RunSink = std::function<void(const LogRun& run, bool last)>;
 /// Reads the text of a log, run by run. \returns how many runs there were \throws SpecError
 [[nodiscard]] int read_nccl_runs(const std::filesystem::path& file, const RunSink& take);
 
-/// Settles what a run is by its first rows (which operation, how many ranks and nodes, on which machine) and makes points of all.
+/// Concludes from its first rows what a run is (which operation, how many ranks and nodes, on which machine) and makes points of all.
 class RunsToPoints {
  public:
   RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described, const PointSink& sink);
@@ -89,13 +89,13 @@ class RunsToPoints {
   [[nodiscard]] std::vector<Skipped> skipped() && { return std::move(skipped_); }
 
  private:
-  class Settled;
+  class RunPoints;
   const std::filesystem::path& file_;
   const PointSource& otherwise_;
   const RunDescriptions& described_;
   const PointSink& sink_;
   std::vector<Skipped> skipped_;
-  std::unique_ptr<Settled> settled_;
+  std::unique_ptr<RunPoints> run_points_;
 };
 
 }  // namespace fabricost::io

@@ -10,8 +10,6 @@
 
 namespace fabricost::io {
 
-namespace {}  // namespace
-
 NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title) {
   NvbandwidthTest out;
   if (has(title, "(ns)") || has(name, "latency"))
@@ -65,12 +63,12 @@ void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view 
 
 namespace {
 
-class NvbandwidthReader {
+class NvbandwidthReader : LogReader {
  public:
-  NvbandwidthReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  using LogReader::LogReader;
 
   void read() {
-    for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
+    each_line([this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
     conclude();
   }
 
@@ -91,7 +89,7 @@ class NvbandwidthReader {
         if (version.starts_with('v')) version.remove_prefix(1);
         points_.version(version);
       }
-      if (tokens[i].starts_with("--bufferSize") || tokens[i] == "-b") told(tokens[i + 1]);
+      if (tokens[i].starts_with("--bufferSize") || tokens[i] == "-b") read_size(tokens[i + 1]);
     }
     if ((has(line, "(GB/s)") || has(line, "(ns)")) && (has(line, "GPU") || has(line, "memcpy"))) {
       conclude();
@@ -110,7 +108,7 @@ class NvbandwidthReader {
   }
 
   /// The size in MiB that a command line in the log gave (`-b 1024`).
-  void told(std::string_view text) {
+  void read_size(std::string_view text) {
     if (const auto mebibytes = parse_number(text); mebibytes && *mebibytes >= 1 && *mebibytes < 1e6) bytes_ = *mebibytes * 1024 * 1024;
   }
 
@@ -120,8 +118,6 @@ class NvbandwidthReader {
     title_.clear();
   }
 
-  LineReader lines_;
-  PointMaker& points_;
   Matrix matrix_;
   std::string name_, title_;
   double bytes_ = nvbandwidth_bytes("");

@@ -1,6 +1,6 @@
 #pragma once
 /// \file nvbandwidth.hpp
-/// What a test of nvbandwidth measures, told by its name and the title of its matrix, for the readers of its text and its JSON.
+/// What a test of nvbandwidth measures, from its name and the title of its matrix, for the readers of its text and its JSON.
 ///
 /// All rates are GB/s (10^9). One-way tests time one copy at a time. Bidirectional tests time one stream while the other direction is
 /// loaded too, and print the timed stream alone, except for copies between GPUs by kernels, which versions before 0.5 print as the sum of

@@ -38,12 +38,12 @@ constexpr std::array<Spelling, 12> spellings{{{"reduce_scatter", Collective::red
                                               {"bcast", Collective::broadcast},
                                               {"reduce", Collective::reduce}}};
 
-class OsuReader {
+class OsuReader : LogReader {
  public:
-  OsuReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  using LogReader::LogReader;
 
   void read() {
-    for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
+    each_line([this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
   }
 
  private:
@@ -81,7 +81,7 @@ class OsuReader {
       if (tokens[i] == "-N" && i + 1 < tokens.size()) count = tokens[i + 1];
       if (tokens[i].starts_with("-N")) count = count.empty() ? tokens[i].substr(2) : count;
       if (tokens[i].starts_with("--nodes=")) count = tokens[i].substr(8);
-      if (all_digits(count) && count.size() < 7) command_nodes_ = static_cast<int>(*parse_number(count));
+      if (const auto nodes = whole_number(count)) command_nodes_ = *nodes;
     }
     const bool devices = tokens.size() > 2 && tokens.back() == "D" && tokens[tokens.size() - 2] == "D";
     if (command_nodes_ == 1 && !devices) command_nodes_ = 0;
@@ -170,57 +170,47 @@ class OsuReader {
   }
 
   void row(const Tokens& tokens) {
-    std::size_t first = prefix_;
-    if (first >= tokens.size() || !all_digits(tokens[first])) first = 0;
-    if (!all_digits(tokens[first]) || tokens[first].size() > 15 || tokens.size() < first + 2) return;
-    const auto size = parse_number(tokens[first]), value = parse_number(tokens[first + 1]);
+    const auto first = row_start(tokens, 2, 1);
+    if (!first) return;
+    const auto size = parse_number(tokens[*first]), value = parse_number(tokens[*first + 1]);
     if (!value) {
-      if (is_digit(tokens[first + 1].front())) points_.skip("OSU row broken by other output");
+      if (is_digit(tokens[*first + 1].front())) points_.skip("OSU row broken by other output");
       return;
     }
-    if (!lines_.ended() && tokens.size() == first + 2) return points_.skip(row_cut_short);
-    if (tokens.size() > first + 2 && tokens.back() == "Fail") return points_.skip("the benchmark's own validation failed");
+    if (cut(tokens, *first + 2)) return points_.skip(row_cut_short);
+    if (tokens.size() > *first + 2 && tokens.back() == "Fail") return points_.skip("the benchmark's own validation failed");
     if (test_ == Test::other || unknown_) return points_.skip(fmt::format("not modelled: {}", name_));
     const int line = lines_.number();
-    const int told = points_.nodes_told(), nodes = told > 0 ? told : command_nodes_ > 0 ? command_nodes_ : pair_of_node_ ? 1 : 0;
+    const int given = points_.nodes_given(), nodes = given > 0 ? given : command_nodes_ > 0 ? command_nodes_ : pair_of_node_ ? 1 : 0;
     const Path path = nodes == 1 ? Path::gpu_gpu : Path::nic;
     const char* where = path == Path::nic && nodes == 0 ? "; taken as between nodes: --nodes 1 says otherwise" : "";
     switch (test_) {
-      case Test::bandwidth: points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(where), true); break;
+      case Test::bandwidth:
+        points_.transfer(line, *size, *value > 0 ? *size / (*value * 1e6) : 0, path, false, note(name_ + where), true);
+        break;
       case Test::sum_of_both:
         points_.transfer(line, *size, *value > 0 ? *size / (*value * 0.5e6) : 0, path, true,
-                         note(std::string("; sum of both directions, halved") + where), true);
+                         note(name_ + "; sum of both directions, halved" + where), true);
         break;
-      case Test::latency: points_.transfer(line, *size, *value * 1e-6, path, false, note(where)); break;
+      case Test::latency: points_.transfer(line, *size, *value * 1e-6, path, false, note(name_ + where)); break;
       case Test::collective: {
         if (*size == 0) return points_.skip("bytes is 0");
         const int ranks = points_.ranks_taking_part(line);
         const bool parts = collective_ == Collective::all_gather || collective_ == Collective::all_to_all;
         const DataType type = type_.value_or(reduces(collective_) ? DataType::single : DataType::int8);
-        points_.collective(line, collective_, type, *size * (parts ? ranks : 1), *value * 1e-6, ranks, note(""));
+        points_.collective(line, collective_, type, *size * (parts ? ranks : 1), *value * 1e-6, ranks, note(name_));
         break;
       }
       default: break;
     }
   }
 
-  /// One shared text for all rows of a table.
-  const SharedText& note(const std::string& more) {
-    const std::string text = name_ + more;
-    if (!(note_ == text)) note_ = text;
-    return note_;
-  }
-
-  LineReader lines_;
-  PointMaker& points_;
   Test test_ = Test::none;
   Collective collective_ = Collective::all_reduce;
   std::optional<DataType> type_;
   std::string name_;
-  SharedText note_;
-  std::size_t prefix_ = 0;  ///< tokens a launcher prints before every line
-  std::size_t value_ = 0;   ///< columns from the size to the value; 0: no table yet
-  int command_nodes_ = 0;   ///< of the command that printed what follows; 0: not said
+  std::size_t value_ = 0;  ///< columns from the size to the value; 0: no table yet
+  int command_nodes_ = 0;  ///< of the command that printed what follows; 0: not said
   bool pair_of_node_ = false;
   bool unknown_ = false;  ///< a table of other columns
 };

@@ -7,7 +7,6 @@
 
 #include "readings/logs/pair_points.hpp"
 
-#include <charconv>
 #include <set>
 
 namespace fabricost::io {
@@ -18,18 +17,16 @@ constexpr double copy_bytes = 4.0 * 40'000'000, latency_bytes = 16;
 
 enum class Kind : unsigned char { unknown, one_way, sum_of_both, latency, connectivity };
 
-class P2pReader {
+class P2pReader : LogReader {
  public:
-  P2pReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  using LogReader::LogReader;
 
   void read() {
-    for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
+    each_line([this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
     conclude();
   }
 
  private:
-  static bool says(const std::string& line, const char* text) { return line.find(text) != std::string::npos; }
-
   void take(const std::string& line, const Tokens& tokens) {
     access(tokens);
     if (title(line)) return;
@@ -47,19 +44,19 @@ class P2pReader {
   }
 
   bool title(const std::string& line) {
-    const bool bandwidth = says(line, "Bandwidth") || says(line, "bandwidth"),
-               both = says(line, "idirectional") && !says(line, "nidirectional"), one = says(line, "nidirectional");
+    const bool bandwidth = has(line, "Bandwidth") || has(line, "bandwidth"),
+               both = has(line, "idirectional") && !has(line, "nidirectional"), one = has(line, "nidirectional");
     Kind kind = Kind::unknown;
-    if (says(line, "Connectivity Matrix"))
+    if (has(line, "Connectivity Matrix"))
       kind = Kind::connectivity;
     else if (bandwidth && (one || both))
       kind = one ? Kind::one_way : Kind::sum_of_both;
-    else if (says(line, "Latency") && says(line, "Matrix"))
+    else if (has(line, "Latency") && has(line, "Matrix"))
       kind = Kind::latency;
     if (kind == Kind::unknown) return false;
     conclude();
     kind_ = kind;
-    staged_ = says(line, "P2P=Disabled") || says(line, "P2P = Disabled");
+    staged_ = has(line, "P2P=Disabled") || has(line, "P2P = Disabled");
     return true;
   }
 
@@ -72,11 +69,7 @@ class P2pReader {
     }
   }
   static std::optional<int> device_in(std::string_view token) {
-    if (!token.starts_with("Device=")) return std::nullopt;
-    token.remove_prefix(7);
-    int number = 0;
-    const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
-    return error == std::errc{} && end == token.data() + token.size() ? std::optional{number} : std::nullopt;
+    return token.starts_with("Device=") ? whole_number(token.substr(7)) : std::nullopt;
   }
 
   void conclude() {
@@ -107,8 +100,6 @@ class P2pReader {
                      both ? (staged ? halved_staged_ : halved_) : (staged ? long_staged_ : long_));
   }
 
-  LineReader lines_;
-  PointMaker& points_;
   Matrix matrix_;
   Kind kind_ = Kind::unknown;
   std::set<std::pair<int, int>> no_access_;  ///< pairs whose copies are staged although P2P is enabled

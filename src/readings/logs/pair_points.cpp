@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace fabricost::io {
@@ -61,7 +60,7 @@ void PointMaker::transfer(int line, double bytes, double seconds, Path path, boo
 int PointMaker::ranks_taking_part(int line) {
   require_system(line);
   if (otherwise_.ranks > 0) return otherwise_.ranks;
-  if (const int told = described_.nodes * described_.gpus_per_node; told > 0) return told;
+  if (const int given = described_.nodes * described_.gpus_per_node; given > 0) return given;
   const System machine = load_system(system_);
   if (otherwise_.nodes > 0 || machine.nodes == 1) return std::max(1, otherwise_.nodes) * machine.gpus_per_node;
   throw SpecError({fault_in_line(name_, line, 1, "", "the log does not say how many ranks took part", "add --ranks N (and --nodes N)")});
@@ -75,7 +74,7 @@ void PointMaker::collective(int line, Collective operation, DataType type, doubl
   require_system(line);
   if (otherwise_.ranks > 0 && otherwise_.ranks != ranks)
     throw RequestError(fmt::format("{}: {} processes took part, --ranks says {}", name_, ranks, otherwise_.ranks));
-  int nodes = nodes_told();
+  int nodes = nodes_given();
   if (nodes == 0) {
     if (gpus_per_node_ == 0) gpus_per_node_ = gpus_per_node_of(system_);
     nodes = (ranks + gpus_per_node_ - 1) / gpus_per_node_;
@@ -92,23 +91,12 @@ void PointMaker::collective(int line, Collective operation, DataType type, doubl
   emit(std::move(p));
 }
 
-namespace {
-
-std::optional<int> small_number(std::string_view text) {
-  if (!all_digits(text) || text.size() > 6) return std::nullopt;
-  int value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-}  // namespace
-
 void Matrix::clear() { *this = {}; }
 
 bool Matrix::start(const Tokens& tokens, std::size_t first) {
   std::vector<int> columns;
   for (std::size_t i = first; i < tokens.size(); ++i) {
-    const auto number = small_number(tokens[i]);
+    const auto number = whole_number(tokens[i]);
     if (!number || (!columns.empty() && *number != columns.back() + 1)) return false;
     columns.push_back(*number);
   }
@@ -125,10 +113,10 @@ bool Matrix::row(const Tokens& tokens, bool cut) {
   // columns
   std::size_t first = label_;
   if (cells_.empty())
-    for (first = 0; first < tokens.size() && !(small_number(tokens[first]) && tokens.size() - first - 1 <= columns_.size()); ++first) {}
-  if (first >= tokens.size() && small_number(tokens[0])) first = 0;
+    for (first = 0; first < tokens.size() && !(whole_number(tokens[first]) && tokens.size() - first - 1 <= columns_.size()); ++first) {}
+  if (first >= tokens.size() && whole_number(tokens[0])) first = 0;
   if (first >= tokens.size()) return false;
-  const auto row = small_number(tokens[first]);
+  const auto row = whole_number(tokens[first]);
   const std::size_t count = std::min(tokens.size() - first - 1, columns_.size());
   if (!row || tokens.size() - first - 1 > columns_.size() || count == 0) return false;
   for (std::size_t i = 0; i < count; ++i)

@@ -32,7 +32,7 @@ class PointMaker {
   /// Ranks of a collective whose log does not say: as given, as described, else all of the machine. \throws SpecError
   [[nodiscard]] int ranks_taking_part(int line);
   /// Nodes given by hand or described; 0: unknown.
-  [[nodiscard]] int nodes_told() const { return otherwise_.nodes > 0 ? otherwise_.nodes : described_.nodes; }
+  [[nodiscard]] int nodes_given() const { return otherwise_.nodes > 0 ? otherwise_.nodes : described_.nodes; }
 
   void skip(const std::string& reason, int rows = 1) { count_skipped(skipped_, reason, rows); }
   void version(std::string_view text) { version_ = text; }
@@ -53,21 +53,51 @@ class PointMaker {
   SharedText source_, system_, library_, version_;
   std::vector<Skipped> skipped_;
   long points_ = 0;
-  int gpus_per_node_ = 0;  ///< of the machine, once asked
+  int gpus_per_node_ = 0;  ///< of the machine, once loaded
 };
 
-/// Hands `take` every line that holds words, cleared of what launchers put in, with those words. `lines` counts on.
-template <class Take>
-void for_each_line(LineReader& lines, Take&& take) {
-  std::string line;
-  Tokens tokens;
-  while (lines.next(line)) {
-    undecorate(line);
-    squeeze(line);
-    split(line, tokens);
-    if (!tokens.empty()) take(line, tokens);
+/// What the readers of the tools' texts share: lines with their words, where a table's row begins, one note for all of its points.
+class LogReader {
+ public:
+  LogReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+
+ protected:
+  /// Hands `take` every line that holds words, cleared of what launchers put in, with those words.
+  template <class Take>
+  void each_line(Take&& take) {
+    std::string line;
+    Tokens tokens;
+    while (lines_.next(line)) {
+      undecorate(line);
+      squeeze(line);
+      split(line, tokens);
+      if (!tokens.empty()) take(line, tokens);
+    }
   }
-}
+  /// The first word of a row of at least so many `cells`, which begins with so many `counts`; nothing when the line is none.
+  [[nodiscard]] std::optional<std::size_t> row_start(const Tokens& tokens, std::size_t cells, std::size_t counts) const {
+    const std::size_t first = prefix_ < tokens.size() && all_digits(tokens[prefix_]) ? prefix_ : 0;
+    if (tokens.size() < first + cells || tokens[first].size() > 15) return std::nullopt;
+    for (std::size_t i = 0; i < counts; ++i)
+      if (!all_digits(tokens[first + i])) return std::nullopt;
+    return first;
+  }
+  /// The last word of a file without a line end may have lost digits. \param cells words there have to be
+  [[nodiscard]] bool cut(const Tokens& tokens, std::size_t cells) const {
+    return tokens.size() < cells || (!lines_.ended() && tokens.size() == cells);
+  }
+  const SharedText& note(const std::string& text) {
+    if (!(note_ == text)) note_ = text;
+    return note_;
+  }
+
+  LineReader lines_;
+  PointMaker& points_;
+  std::size_t prefix_ = 0;  ///< words a launcher prints before every line, as the header of the table shows
+
+ private:
+  SharedText note_;
+};
 
 /// A matrix as printed: a line of column numbers, then lines of a row number and its cells.
 class Matrix {

@@ -7,6 +7,7 @@
 /// itself.
 
 #include "readings/logs/pair_points.hpp"
+#include "text/ascii.hpp"
 #include "text/csv.hpp"
 
 #include <fmt/format.h>
@@ -28,44 +29,42 @@ struct Columns {
   double unit = 0;  ///< bytes per second of one printed unit of bandwidth
 };
 
-class PerftestReader {
+class PerftestReader : LogReader {
  public:
-  PerftestReader(const std::filesystem::path& file, PointMaker& points) : lines_(file), points_(points) {}
+  using LogReader::LogReader;
 
   void read() {
-    for_each_line(lines_, [this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
+    each_line([this](const std::string& line, const Tokens& tokens) { take(line, tokens); });
   }
 
  private:
-  static bool says(const std::string& line, std::string_view text) { return line.find(text) != std::string::npos; }
-
   void take(const std::string& line, const Tokens& tokens) {
-    if (says(line, " BW Test") || says(line, "Latency Test")) return banner(line);
+    if (has(line, " BW Test") || has(line, "Latency Test")) return banner(line);
     // a command or a client names the test when the banner is lost
-    if (says(line, "ib_"))
+    if (has(line, "ib_"))
       for (const std::string_view tool : tools)
-        if (says(line, tool)) {
+        if (has(line, tool)) {
           tool_ = tool;
-          read_ = says(line, "ib_read");
-          atomic_ = says(line, "ib_atomic");
-          both_ = says(line, " -b ") || says(line, "--bidirectional");
+          read_ = has(line, "ib_read");
+          atomic_ = has(line, "ib_atomic");
+          both_ = has(line, " -b ") || has(line, "--bidirectional");
         }
     if (header(line, tokens)) return;
     if (columns_.count > 0) row(tokens);
   }
 
   void banner(const std::string& line) {
-    read_ = says(line, "Read");
-    atomic_ = says(line, "Atomic");
-    both_ = says(line, "Bidirectional");
-    const std::string kind = says(line, "Latency") ? "lat" : "bw";
-    tool_ = atomic_ ? "ib_atomic_" + kind : read_ ? "ib_read_" + kind : says(line, "Send") ? "ib_send_" + kind : "ib_write_" + kind;
+    read_ = has(line, "Read");
+    atomic_ = has(line, "Atomic");
+    both_ = has(line, "Bidirectional");
+    const std::string kind = has(line, "Latency") ? "lat" : "bw";
+    tool_ = atomic_ ? "ib_atomic_" + kind : read_ ? "ib_read_" + kind : has(line, "Send") ? "ib_send_" + kind : "ib_write_" + kind;
     columns_ = {};
   }
 
-  /// Column names hold blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so they are told by their last word.
+  /// Column names hold blanks (`BW peak[MB/sec]`, `99% percentile[usec]`), so the last word of each counts.
   bool header(const std::string& line, const Tokens& tokens) {
-    if (!says(line, "#bytes")) return false;
+    if (!has(line, "#bytes")) return false;
     Columns found;
     std::size_t at = 0;
     bool begun = false;
@@ -98,21 +97,21 @@ class PerftestReader {
   }
 
   static double unit(std::string_view column) {
-    if (column.find("[MB/sec]") != std::string_view::npos || column.find("[MiB/sec]") != std::string_view::npos) return mebibyte;
-    if (column.find("[Gb/sec]") != std::string_view::npos || column.find("[Gbps]") != std::string_view::npos) return 1e9 / 8;
+    if (has(column, "[MB/sec]") || has(column, "[MiB/sec]")) return mebibyte;
+    if (has(column, "[Gb/sec]") || has(column, "[Gbps]")) return 1e9 / 8;
     return 0;
   }
 
   void row(const Tokens& tokens) {
-    std::size_t first = prefix_;
-    if (first >= tokens.size() || !all_digits(tokens[first])) first = 0;
-    if (tokens.size() < first + 3 || !all_digits(tokens[first]) || !all_digits(tokens[first + 1]) || tokens[first].size() > 15) return;
+    const auto start = row_start(tokens, 3, 2);
+    if (!start) return;
+    const std::size_t first = *start;
     const bool bandwidth = columns_.average > 0 || columns_.peak > 0;
     const std::size_t value = bandwidth              ? (columns_.average > 0 ? columns_.average : columns_.peak)
                               : columns_.typical > 0 ? columns_.typical
                               : columns_.mean > 0    ? columns_.mean
                                                      : columns_.least;
-    if (tokens.size() <= first + value || (!lines_.ended() && tokens.size() == first + value + 1)) return points_.skip(row_cut_short);
+    if (cut(tokens, first + value + 1)) return points_.skip(row_cut_short);
     const auto size = parse_number(tokens[first]);
     const auto number = parse_number(tokens[first + value]);
     if (!number) return points_.skip("perftest row broken by other output");
@@ -121,14 +120,13 @@ class PerftestReader {
       if (columns_.typical == 0 && columns_.mean == 0)
         return points_.skip("perftest prints only the least and the largest latency here: neither is typical");
       return points_.transfer(lines_.number(), *size, *number * 1e-6, Path::nic, false,
-                              note(read_ ? "; a read: request out, data back" : ""));
+                              note(called() + (read_ ? "; a read: request out, data back" : "")));
     }
     double rate = *number * columns_.unit;
     if (rate == 0 && columns_.peak > 0 && tokens.size() > first + columns_.peak)
       rate = parse_number(tokens[first + columns_.peak]).value_or(0) * columns_.unit;
     bool contradicts = false;
-    if (columns_.messages > 0 && tokens.size() > first + columns_.messages &&
-        (lines_.ended() || tokens.size() > first + columns_.messages + 1))
+    if (columns_.messages > 0 && !cut(tokens, first + columns_.messages + 1))
       if (const auto messages = parse_number(tokens[first + columns_.messages]); messages && *messages > 1e-4 && *number > 0.1) {
         // two digits after the point on either side
         const double by_count = *messages * 1e6 * *size;
@@ -136,21 +134,13 @@ class PerftestReader {
       }
     if (both_) rate /= 2;
     points_.transfer(lines_.number(), *size, rate > 0 ? *size / rate : 0, Path::nic, both_,
-                     note(both_ ? "; sum of both directions, halved" : ""), true, contradicts);
+                     note(called() + (both_ ? "; sum of both directions, halved" : "")), true, contradicts);
   }
 
-  const SharedText& note(const char* more) {
-    const std::string text = (tool_.empty() ? "perftest" : tool_) + more;
-    if (!(note_ == text)) note_ = text;
-    return note_;
-  }
+  [[nodiscard]] std::string called() const { return tool_.empty() ? "perftest" : tool_; }
 
-  LineReader lines_;
-  PointMaker& points_;
   Columns columns_;
   std::string tool_;
-  SharedText note_;
-  std::size_t prefix_ = 0;
   bool read_ = false, atomic_ = false, both_ = false;
 };
 

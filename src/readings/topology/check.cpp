@@ -15,26 +15,8 @@ namespace fabricost::io {
 namespace {
 
 /// The table says what joins the two; rows cut off at its end leave pairs unsaid.
-[[nodiscard]] bool said(const DescribedTopology& t, std::size_t i, std::size_t j) { return t.links[i][j] > 0 || t.paths[i][j].has_value(); }
-
-/// GPUs that reach each other over direct links, in order.
-[[nodiscard]] std::vector<std::vector<std::size_t>> islands_of(const DescribedTopology& t) {
-  std::vector<std::vector<std::size_t>> out;
-  std::vector<bool> seen(t.gpus.size(), false);
-  for (std::size_t start = 0; start < t.gpus.size(); ++start) {
-    if (seen[start]) continue;
-    std::vector<std::size_t> island{start};
-    seen[start] = true;
-    for (std::size_t k = 0; k < island.size(); ++k)
-      for (std::size_t j = 0; j < t.gpus.size(); ++j)
-        if (!seen[j] && t.links[island[k]][j] > 0) {
-          seen[j] = true;
-          island.push_back(j);
-        }
-    std::sort(island.begin(), island.end());
-    out.push_back(std::move(island));
-  }
-  return out;
+[[nodiscard]] bool known(const DescribedTopology& t, std::size_t i, std::size_t j) {
+  return t.links[i][j] > 0 || t.paths[i][j].has_value();
 }
 
 /// A pair whose count is not the smaller of its GPUs' largest; nothing when all are: then a switch may stand between them.
@@ -43,7 +25,7 @@ namespace {
   const auto largest = [&](std::size_t i) { return *std::max_element(t.links[i].begin(), t.links[i].end()); };
   for (const std::size_t i : island)
     for (const std::size_t j : island)
-      if (i < j && said(t, i, j) && t.links[i][j] != std::min(largest(i), largest(j))) return std::pair{i, j};
+      if (i < j && known(t, i, j) && t.links[i][j] != std::min(largest(i), largest(j))) return std::pair{i, j};
   return std::nullopt;
 }
 
@@ -63,7 +45,7 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
         const std::string found =
             fmt::format("{0}, {1} and {2} cannot be: {0}-{1} is {3}, {0}-{2} is {4}, yet {1}-{2} is {5}", device(a).name, device(b).name,
                         device(c).name, path_word(*t.paths[a][b]), path_word(*t.paths[a][c]), path_word(*t.paths[b][c]));
-        // one switch or several is told by counting bridges, which is no matter of where two paths meet alone
+        // whether one switch or several lie between depends on counted bridges, not only on where two paths meet
         const bool slight = sorted[2] == NicPath::pxb;
         const std::size_t row = device(b).line > 0 ? b : a;  // rows may be missing at the end
         const auto line = static_cast<std::size_t>(std::max(1, device(row).line) - 1);
@@ -75,7 +57,7 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
       }
 }
 
-void settle_nvlinks(DescribedTopology& t, const TopologyFile& file) {
+void count_nvlinks(DescribedTopology& t, const TopologyFile& file) {
   const int most_links = GpuIdentities::shipped()->most_nvlinks();
   const auto line_of = [&](std::size_t i) { return static_cast<std::size_t>(std::max(0, t.gpus[i].line - 1)); };
   for (const std::vector<std::size_t>& island : islands_of(t)) {
@@ -113,7 +95,7 @@ void settle_nvlinks(DescribedTopology& t, const TopologyFile& file) {
     if (too_many || whole_board)
       for (const std::size_t i : island)
         for (const std::size_t j : island)
-          if (i != j && !said(t, i, j)) t.links[i][j] = t.links[j][i] = std::min(t.links_of[i], t.links_of[j]);
+          if (i != j && !known(t, i, j)) t.links[i][j] = t.links[j][i] = std::min(t.links_of[i], t.links_of[j]);
   }
   const int usual = t.links_per_gpu();
   for (std::size_t i = 0; i < t.gpus.size(); ++i)

@@ -288,7 +288,7 @@ class NcclXml {
     if (t_.nics.size() > most_devices) fault(here, fmt::format("is NIC port number {}", t_.nics.size()), "give one node's topology");
   }
 
-  /// Addresses without a class: told apart only by what is known of the instance the file's comment names.
+  /// PCI functions without a class: which are GPUs follows only from the cloud instance that a comment of the file names.
   void sort_unclassified() {
     if (unclassified_.empty() || !t_.gpus.empty()) return;
     const CloudInstance* known = known_->instance(t_.instance);

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace fabricost::io {
@@ -48,8 +47,8 @@ class NvidiaSmi {
       if (found[k].links != t.links || found[k].paths != t.paths)
         file_.fault(static_cast<std::size_t>(header_lines_[k]), 0,
                     fmt::format("a second table that differs from the one in line {}", header_lines_[0] + 1), "keep one machine's table");
-    read_names(t);
-    settle_sockets(t);
+    read_names(t, text_, words_);
+    count_sockets(t);
     return t;
   }
 
@@ -190,7 +189,7 @@ class NvidiaSmi {
     size_matrices(t);
     fill(t, rows, last);
     check_paths(t, file_, columns_);
-    settle_nvlinks(t, file_);
+    count_nvlinks(t, file_);
     return t;
   }
 
@@ -348,8 +347,7 @@ class NvidiaSmi {
     const bool whole = std::find(announced.begin(), announced.end(), cell.links) != announced.end();
     if (cell.links < 1 || (cell.links > known_->most_nvlinks() && !whole))
       fault(word, fmt::format("{} between {} and {}: no GPU has {} NVLinks", word.text, row, column, cell.links),
-            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->most_nvlinks(),
-                        fmt::join(announced, ", ")));
+            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->most_nvlinks(), fmt::join(announced, ", ")));
   }
 
   /// 0-23,48-71  0  N/A, or NUMA 0. \return what of a list of numbers and ranges is no such list
@@ -382,34 +380,6 @@ class NvidiaSmi {
       ++at;
     }
     if (at < rest.size()) device.own_memory_node = all_digits(rest[at].text);
-  }
-
-  /// Names of NICs from their legend, of GPUs from nvidia-smi -L or the table of nvidia-smi in the same file.
-  void read_names(DescribedTopology& t) const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      const Tokens& words = words_[i];
-      if (words.size() == 2 && words[0].ends_with(':'))
-        for (TopologyDevice& nic : t.nics)
-          if (words[0].substr(0, words[0].size() - 1) == nic.name) nic.device = words[1];
-      const std::string& line = text_[i];
-      if (words.size() > 2 && words[0] == "GPU" && words[1].ends_with(':') && all_digits(words[1].substr(0, words[1].size() - 1))) {
-        const std::size_t from = line.find(':') + 1;
-        model(t, words[1].substr(0, words[1].size() - 1), line.substr(from, line.find("(UUID") - from));
-      } else if (words.size() > 3 && all_digits(words[0]) && (words[1] == "NVIDIA" || words[1] == "Tesla" || words[1] == "GeForce")) {
-        std::string name;
-        for (std::size_t k = 1; k < words.size() && words[k] != "On" && words[k] != "Off"; ++k) name += std::string{words[k]} + " ";
-        model(t, words[0], name);
-      }
-      if (words.size() > 2 && words[0] == "MIG" && line.find("Device") != std::string::npos) t.partitioned = true;
-    }
-    for (TopologyDevice& nic : t.nics)
-      if (nic.device.empty() && !nic.name.starts_with("NIC")) nic.device = nic.name;
-  }
-  static void model(DescribedTopology& t, std::string_view index, const std::string& name) {
-    std::size_t gpu = 0;
-    std::from_chars(index.data(), index.data() + index.size(), gpu);
-    const std::size_t from = name.find_first_not_of(' ');
-    if (gpu < t.gpus.size() && from != std::string::npos) t.gpus[gpu].model = name.substr(from, name.find_last_not_of(' ') - from + 1);
   }
 
   const TopologyFile& file_;

@@ -7,13 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace fabricost::io {
 
 std::string upper(std::string_view text) {
   std::string out{text};
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (char& c : out) c = upper(c);
   return out;
 }
 
@@ -26,12 +25,8 @@ std::optional<Cell> cell_of(std::string_view word) {
       {{"PIX", NicPath::pix}, {"PXB", NicPath::pxb}, {"PHB", NicPath::phb}, {"NODE", NicPath::node}}};
   for (const auto& [name, path] : paths)
     if (text == name) return Cell{.kind = Cell::Kind::path, .path = path};
-  if (text.starts_with("NV") && all_digits(std::string_view{text}.substr(2)) && text.size() <= 5) {
-    int links = 0;
-    std::from_chars(text.data() + 2, text.data() + text.size(), links);
-    return Cell{.kind = Cell::Kind::links, .links = links};
-  }
-  return std::nullopt;
+  const auto links = text.starts_with("NV") ? whole_number(std::string_view{text}.substr(2), 3) : std::nullopt;
+  return links ? std::optional{Cell{.kind = Cell::Kind::links, .links = *links}} : std::nullopt;
 }
 
 bool is_gpu(std::string_view word) {
@@ -45,11 +40,41 @@ bool is_affinity_heading(std::string_view word) {
 
 bool is_nic_name(std::string_view word) {
   if (word.empty() || word.size() > 32 || is_gpu(word) || cell_of(word) || is_affinity_heading(word)) return false;
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  if (!letter(word.front())) return false;
+  if (!is_letter(word.front())) return false;
   const bool plain =
-      std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; });
+      std::all_of(word.begin(), word.end(), [&](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; });
   return plain && std::any_of(word.begin(), word.end(), is_digit);
+}
+
+namespace {
+
+void name_gpu(DescribedTopology& t, std::string_view index, std::string_view name) {
+  const auto gpu = static_cast<std::size_t>(whole_number(index).value_or(-1));  // a number too long is none of a GPU
+  const std::size_t from = name.find_first_not_of(' ');
+  if (gpu < t.gpus.size() && from != std::string_view::npos) t.gpus[gpu].model = name.substr(from, name.find_last_not_of(' ') - from + 1);
+}
+
+}  // namespace
+
+void read_names(DescribedTopology& t, const std::vector<std::string>& lines, const std::vector<Tokens>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Tokens& words = all[i];
+    const std::string_view line = lines[i], first = words.empty() ? "" : words[0];
+    if (words.size() == 2 && first.ends_with(':'))
+      for (TopologyDevice& nic : t.nics)
+        if (first.substr(0, first.size() - 1) == nic.name) nic.device = words[1];
+    if (words.size() > 2 && first == "GPU" && words[1].ends_with(':')) {
+      const std::size_t from = line.find(':') + 1;
+      name_gpu(t, words[1].substr(0, words[1].size() - 1), line.substr(from, line.find("(UUID") - from));
+    } else if (words.size() > 3 && (words[1] == "NVIDIA" || words[1] == "Tesla" || words[1] == "GeForce")) {
+      std::string name;
+      for (std::size_t k = 1; k < words.size() && words[k] != "On" && words[k] != "Off"; ++k) name += std::string{words[k]} + " ";
+      name_gpu(t, first, name);
+    }
+    if (words.size() > 2 && first == "MIG" && has(line, "Device")) t.partitioned = true;
+  }
+  for (TopologyDevice& nic : t.nics)
+    if (nic.device.empty() && !nic.name.starts_with("NIC")) nic.device = nic.name;
 }
 
 bool read_numbers(std::string_view text, std::vector<int>& out) {
@@ -58,12 +83,9 @@ bool read_numbers(std::string_view text, std::vector<int>& out) {
     const std::string_view part = text.substr(0, end);
     const std::size_t dash = part.find('-');
     const std::string_view first = part.substr(0, dash), last = dash == std::string_view::npos ? first : part.substr(dash + 1);
-    if (!all_digits(first) || !all_digits(last) || first.size() > 5 || last.size() > 5) return false;
-    int a = 0, b = 0;
-    std::from_chars(first.data(), first.data() + first.size(), a);
-    std::from_chars(last.data(), last.data() + last.size(), b);
-    if (b < a) return false;
-    for (int n = a; n <= b; ++n) out.push_back(n);
+    const auto from = whole_number(first, 5), to = whole_number(last, 5);
+    if (!from || !to || *to < *from) return false;
+    for (int n = *from; n <= *to; ++n) out.push_back(n);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return true;

@@ -4,6 +4,7 @@
 
 #include "readings/topology/topology_text.hpp"
 
+#include "readings/logs/log_text.hpp"
 #include "text/ascii.hpp"
 
 #include <optional>
@@ -38,6 +39,9 @@ struct Cell {
 
 /// mlx5_0, NIC3, mlx5_bond_0, bnxt_re0, rocep12s0f0
 [[nodiscard]] bool is_nic_name(std::string_view word);
+
+/// Names of NICs from their legend, of GPUs from nvidia-smi -L or the table of nvidia-smi in the same file.
+void read_names(DescribedTopology& topology, const std::vector<std::string>& lines, const std::vector<Tokens>& words);
 
 /// 0-23,48-71 appended to `out`. \return false when the text is no such list
 [[nodiscard]] bool read_numbers(std::string_view text, std::vector<int>& out);

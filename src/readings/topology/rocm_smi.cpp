@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace fabricost::io {
@@ -146,13 +145,11 @@ class RocmSmi {
     while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
     while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
     if (text.find("Numa Node") == std::string::npos) return;
-    if (!all_digits(index) || index.size() > 4) file_.fault(line, open, fmt::format("\"{}\" is no GPU number", index), "write GPU[0]");
-    int gpu_number = 0, node = 0;
-    std::from_chars(index.data(), index.data() + index.size(), gpu_number);
+    const auto gpu_number = whole_number(index, 4), node = whole_number(value, 4);
+    if (!gpu_number) file_.fault(line, open, fmt::format("\"{}\" is no GPU number", index), "write GPU[0]");
     if (is_absent(value) || value == "-1") return;
-    if (!all_digits(value) || value.size() > 4) file_.fault(line, colon, fmt::format("\"{}\" is no NUMA node", value), "a whole number");
-    std::from_chars(value.data(), value.data() + value.size(), node);
-    numa_[gpu_number] = node;
+    if (!node) file_.fault(line, colon, fmt::format("\"{}\" is no NUMA node", value), "a whole number");
+    numa_[*gpu_number] = *node;
   }
 
   void build(DescribedTopology& t) {
@@ -193,15 +190,12 @@ class RocmSmi {
                                                      count_ - numa_.size(), count_)));
     if (t.links_per_gpu() > 0) t.doubts.push_back("one XGMI link for each pair: rocm-smi does not print how many");
     check_paths(t, file_);
-    settle_sockets(t);
+    count_sockets(t);
   }
 
   /// Number of GPU7; -1: no such word.
   [[nodiscard]] static int gpu(std::string_view word) {
-    if (!word.starts_with("GPU") || !all_digits(word.substr(3)) || word.size() > 7) return -1;
-    int index = 0;
-    std::from_chars(word.data() + 3, word.data() + word.size(), index);
-    return index;
+    return word.starts_with("GPU") ? whole_number(word.substr(3), 4).value_or(-1) : -1;
   }
 
   const TopologyFile& file_;

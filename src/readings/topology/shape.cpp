@@ -3,12 +3,32 @@
 
 #include "readings/topology/shape.hpp"
 
+#include "text/ascii.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 namespace fabricost::io {
+
+std::vector<std::vector<std::size_t>> islands_of(const DescribedTopology& t) {
+  std::vector<std::vector<std::size_t>> out;
+  std::vector<bool> seen(t.gpus.size(), false);
+  for (std::size_t start = 0; start < t.gpus.size(); ++start) {
+    if (seen[start]) continue;
+    std::vector<std::size_t> island{start};
+    seen[start] = true;
+    for (std::size_t k = 0; k < island.size(); ++k)
+      for (std::size_t j = 0; j < t.gpus.size(); ++j)
+        if (!seen[j] && t.links[island[k]][j] > 0) {
+          seen[j] = true;
+          island.push_back(j);
+        }
+    std::sort(island.begin(), island.end());
+    out.push_back(std::move(island));
+  }
+  return out;
+}
 
 LinkShape link_shape(const DescribedTopology& t) {
   LinkShape out;
@@ -17,16 +37,7 @@ LinkShape link_shape(const DescribedTopology& t) {
     for (std::size_t j = i + 1; j < n; ++j)
       if (t.links[i][j] > 0) out.edges.push_back({static_cast<int>(i), static_cast<int>(j), t.links[i][j]});
   if (n < 2 || (out.edges.empty() && !t.switched)) return out;
-  std::vector<std::size_t> reached{0};
-  std::vector<bool> seen(n, false);
-  seen[0] = true;
-  for (std::size_t k = 0; k < reached.size(); ++k)
-    for (std::size_t j = 0; j < n; ++j)
-      if (!seen[j] && t.links[reached[k]][j] > 0) {
-        seen[j] = true;
-        reached.push_back(j);
-      }
-  if (reached.size() < n) {
+  if (islands_of(t).size() > 1) {
     std::string joined;
     for (const Edge& e : out.edges)
       if (out.edges.size() <= 8) joined += fmt::format("{}GPU{}-GPU{} by {}", joined.empty() ? "" : ", ", e.from, e.to, e.links);
@@ -61,17 +72,10 @@ std::vector<std::optional<NicPath>> nearest_nics(const DescribedTopology& t) {
 }
 
 std::optional<NicPath> usual_nearest(const DescribedTopology& t) {
-  std::map<NicPath, int> count;
+  std::vector<NicPath> known;
   for (const auto& path : nearest_nics(t))
-    if (path) ++count[*path];
-  std::optional<NicPath> best;
-  int most = 0;
-  for (const auto& [path, times] : count)
-    if (times >= most) {
-      best = path;
-      most = times;
-    }
-  return best;
+    if (path) known.push_back(*path);
+  return commonest(known);
 }
 
 std::vector<std::size_t> fabric_nics(const DescribedTopology& t) {
@@ -108,7 +112,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 std::string path_word(NicPath path) {
   std::string out{name(path)};
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  for (char& c : out) c = upper(c);
   return out;
 }
 

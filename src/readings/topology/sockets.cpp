@@ -9,14 +9,12 @@
 ///
 /// unless the GPUs' own memories are NUMA nodes (Grace), where each processor is one node.
 
+#include "readings/topology/nvidia_words.hpp"
 #include "readings/topology/topology_text.hpp"
-
-#include "readings/logs/log_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <set>
 
@@ -26,25 +24,12 @@ namespace {
 
 /// Physical cores in a list such as 48-63,176-191: of two ranges as long as each other the second holds the first's hyperthreads.
 [[nodiscard]] int cores_in(const std::string& cpus) {
-  std::vector<int> sizes;
-  std::size_t at = 0;
-  while (at < cpus.size()) {
-    const std::size_t end = std::min(cpus.find(',', at), cpus.size());
-    const std::string part = cpus.substr(at, end - at);
-    int first = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), first);
-    if (error != std::errc{} || first < 0) return 0;
-    int last = first;
-    if (rest != part.data() + part.size()) {
-      const auto [stop, fault] = std::from_chars(rest + 1, part.data() + part.size(), last);
-      if (*rest != '-' || fault != std::errc{} || stop != part.data() + part.size() || last < first) return 0;
-    }
-    if (last - first > 100000) return 0;
-    sizes.push_back(last - first + 1);
-    at = end + 1;
-  }
-  if (sizes.size() == 2 && sizes[0] == sizes[1]) return sizes[0];
-  return std::accumulate(sizes.begin(), sizes.end(), 0);
+  std::vector<int> all, first;
+  if (!read_numbers(cpus, all)) return 0;
+  const auto comma = cpus.find(',');
+  const bool two = comma != std::string::npos && cpus.find(',', comma + 1) == std::string::npos;
+  const bool twice = two && read_numbers(cpus.substr(0, comma), first) && 2 * first.size() == all.size();
+  return static_cast<int>(twice ? first.size() : all.size());
 }
 
 /// Groups of devices that no processors' link parts.
@@ -90,7 +75,7 @@ class Groups {
 
 }  // namespace
 
-void settle_sockets(DescribedTopology& t) {
+void count_sockets(DescribedTopology& t) {
   Groups groups(t);
   int highest = -1;
   for (std::size_t i = 0; i < t.paths.size(); ++i)

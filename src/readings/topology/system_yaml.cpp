@@ -5,6 +5,7 @@
 #include "readings/topology/shape.hpp"
 #include "specs/identities.hpp"
 #include "specs/transports.hpp"
+#include "text/ascii.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -25,10 +26,8 @@ using io::path_word;
 [[nodiscard]] std::string name_from(std::string_view stem) {
   std::string out;
   for (const char c : stem) {
-    const char low = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const bool plain = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9');
-    if (plain)
-      out += low;
+    if (io::is_letter(c) || io::is_digit(c))
+      out += io::lower(c);
     else if (!out.empty() && out.back() != '-')
       out += '-';
   }

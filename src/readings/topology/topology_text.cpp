@@ -4,11 +4,11 @@
 #include "readings/topology/topology_text.hpp"
 
 #include "readings/logs/log_text.hpp"
+#include "readings/topology/shape.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 namespace fabricost::io {
 
@@ -53,18 +53,7 @@ void size_matrices(DescribedTopology& t) {
 
 namespace fabricost {
 
-int DescribedTopology::links_per_gpu() const {
-  std::map<int, int> count;
-  for (const int one : links_of) ++count[one];
-  int best = 0;
-  int most = 0;
-  for (const auto& [one, times] : count)
-    if (times >= most) {
-      best = one;
-      most = times;
-    }
-  return best;
-}
+int DescribedTopology::links_per_gpu() const { return io::commonest(links_of).value_or(0); }
 
 DescribedTopology read_topology(const std::filesystem::path& path) {
   const io::TopologyFile file(path);

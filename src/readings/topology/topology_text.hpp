@@ -45,10 +45,10 @@ void check_paths(DescribedTopology& t, const TopologyFile& file, const CellColum
 /// Tells links to switches from links to peers and counts them per GPU. A pair behind switches has the smaller of its two GPUs' counts; a
 /// pair on direct links has its own, and those of a GPU add up to no more than a GPU has (18; 36 on Rubin, behind switches only).
 /// \throws SpecError naming the GPU and the pairs
-void settle_nvlinks(DescribedTopology& t, const TopologyFile& file);
+void count_nvlinks(DescribedTopology& t, const TopologyFile& file);
 
 /// Sockets from what crosses between processors, NUMA nodes and CPU lists.
-void settle_sockets(DescribedTopology& t);
+void count_sockets(DescribedTopology& t);
 
 [[nodiscard]] DescribedTopology read_nvidia_smi(const TopologyFile& file);
 [[nodiscard]] DescribedTopology read_rocm_smi(const TopologyFile& file);

@@ -1,0 +1,142 @@
+/// \file rows.cpp
+/// From a case to a row, from a row to a line.
+
+#include "measure/files/rows.hpp"
+
+#include "text/csv.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace fabricost::measure {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out{text};
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+std::string flag(std::optional<bool> value) { return value ? *value ? "1" : "0" : ""; }
+
+/// Two of MPI's processes: through the network where they run on two hosts, else as any send_recv.
+void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
+  const auto host = [&](int rank) { return machine.units.at(static_cast<std::size_t>(rank)).host; };
+  const auto& [from, to] = what.pairs.front();
+  const bool apart = host(from) != host(to);
+  row.nodes = apart ? 2 : 1;
+  row.gpus_per_node = apart ? 1 : 2;
+  if (apart) row.path = Path::nic;
+  row.both_ways = what.both_ways;
+  row.notes.emplace_back("pairs", fmt::format("{}>{}", from, to));
+}
+
+/// A row whose protocol alone was forced has no algorithm; in-switch reduction that was forced is one.
+void collective_cells(Row& row, const Case& what, const Machine& machine, const Layout& layout) {
+  const bool processes_only = machine.runtime == "MPI";
+  row.operation = std::string{name(what.operation)};
+  row.dtype = what.dtype;
+  row.nodes = layout.nodes;
+  row.gpus_per_node = layout.processes_per_node * (processes_only ? 1 : static_cast<int>(std::max<std::size_t>(1, what.gpus.size())));
+  row.in_place = what.in_place;
+  row.library = machine.library;
+  row.library_version = machine.library_version;
+  row.algorithm = what.algorithm;
+  row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages: what `simple` prices
+  if (!processes_only && what.gpus.size() < machine.units.size())
+    row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
+  if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
+  if (what.nvls && !what.algorithm) row.notes.emplace_back("nvls", *what.nvls ? "on" : "off");
+}
+
+void transfer_cells(Row& row, const ProbeType& probe, const Machine& machine, Path path) {
+  row.operation = std::string{name(Collective::send_recv)};
+  row.dtype = DataType::int8;
+  row.path = path;
+  row.gpus_per_node = path == Path::gpu_gpu ? 2 : 1;
+  row.library = std::string{probe.mover};
+  row.library_version = machine.runtime_version;
+  row.notes.emplace_back("probe", probe.word);
+}
+
+void peer_cells(Row& row, const Case& what, const Machine& machine) {
+  std::set<int> taking_part;
+  std::string pairs;
+  for (const auto& [from, to] : what.pairs) {
+    taking_part.insert({from, to});
+    pairs += fmt::format("{}{}>{}", pairs.empty() ? "" : ",", from, to);
+  }
+  const ProbeType& probe = type_of(what.kind);
+  if (!probe.mover.empty() && what.pairs.size() == 1) transfer_cells(row, probe, machine, Path::gpu_gpu);
+  if (!probe.mover.empty()) row.both_ways = what.both_ways;
+  row.gpus_per_node = static_cast<int>(std::max<std::size_t>(1, taking_part.size()));
+  row.notes.emplace_back("pairs", pairs);
+}
+
+}  // namespace
+
+std::string_view Row::note(std::string_view key) const {
+  const auto found = std::find_if(notes.begin(), notes.end(), [&](const auto& n) { return n.first == key; });
+  return found == notes.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+Layout layout_of(const Machine& machine, int processes) {
+  int nodes = machine.nodes;
+  if (nodes == 0 && machine.runtime == "MPI") {
+    std::set<std::string> hosts;
+    for (const Unit& unit : machine.units) hosts.insert(unit.host);
+    nodes = static_cast<int>(std::max<std::size_t>(1, hosts.size()));
+  } else if (nodes == 0) {
+    nodes = processes;
+  }
+  if (nodes < 1 || processes % nodes != 0)
+    throw RequestError(fmt::format("{} processes do not spread evenly over {} nodes: start as many on each", processes, nodes));
+  return {nodes, processes / nodes};
+}
+
+Row row_of(const Case& what, const Machine& machine, const Layout& layout, std::string_view source, std::string_view system) {
+  Row row;
+  row.source = std::string{source};
+  row.system = std::string{system};
+  row.bytes = what.bytes;
+  row.operation = std::string{word(what.kind)};
+  row.library = lower(machine.runtime);
+  row.library_version = machine.runtime_version;
+  const auto of_gpu = [&] { row.notes.emplace_back("gpu", std::to_string(what.gpu)); };
+  switch (type_of(what.kind).group) {
+    case ProbeGroup::memory:
+    case ProbeGroup::launch: of_gpu(); break;
+    case ProbeGroup::host:
+      if (what.pinned) transfer_cells(row, type_of(what.kind), machine, Path::gpu_host);
+      row.both_ways = what.kind == ProbeKind::host_both_ways;
+      row.notes.emplace_back("pinned", what.pinned ? "yes" : "no");
+      of_gpu();
+      break;
+    case ProbeGroup::peer: peer_cells(row, what, machine); break;
+    case ProbeGroup::collectives: collective_cells(row, what, machine, layout); break;
+    case ProbeGroup::overlap:
+      row.dtype = what.dtype;
+      row.gpus_per_node = static_cast<int>(std::max<std::size_t>(1, what.gpus.size()));
+      row.notes.emplace_back("beside", name(what.operation));
+      break;
+  }
+  if (what.cold) row.notes.emplace_back("cold", "yes");
+  return row;
+}
+
+std::string csv_line(const Row& row) {
+  std::string notes;
+  for (const auto& [key, value] : row.notes) notes += fmt::format("{}{} {}", notes.empty() ? "" : "; ", key, value);
+  const auto quoted = [](std::string_view text) { return io::csv_quoted(text); };
+  return fmt::format("{},{},{},{},{},{},{},{:.6g},{},{},{},{},{},{},{},{},\n", quoted(row.source), quoted(row.system), row.nodes,
+                     row.gpus_per_node, row.operation, row.dtype ? name(*row.dtype) : "", row.bytes, 1e6 * row.seconds, flag(row.in_place),
+                     quoted(row.library), quoted(row.library_version), row.algorithm ? name(*row.algorithm) : "",
+                     row.protocol ? name(*row.protocol) : "", quoted(notes), row.path ? name(*row.path) : "", flag(row.both_ways));
+}
+
+}  // namespace fabricost::measure

@@ -1,0 +1,141 @@
+/// \file host_copy.cpp
+/// host_to_device, device_to_host, host_both_ways: the copy engines, from page-locked or pageable memory.
+///
+/// Copies of pageable memory make the host work (the driver stages them), so they are neither held nor captured, and both ways at once
+/// needs a thread for each.
+
+#include "measure/gpu/probes/probes.hpp"
+#include "measure/gpu/probes/words.hpp"
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <thread>
+
+namespace fabricost::measure::gpu {
+namespace {
+
+constexpr std::uint32_t host_copy_seed = 11;
+
+// One direction: what it copies, and back in between to check it.
+struct Direction {
+  bool to_device;
+  Buffer device;
+  HostBuffer host;
+  int ordinal;
+
+  [[nodiscard]] cudaError_t copy(cudaStream_t stream) const {
+    return to_device ? cudaMemcpyAsync(device.as<void>(), host.as<void>(), device.bytes(), cudaMemcpyHostToDevice, stream)
+                     : cudaMemcpyAsync(host.as<void>(), device.as<void>(), device.bytes(), cudaMemcpyDeviceToHost, stream);
+  }
+
+  void try_and_check(cudaStream_t stream, const std::string& name) const {
+    auto* const bytes = host.as<unsigned char>();
+    const auto byte_at = [](std::uint64_t i) { return static_cast<unsigned char>(pattern_word(i / 4, host_copy_seed) >> (8 * (i % 4))); };
+    const Words wrong(ordinal);
+    if (to_device) {
+      for (std::uint64_t i = 0; i < host.bytes(); ++i) bytes[i] = byte_at(i);
+      device.poison();
+      check(copy(stream), name);
+      check(count_wrong_bytes(device.as<void>(), device.bytes(), host_copy_seed, Content::words, wrong.at(), stream), "checking");
+      expect_none_wrong(wrong, stream, name, "bytes");
+    } else {
+      check(fill_words(device.as<void>(), device.bytes(), host_copy_seed, Content::words, stream), "filling");
+      std::fill(bytes, bytes + host.bytes(), static_cast<unsigned char>(0xA5));
+      check(copy(stream), name);
+      check(cudaStreamSynchronize(stream), name);
+      std::uint64_t different = 0;
+      for (std::uint64_t i = 0; i < host.bytes(); ++i) different += bytes[i] != byte_at(i) ? 1 : 0;
+      if (different != 0) throw WrongResult(name + ": " + std::to_string(different) + " bytes are wrong");
+    }
+  }
+};
+
+// Pageable memory both ways: a thread and a stream each, begun together.
+class TwoThreads : public Job {
+ public:
+  TwoThreads(std::array<std::shared_ptr<Direction>, 2> directions, std::array<Lane, 2> lanes)
+      : directions_(std::move(directions)), lanes_(std::move(lanes)) {}
+
+  Timing run(int repetitions) override {
+    std::atomic<int> ready{0};
+    std::array<double, 2> device{};
+    std::array<std::exception_ptr, 2> faults{};
+    using Clock = std::chrono::steady_clock;
+    std::array<Clock::time_point, 2> begun{}, ended{};
+    const auto copies = [&](std::size_t way) {
+      try {
+        use(directions_[way]->ordinal);
+        const Event begin = make_event(true), end = make_event(true);
+        const cudaStream_t stream = lanes_[way].stream.handle();
+        ready.fetch_add(1);
+        while (ready.load() < 2) std::this_thread::yield();
+        begun[way] = Clock::now();
+        check(cudaEventRecord(begin.handle(), stream), "recording the start");
+        for (int i = 0; i < repetitions; ++i) check(directions_[way]->copy(stream), "copying pageable memory");
+        check(cudaEventRecord(end.handle(), stream), "recording the stop");
+        check(cudaStreamSynchronize(stream), "waiting for copies");
+        ended[way] = Clock::now();
+        float milliseconds = 0;
+        check(cudaEventElapsedTime(&milliseconds, begin.handle(), end.handle()), "reading the time between events");
+        device[way] = 1e-3 * static_cast<double>(milliseconds);
+      } catch (...) {
+        faults[way] = std::current_exception();
+        ready.fetch_add(2);  // the other must not wait
+      }
+    };
+    std::thread other(copies, 1);
+    copies(0);
+    other.join();
+    for (const auto& fault : faults)
+      if (fault) std::rethrow_exception(fault);
+    const double host = std::chrono::duration<double>(std::max(ended[0], ended[1]) - std::min(begun[0], begun[1])).count();
+    return {std::max(device[0], device[1]) / repetitions, host / repetitions};
+  }
+
+ private:
+  std::array<std::shared_ptr<Direction>, 2> directions_;
+  std::array<Lane, 2> lanes_;
+};
+
+}  // namespace
+
+static std::unique_ptr<Job> prepare_host_copy(Gpus& gpus, const Case& what) {
+  if (what.bytes == 0) throw Unsupported("a copy needs bytes");
+  const int ordinal = gpus.ordinal(what.gpu);
+  const auto direction = [&](bool to_device, const Lane& lane) {
+    auto made =
+        std::make_shared<Direction>(Direction{to_device, Buffer(ordinal, what.bytes), HostBuffer(what.bytes, what.pinned), ordinal});
+    made->try_and_check(lane.stream.handle(), std::to_string(what.bytes) + " bytes, GPU " + std::to_string(what.gpu) +
+                                                  (to_device ? " from" : " to") + (what.pinned ? " pinned" : " pageable") + " host memory");
+    return made;
+  };
+  const bool both = what.kind == ProbeKind::host_both_ways;
+  if (both && !what.pinned) {
+    std::array<Lane, 2> lanes{make_lane(gpus, what.gpu), make_lane(gpus, what.gpu)};
+    auto there = direction(true, lanes[0]), back = direction(false, lanes[1]);
+    return std::make_unique<TwoThreads>(std::array{std::move(there), std::move(back)}, std::move(lanes));
+  }
+  Work work;
+  work.graph = what.graph && what.pinned;
+  work.gated = what.pinned;
+  work.cold = what.cold;
+  std::vector<std::pair<Direction*, cudaStream_t>> copies;
+  for (const bool to_device : {true, false}) {
+    if (!both && to_device != (what.kind == ProbeKind::host_to_device)) continue;
+    work.lanes.push_back(make_lane(gpus, what.gpu));
+    auto made = direction(to_device, work.lanes.back());
+    copies.emplace_back(made.get(), work.lanes.back().stream.handle());
+    work.keeps.push_back(std::move(made));
+  }
+  work.enqueue = [copies] {
+    for (const auto& [way, stream] : copies) check(way->copy(stream), "copying");
+  };
+  return std::make_unique<Batch>(gpus, std::move(work));
+}
+
+namespace {
+const Prepares host_copy_probes{{ProbeKind::host_to_device, ProbeKind::device_to_host, ProbeKind::host_both_ways}, prepare_host_copy};
+}  // namespace
+
+}  // namespace fabricost::measure::gpu

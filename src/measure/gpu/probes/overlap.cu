@@ -1,0 +1,29 @@
+/// \file overlap.cu
+/// Arithmetic without memory: what a collective takes multiprocessors from. Many more blocks than run at once, so that the rest of the
+/// GPU takes over the blocks of multiprocessors that the collective holds.
+
+#include "measure/gpu/probes/kernels.hpp"
+
+namespace fabricost::measure::gpu {
+namespace {
+
+__global__ void __launch_bounds__(arithmetic_threads)
+    arithmetic_kernel(float* results, unsigned long long rounds, float factor, float summand) {
+  float a = 1, b = 2, c = 3, d = 4;
+  for (unsigned long long i = 0; i < rounds; ++i) {
+    a = fmaf(a, factor, summand);
+    b = fmaf(b, factor, summand);
+    c = fmaf(c, factor, summand);
+    d = fmaf(d, factor, summand);
+  }
+  results[blockIdx.x * arithmetic_threads + threadIdx.x] = a + b + c + d;
+}
+
+}  // namespace
+
+cudaError_t arithmetic(float* results, std::uint64_t rounds, float factor, float summand, unsigned blocks, cudaStream_t stream) {
+  arithmetic_kernel<<<blocks, arithmetic_threads, 0, stream>>>(results, rounds, factor, summand);
+  return cudaGetLastError();
+}
+
+}  // namespace fabricost::measure::gpu

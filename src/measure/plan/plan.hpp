@@ -1,0 +1,56 @@
+#pragma once
+/// \file plan.hpp
+/// What is worth measuring on a machine, in the order of its worth: the few points that narrow the model most
+/// (fabricost/calibrate/probes.hpp), then the curve of every probe over size, then forced choices, other types and the other GPUs.
+
+#include "measure/device.hpp"
+#include "measure/plan/sizes.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::measure {
+
+struct PlanOptions {
+  bool quick = false;
+  std::vector<std::string> only{};     ///< groups, words, collectives; empty: everything
+  std::vector<int> gpus{};             ///< empty: all that are seen
+  std::vector<std::uint64_t> sizes{};  ///< those alone, of every case that has a size; empty: the plan's own, refined where curves bend
+};
+
+/// One case over size: sizes to measure in any case, and a range to refine in.
+struct Step {
+  Case what{};  ///< its bytes are set by whoever measures
+  std::vector<std::uint64_t> sizes{};
+  bool refine = false;     ///< between the smallest and the largest of `sizes`
+  std::uint64_t unit = 1;  ///< sizes are multiples of it
+  double weight = 1;       ///< share of the time
+  int stage = 0;           ///< lower first
+};
+
+/// What will not be measured, or was not.
+struct NotMeasured {
+  std::string what;
+  std::optional<std::uint64_t> bytes{};
+  std::string reason;
+};
+
+struct Plan {
+  std::vector<Step> steps;  ///< in order
+  std::vector<NotMeasured> not_measured;
+  BendRules bends{};
+};
+
+/// "all_reduce on 8 GPUs, half, ring ll"; two cases that differ in more than size have two titles.
+[[nodiscard]] std::string title_of(const Case& what);
+/// "all_reduce on 8 GPUs, half, ring ll, 64 MiB"; without a size where there is none.
+[[nodiscard]] std::string title_with_size(const Case& what);
+
+/// \throws RequestError for a word in `only` or a GPU that does not exist
+[[nodiscard]] Plan plan(const Machine& machine, int processes, const PlanOptions& options);
+
+}  // namespace fabricost::measure
