@@ -5,10 +5,20 @@
 #include "face.hpp"
 
 #include <fabricost/answers/cost.hpp>
+#include <fabricost/answers/plan.hpp>
 
 namespace py = pybind11;
 
-namespace fabricost::python {
+namespace fabricost {
+
+/// Found by the templates of face.hpp.
+static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
+  if (!py::isinstance<PlannedLayout>(given)) python::throw_type(name, "a TrainingPlan", given);
+  const auto& plan = given.cast<const PlannedLayout&>();
+  out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
+}
+
+namespace python {
 
 void add_cost(py::module_& module) {
   add_answer<MoneyAnswer>(module, "Money", "What something costs, both ways of paying; None for what is not known.")
@@ -38,4 +48,5 @@ data/prices or a YAML file; each has source and date there.)",
 )");
 }
 
-}  // namespace fabricost::python
+}  // namespace python
+}  // namespace fabricost

@@ -9,10 +9,8 @@
 #include "routing.hpp"
 #include "samples.hpp"
 
-#include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
-#include <fabricost/answers/plan.hpp>
 #include <fabricost/economics/unmet.hpp>
 
 #include <pybind11/pybind11.h>
@@ -69,11 +67,6 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
     out.value = std::make_shared<const Stack>(stack_from(given, name));
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, Routing& out) { out = routing_from(given, name); }
-inline void from_object(pybind11::handle given, std::string_view name, const Range&, PlannedRate& out) {
-  if (!pybind11::isinstance<PlannedLayout>(given)) throw_type(name, "a TrainingPlan", given);
-  const auto& plan = given.cast<const PlannedLayout&>();
-  out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
-}
 /// One number or many.
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, std::vector<double>& out) {
   if (PyNumber_Check(given.ptr()) != 0 && numpy().attr("ndim")(given).cast<int>() == 0)

@@ -9,7 +9,6 @@
 #include "report.hpp"
 #include "runner.hpp"
 
-#include <fabricost/answers/cost.hpp>
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
 #include <fabricost/experts/routing.hpp>
@@ -58,9 +57,6 @@ template <HasFields Request>
 /// or lines; lines that start with # are comments. \throws RequestError naming the option; SpecError with line and column for the file
 [[nodiscard]] Routing routing_typed(const std::string& text, std::string_view option);
 
-/// The fastest layout of what `fabricost plan --train --json` wrote. \throws RequestError naming the file for anything else
-[[nodiscard]] PlannedRate read_planned_rate(const std::string& file);
-
 /// One value from what was typed. Overloaded for the types a request may hold; those of one question alone in its own file, in namespace
 /// fabricost.
 template <class E>
@@ -85,9 +81,6 @@ inline void from_text(const std::string& text, std::string_view, const Amount&, 
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
   out = routing_typed(text, option);
-}
-inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, PlannedRate& out) {
-  out = read_planned_rate(text);
 }
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, int& out) {
   out = whole_of(text, option, range);

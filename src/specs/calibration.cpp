@@ -269,36 +269,32 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
       const Shown shown = shown_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
-      if (part.set == ConstantSet::transport) {
-        c.transport_known = !reader.assumed;
-        c.transport_basis = reader.assumed ? Basis::datasheet : named && (by_hand || !altered.outside) ? Basis::calibrated : Basis::sibling;
-        c.transport_operations = shown;
-        c.transport_name = reader.name;
-        c.transport_source = reader.source;
-        c.most_nodes = part.most_nodes;
-        continue;
-      }
-      if (part.set == ConstantSet::compute && !part.whole) continue;
-      if (part.set == ConstantSet::compute) {
-        c.compute_basis = reader.assumed ? Basis::datasheet : by_hand && named ? Basis::calibrated : Basis::sibling;
-        c.compute_name = reader.name;
-        c.compute_source = reader.source;
-        continue;
-      }
-      if (part.set == ConstantSet::custom) {
-        c.custom_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
-        c.custom_kernels = shown;
-        c.custom_name = reader.name;
-        c.custom_source = reader.source;
-        continue;
-      }
-      if (part.set == ConstantSet::moe) {
-        c.moe_basis = reader.assumed ? Basis::datasheet : named ? Basis::calibrated : Basis::sibling;
-        c.moe_kernels = shown;
-        c.moe_name = reader.name;
-        c.moe_source = reader.source;
-        c.moe_most_ranks = part.most_ranks;
-        continue;
+      const auto read_into = [&](std::string& its_name, std::string& its_source, Basis& its_basis, bool measured_here) {
+        its_name = reader.name;
+        its_source = reader.source;
+        its_basis = reader.assumed ? Basis::datasheet : measured_here ? Basis::calibrated : Basis::sibling;
+      };
+      switch (part.set) {
+        case ConstantSet::transport:
+          read_into(c.transport_name, c.transport_source, c.transport_basis, named && (by_hand || !altered.outside));
+          c.transport_known = !reader.assumed;
+          c.transport_operations = shown;
+          c.most_nodes = part.most_nodes;
+          continue;
+        case ConstantSet::compute:
+          if (part.whole) read_into(c.compute_name, c.compute_source, c.compute_basis, by_hand && named);
+          continue;
+        case ConstantSet::custom:
+          read_into(c.custom_name, c.custom_source, c.custom_basis, named);
+          c.custom_kernels = shown;
+          continue;
+        case ConstantSet::moe:
+          read_into(c.moe_name, c.moe_source, c.moe_basis, named);
+          c.moe_kernels = shown;
+          c.moe_most_ranks = part.most_ranks;
+          continue;
+        case ConstantSet::scale_up:
+        case ConstantSet::pcie: break;
       }
       c.name = reader.name;
       c.source = reader.source;
