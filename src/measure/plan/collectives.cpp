@@ -1,4 +1,4 @@
-/// \file plan_collectives.cpp
+/// \file collectives.cpp
 /// The plan of collectives, alone and beside arithmetic, on the GPUs of a node or on the processes of an MPI run.
 
 #include "measure/plan/planner.hpp"
