@@ -17,11 +17,11 @@ void add_errors(pybind11::module_& module);
 void add_hardware(pybind11::module_& module);
 /// Operation and AllReduce ... SendRecv.
 void add_operations(pybind11::module_& module);
-/// Prediction, Term, explain.
+/// Prediction, Term.
 void add_prediction(pybind11::module_& module);
 /// Predictions: arrays of them.
 void add_predictions(pybind11::module_& module);
-/// predict.
+/// predict, explain.
 void add_predict(pybind11::module_& module);
 /// read_log, read_nccl_log.
 void add_samples(pybind11::module_& module);
@@ -47,7 +47,9 @@ void add_plan(pybind11::module_& module);
 void add_serving(pybind11::module_& module);
 /// MoeDispatch, MoeCombine, MoePrepare, MoePrediction, predict_moe.
 void add_moe(pybind11::module_& module);
-/// predict_inference.
+/// crossovers.
+void add_crossovers(pybind11::module_& module);
+/// predict_inference, fused_norm.
 void add_inference(pybind11::module_& module);
 /// PipelineRun, pipeline.
 void add_pipeline(pybind11::module_& module);

@@ -3,6 +3,8 @@
 
 #include "face.hpp"
 
+#include "operations.hpp"
+
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -28,11 +30,52 @@ void detail::from_object(py::handle given, std::string_view name, const Range& r
   }
 }
 
+namespace {
+
+/// Ends the life of a System of Python where it was the last that held it, on any thread.
+struct LetGo {
+  py::object system;
+  void operator()(const System*) {
+    const py::gil_scoped_acquire held;
+    system = {};
+  }
+};
+
+}  // namespace
+
 void detail::from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
-  const bool named = PyUnicode_Check(given.ptr()) != 0 || py::hasattr(given, "__fspath__");
+  const bool named = PyUnicode_Check(given.ptr()) != 0 || (!py::isinstance<Machine>(given) && py::hasattr(given, "__fspath__"));
   if (!named && !py::isinstance<Machine>(given)) throw_type(name, "a System, or its name or path,", given);
-  const Machine machine = named ? loaded({.extends = path_of(given, name), .set = {}, .calibration = {}}) : given.cast<const Machine&>();
-  out = {machine.origin.extends, std::make_shared<const System>(machine), machine.origin.set, machine.origin.calibration};
+  py::object system = named ? py::cast(loaded({.extends = path_of(given, name), .set = {}, .calibration = {}}))
+                            : py::reinterpret_borrow<py::object>(given);
+  const auto& machine = system.cast<const Machine&>();
+  out = {machine.origin.extends, std::shared_ptr<const System>(&machine, LetGo{std::move(system)}), machine.origin.set,
+         machine.origin.calibration};
+}
+
+py::object object_of(const fabricost::Machine& machine) { return std::get_deleter<LetGo>(machine.value)->system; }
+
+void detail::from_object(py::handle given, std::string_view name, const Range&, Operation& out) {
+  if (!py::isinstance<AskedOperation>(given)) throw_type(name, "an Operation", given);
+  out = given.cast<const AskedOperation&>().one();
+}
+
+void place_arguments(std::string_view function, std::span<const std::string> names, std::size_t by_place, const py::args& args,
+                     const py::kwargs& kwargs, std::span<py::handle> given) {
+  const std::size_t count = args.size();
+  if (count > 0 && names.empty()) throw py::type_error(fmt::format("{}() takes no arguments", function));
+  if (count > by_place)
+    throw py::type_error(fmt::format("{}() takes {} without a name, not {}; write {}=...", function, by_place, count,
+                                     names[std::min(by_place, names.size() - 1)]));
+  for (std::size_t i = 0; i < count; ++i) given[i] = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i));
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(kwargs.ptr(), &at, &key, &value) != 0;) {
+    const std::string_view name = text_of(key, "the name of an argument");
+    const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (place == names.size()) detail::throw_no_such(function, name, names);
+    if (place < count) throw py::type_error(fmt::format("{}() was given {} twice", function, name));
+    given[place] = value;
+  }
 }
 
 std::string detail::wrapped(const std::string& head, const std::vector<std::string>& words) {
@@ -49,7 +92,7 @@ std::string detail::wrapped(const std::string& head, const std::vector<std::stri
   return out + line;
 }
 
-void detail::throw_no_such(std::string_view function, std::string_view given, const std::vector<std::string>& names) {
+void detail::throw_no_such(std::string_view function, std::string_view given, std::span<const std::string> names) {
   const std::vector<std::string> near = near_names(given, names);
   throw py::type_error(near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
                                     : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or ")));

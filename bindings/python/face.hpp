@@ -16,12 +16,14 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -56,7 +58,10 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
 }
 /// One count, or several of them; 0 by itself is none.
 void from_object(pybind11::handle given, std::string_view name, const Range& range, Counts& out);
+/// No copy: the System of Python lives as long as what was made of it.
 void from_object(pybind11::handle given, std::string_view name, const Range&, fabricost::Machine& out);
+/// Without arrays, with its bytes.
+void from_object(pybind11::handle given, std::string_view name, const Range&, Operation& out);
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, NamedModel& out) {
   out.value = std::make_shared<const Model>(model_from(given, name));
 }
@@ -92,6 +97,8 @@ template <class T>
     return "'" + value + "'";
   else if constexpr (std::same_as<T, NamedStack>)
     return value ? default_text(value.name) : "None";
+  else if constexpr (requires { name(value->library); })
+    return value ? fmt::format("'{}'", name(value->library)) : "None";
   else if constexpr (std::same_as<T, double>)
     return pybind11::repr(pybind11::float_(value)).template cast<std::string>();
   else if constexpr (std::same_as<T, int>)
@@ -113,31 +120,61 @@ inline constexpr bool may_be_none =
 /// Lines of at most 130 columns, later ones indented.
 [[nodiscard]] std::string wrapped(const std::string& head, const std::vector<std::string>& words);
 /// "cost() has no seq_len; did you mean sequence?" \throws TypeError
-[[noreturn]] void throw_no_such(std::string_view function, std::string_view given, const std::vector<std::string>& names);
+[[noreturn]] void throw_no_such(std::string_view function, std::string_view given, std::span<const std::string> names);
 
 }  // namespace detail
 
+/// The object given for each name; null where none was. \param by_place how many may come first, without their names
+/// \throws TypeError for an argument there is not
+void place_arguments(std::string_view function, std::span<const std::string> names, std::size_t by_place, const pybind11::args& args,
+                     const pybind11::kwargs& kwargs, std::span<pybind11::handle> given);
+
+/// The System of Python that a Machine of an argument is.
+[[nodiscard]] pybind11::object object_of(const fabricost::Machine& machine);
+
 /// A field as an argument: "gpus=16384", "precision=\"fp8\"".
 [[nodiscard]] std::string as_argument(std::string_view name, std::string_view value);
+
+/// Whether a field is an argument.
+template <class Field>
+[[nodiscard]] constexpr bool is_argument(const Field& field) {
+  return !std::same_as<typename Field::Value, std::vector<std::string>> && !field.name.empty() && !field.inside;
+}
+/// visit(field)... of the arguments: those that Request::by_place names, if it does, then the others in the order of the table.
+template <HasFields Request, class Visit>
+void for_each_argument(Visit&& visit) {
+  const auto visit_argument = [&](const auto& field) {
+    if constexpr (!std::same_as<typename std::remove_cvref_t<decltype(field)>::Value, std::vector<std::string>>) visit(field);
+  };
+  std::span<const std::string_view> first;
+  if constexpr (requires { Request::by_place; }) first = Request::by_place;
+  for (const std::string_view name : first)
+    for_each_field<Request>([&](const auto& field) {
+      if (is_argument(field) && field.name == name) visit_argument(field);
+    });
+  for_each_field<Request>([&](const auto& field) {
+    if (is_argument(field) && std::find(first.begin(), first.end(), field.name) == first.end()) visit_argument(field);
+  });
+}
 
 /// Names of the arguments, in their order.
 template <HasFields Request>
 [[nodiscard]] std::vector<std::string> argument_names() {
   std::vector<std::string> out;
-  for_each_field<Request>([&](const auto& field) {
-    if (!field.name.empty()) out.emplace_back(field.name);
-  });
+  for_each_argument<Request>([&](const auto& field) { out.emplace_back(field.name); });
   return out;
 }
 
-/// A line for each argument.
+/// A line for each argument; one that is True by default says what False does, as the flag that turns it off.
 template <HasFields Request>
 [[nodiscard]] std::string lines_of() {
   std::string out;
-  for_each_field<Request>([&](const auto& field) {
-    if (field.name.empty()) return;
+  const Request defaults{};
+  for_each_argument<Request>([&](const auto& field) {
     std::string words = with_fields(field.words, as_argument);
     std::replace(words.begin(), words.end(), '\n', ' ');
+    if constexpr (std::same_as<typename std::remove_cvref_t<decltype(field)>::Value, bool>)
+      if (defaults.*(field.member)) words = "False: " + words;
     out += fmt::format("{}: {}{}\n", field.name, words, words.ends_with('?') ? "" : ".");
   });
   return out;
@@ -149,8 +186,7 @@ template <HasFields Request>
 [[nodiscard]] std::string docstring_of(std::string_view function, std::size_t by_place, std::string_view words, std::string_view examples) {
   const Request defaults{};
   std::vector<std::string> signature;
-  for_each_field<Request>([&](const auto& field) {
-    if (field.name.empty()) return;
+  for_each_argument<Request>([&](const auto& field) {
     if (signature.size() == by_place) signature.emplace_back("*");
     signature.push_back(std::string{field.name} + (field.needed ? "" : "=" + detail::default_text(defaults.*(field.member))));
   });
@@ -162,36 +198,20 @@ template <HasFields Request>
 template <HasFields Request>
 [[nodiscard]] Request request_of(std::string_view function, std::size_t by_place, const pybind11::args& args,
                                  const pybind11::kwargs& kwargs) {
-  const std::vector<std::string> names = argument_names<Request>();
-  if (args.size() > 0 && names.empty()) throw pybind11::type_error(fmt::format("{}() takes no arguments", function));
-  if (args.size() > by_place)
-    throw pybind11::type_error(fmt::format("{}() takes {} without a name, not {}; write {}=...", function, by_place, args.size(),
-                                           names.at(std::min(by_place, names.size() - 1))));
-  for (const auto& [key, value] : kwargs) {
-    const auto given = key.template cast<std::string>();
-    const auto at = std::find(names.begin(), names.end(), given);
-    if (at == names.end()) detail::throw_no_such(function, given, names);
-    if (static_cast<std::size_t>(at - names.begin()) < args.size())
-      throw pybind11::type_error(fmt::format("{}() was given {} twice", function, given));
-  }
+  static const std::vector<std::string> names = argument_names<Request>();
+  constexpr std::size_t most = std::tuple_size_v<decltype(fields_of(std::type_identity<Request>{}))>;
+  std::array<pybind11::handle, most> given{};
+  place_arguments(function, names, by_place, args, kwargs, given);
   Request out;
   std::size_t place = 0;
-  for_each_field<Request>([&](const auto& field) {
+  for_each_argument<Request>([&](const auto& field) {
     using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    if constexpr (!std::same_as<T, std::vector<std::string>>) {
-      if (field.name.empty()) return;
-      pybind11::object given;
-      if (place < args.size())
-        given = args[place];
-      else if (kwargs.contains(std::string{field.name}.c_str()))
-        given = kwargs[std::string{field.name}.c_str()];
-      ++place;
-      if (!given || (detail::may_be_none<T> && given.is_none())) return;
-      using detail::from_object;
-      Range range = field.range;
-      if constexpr (std::same_as<T, int>) range.least = std::min<double>(range.least, out.*(field.member));
-      from_object(given, field.name, range, out.*(field.member));
-    }
+    const pybind11::handle one = given[place++];
+    if (!one || (detail::may_be_none<T> && one.is_none())) return;
+    using detail::from_object;
+    Range range = field.range;
+    if constexpr (std::same_as<T, int>) range.least = std::min<double>(range.least, out.*(field.member));
+    from_object(one, field.name, range, out.*(field.member));
   });
   return out;
 }
@@ -230,6 +250,16 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
       docstring_of<Request>(function, by_place, words, examples).c_str());
 }
 
+/// Properties of a class by the table of its fields.
+template <HasFields Answer, class Class>
+void add_properties(Class& type) {
+  for_each_field<Answer>([&](const auto& gives) {
+    if (gives.name.empty()) return;
+    type.def_property_readonly(
+        gives.name.data(), [member = gives.member](const Answer& self) { return plain(std::invoke(member, self)); }, gives.words.data());
+  });
+}
+
 /// The answer as a record, its fields those that have a name in Python.
 template <HasFields Answer>
 pybind11::class_<Answer> add_answer(pybind11::module_& module, const char* name, const char* words) {
@@ -248,9 +278,7 @@ template <HasFields Answer, class Row>
 pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words,
                                             std::vector<Row> Answer::*rows) {
   pybind11::class_<Answer> type(module, name, words);
-  for_each_field<Answer>([&](const auto& gives) {
-    if (!gives.name.empty()) type.def_readonly(gives.name.data(), gives.member, gives.words.data());
-  });
+  add_properties<Answer>(type);
   add_sequence(type, rows);
   return type;
 }

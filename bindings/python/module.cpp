@@ -78,6 +78,7 @@ PYBIND11_MODULE(_core, module) {
   add_serving(module);
   add_moe(module);
   add_inference(module);
+  add_crossovers(module);
   add_pipeline(module);
   add_cost(module);
   add_goodput(module);

@@ -2,9 +2,11 @@
 /// Dispatch and combine of experts with the kernels that inference engines run.
 
 #include "bindings.hpp"
+#include "exchanges.hpp"
 #include "face.hpp"
 
 #include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/operations.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/moe.hpp>
 
@@ -12,6 +14,14 @@
 
 namespace py = pybind11;
 using namespace py::literals;
+
+namespace fabricost {
+
+static void from_object(py::handle given, std::string_view /*name*/, const Range&, py::object& out) {
+  out = py::reinterpret_borrow<py::object>(given);
+}
+
+}  // namespace fabricost
 
 namespace fabricost::python {
 namespace {
@@ -67,17 +77,24 @@ template <MoePhase P>
                                     : fmt::format(", distribution=[{:.6g}])", fmt::join(e.histogram, ", ")));
 }
 
-template <MoePhase P>
-[[nodiscard]] MoeAnswer predict_exchange(const py::object& given, const Exchange<P>& e) {
-  MoeRequest request = request_of(e);
-  request.system.value = std::make_shared<const System>(system_from(given));
-  return answered([&] { return answer(request); });
-}
+struct MoeAsked {
+  fabricost::Machine system{};
+  py::object operation{};
 
-template <MoePhase P>
-[[nodiscard]] std::string explain_exchange(const py::object& given, const Exchange<P>& e) {
-  const MoeAnswer found = predict_exchange(given, e);
-  return explain(*found.machine, found.made);
+  static constexpr auto fields() {
+    using R = MoeAsked;
+    return std::tuple{fabricost::detail::ask_system<R>,
+                      Asks{&R::operation, "operation", "", Amount::number, {}, "", "MoeDispatch, MoeCombine or MoePrepare", true}};
+  }
+};
+
+[[nodiscard]] MoeAnswer predict_exchange(const py::args& args, const py::kwargs& kwargs) {
+  return spelled_out([&] {
+    const auto r = fabricost::python::request_of<MoeAsked>("predict_moe", 2, args, kwargs);
+    const auto exchange = exchange_asked(r.operation);
+    if (!exchange) throw_type("operation", "MoeDispatch, MoeCombine or MoePrepare", r.operation ? r.operation : py::none());
+    return exchange_answer(*exchange, r.system);
+  });
 }
 
 template <MoePhase P>
@@ -128,18 +145,32 @@ void add_predicted(py::module_& module) {
 
 }  // namespace
 
+std::optional<MoeRequest> exchange_asked(py::handle operation) {
+  const auto as = [&]<MoePhase P>() -> std::optional<MoeRequest> {
+    if (!operation || !py::isinstance<Exchange<P>>(operation)) return std::nullopt;
+    return request_of(operation.cast<const Exchange<P>&>());
+  };
+  if (auto one = as.operator()<MoePhase::dispatch>()) return one;
+  if (auto one = as.operator()<MoePhase::combine>()) return one;
+  return as.operator()<MoePhase::prepare>();
+}
+
+MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine) {
+  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  request.system = machine;
+  return answered([&] { return answer(request); });
+}
+
 void add_moe(py::module_& module) {
   add_exchange<MoePhase::dispatch>(module, "Tokens of every rank travel to the experts they chose.");
   add_exchange<MoePhase::combine>(module, "What the experts made of them travels back and is added up.");
   add_exchange<MoePhase::prepare>(module, "What trtllm-NVLinkTwoSided exchanges before it dispatches.");
   add_predicted(module);
-  constexpr const char* doc = R"(predict_moe(system, operation)
---
-
-Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.
-
-system: a System, or its name or path. operation: MoeDispatch, MoeCombine or MoePrepare.
-Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
+  module.def(
+      "predict_moe", &predict_exchange,
+      docstring_of<MoeAsked>("predict_moe", 2,
+                             "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
+                             R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).
 
 >>> import fabricost as fc
 >>> p = fc.predict_moe("dgx-h100", fc.MoeDispatch(4096, hidden=7168, experts=256, top_k=8))
@@ -147,16 +178,8 @@ Copies of a token are expectations: P(a set of m experts is not touched) = C(E -
 (8, 'fp8', 'moe_dispatch')
 >>> abs(sum(term.seconds for term in p.terms) / p.seconds - 1) < 1e-9
 True
-)";
-  module.def("predict_moe", &predict_exchange<MoePhase::dispatch>, "system"_a, "operation"_a, doc);
-  module.def("predict_moe", &predict_exchange<MoePhase::combine>, "system"_a, "operation"_a, "");
-  module.def("predict_moe", &predict_exchange<MoePhase::prepare>, "system"_a, "operation"_a, "");
-  module.def("explain", &explain_exchange<MoePhase::dispatch>, "system"_a, "operation"_a, "");
-  module.def("explain", &explain_exchange<MoePhase::combine>, "system"_a, "operation"_a, "");
-  module.def("explain", &explain_exchange<MoePhase::prepare>, "system"_a, "operation"_a, "");
-  module.def(
-      "explain", [](const py::object& system, const MoeAnswer& p) { return explain(system_from(system), p.made); }, "system"_a,
-      "operation"_a, "");
+)")
+          .c_str());
 }
 
 }  // namespace fabricost::python

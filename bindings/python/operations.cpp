@@ -3,8 +3,9 @@
 
 #include "operations.hpp"
 
-#include "asked.hpp"
 #include "bindings.hpp"
+#include "exchanges.hpp"
+#include "face.hpp"
 #include "predictions.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
@@ -70,7 +71,7 @@ namespace {
 /// True for objects of other libraries, whose axes may have names.
 [[nodiscard]] bool may_name_axes(py::handle given) {
   PyObject* const o = given.ptr();
-  return !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
+  return o != nullptr && !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
            is_numpys(given));
 }
 
@@ -80,12 +81,12 @@ struct Fields {
 
   void by_place() {
     if (!may_name_axes(bytes) && !may_name_axes(ranks) && !may_name_axes(nodes)) return;
-    const py::tuple both =
-        py::module_::import("fabricost._given").attr("fields")(py::dict("bytes"_a = bytes, "ranks"_a = ranks, "nodes"_a = nodes));
-    const py::dict placed = both[0];
-    bytes = placed["bytes"];
-    ranks = placed["ranks"];
-    nodes = placed["nodes"];
+    py::dict named;
+    const std::array<std::pair<const char*, py::object*>, 3> all{{{"bytes", &bytes}, {"ranks", &ranks}, {"nodes", &nodes}}};
+    for (const auto& [name, field] : all) named[name] = *field ? *field : py::none();
+    const py::tuple both = py::module_::import("fabricost._given").attr("fields")(named);
+    for (const auto& [name, field] : all)
+      if (*field) *field = both[0][name];
     if (!both[1].is_none()) axes = both[1];
   }
 };
@@ -115,7 +116,7 @@ void take(const py::object& given, std::string_view field, bool whole, Number& s
 
 void take_bytes(AskedOperation& out, const py::object& bytes) {
   double one = std::numeric_limits<double>::quiet_NaN();
-  take(bytes, "bytes", false, one, out.bytes, size_of);
+  if (bytes) take(bytes, "bytes", false, one, out.bytes, size_of);
   out.scalar.bytes = Bytes::from_value(one);
 }
 
@@ -127,20 +128,49 @@ template <Collective C>
   out.scalar.collective = C;
   out.axes = given.axes;
   take_bytes(out, given.bytes);
-  take(given.ranks, "ranks", true, out.scalar.ranks, out.ranks, [](const py::object& o) { return count_of(o, "ranks"); });
-  take(given.nodes, "nodes", true, out.scalar.nodes, out.nodes, [](const py::object& o) { return count_of(o, "nodes"); });
-  out.scalar.dtype = enum_of(dtype, "dtype", "a data type", parse_data_type, data_type_names);
+  const auto take_count = [](const py::object& of, std::string_view field, int& scalar, py::object& array) {
+    if (of) take(of, field, true, scalar, array, [&](const py::object& o) { return count_of(o, field); });
+  };
+  take_count(given.ranks, "ranks", out.scalar.ranks, out.ranks);
+  take_count(given.nodes, "nodes", out.scalar.nodes, out.nodes);
+  if (dtype) detail::from_object(dtype, "dtype", {}, out.scalar.dtype);
   return out;
 }
 
 [[nodiscard]] Asked<Collective::send_recv> ask_pair(const py::object& bytes, const py::object& path) {
   Asked<Collective::send_recv> out;
-  static_cast<AskedOperation&>(out).scalar = SendRecv{.path = enum_of(path, "path", "a path", parse_path, path_names)};
-  Fields given{bytes, py::none(), py::none()};
+  Path by = Path::gpu_gpu;
+  if (path) detail::from_object(path, "path", {}, by);
+  static_cast<AskedOperation&>(out).scalar = SendRecv{.path = by};
+  Fields given{bytes, {}, {}};
   given.by_place();
   out.axes = given.axes;
   take_bytes(out, given.bytes);
   return out;
+}
+
+/// What was given for some names, null where nothing was. \throws TypeError
+template <std::size_t N>
+[[nodiscard]] std::array<py::object, N> objects_of(const char* function, const std::array<std::string, N>& names, std::size_t by_place,
+                                                   const py::args& args, const py::kwargs& kwargs) {
+  std::array<py::handle, N> given{};
+  place_arguments(function, names, by_place, args, kwargs, given);
+  std::array<py::object, N> out;
+  for (std::size_t i = 0; i < N; ++i) out[i] = py::reinterpret_borrow<py::object>(given[i]);
+  return out;
+}
+
+template <Collective C>
+[[nodiscard]] Asked<C> asked_by(const py::args& args, const py::kwargs& kwargs) {
+  static const std::array<std::string, 4> names{"bytes", "ranks", "nodes", "dtype"};
+  const auto [bytes, ranks, nodes, dtype] = objects_of(class_names[static_cast<std::size_t>(C)], names, 1, args, kwargs);
+  return ask<C>(bytes, ranks, nodes, dtype);
+}
+
+[[nodiscard]] Asked<Collective::send_recv> pair_asked_by(const py::args& args, const py::kwargs& kwargs) {
+  static const std::array<std::string, 2> names{"bytes", "path"};
+  const auto [bytes, path] = objects_of("SendRecv", names, 2, args, kwargs);
+  return ask_pair(bytes, path);
 }
 
 /// What an array reads like: "array of float64, shape (4, 1)".
@@ -212,7 +242,7 @@ void add_collective(py::module_& module, const char* what, const char* bytes, co
       "Raises TypeError and RequestError, naming the field, for what is no such number.",
       what, bytes, factor);
   py::class_<Asked<C>, AskedOperation>(module, title, doc.c_str())
-      .def(py::init(&ask<C>), "bytes"_a = py::none(), py::kw_only(), "ranks"_a = 0, "nodes"_a = 0, "dtype"_a = "half",
+      .def(py::init(&asked_by<C>),
            "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
       .def(py::pickle(
           [](const Asked<C>& op) { return state_of(op); },
@@ -252,6 +282,12 @@ void add_operation(py::module_& module) {
 }
 
 }  // namespace
+
+const AskedOperation& GivenOperation::operation() const {
+  if (!value) throw py::type_error("which operation? As in fc.AllReduce(bytes=256 * fc.MiB)");
+  if (asked == nullptr) throw_type("operation", "an Operation", value);
+  return *asked;
+}
 
 const Operation& AskedOperation::one() const {
   if (has_arrays()) throw RequestError("one question is wanted here, but bytes, ranks or nodes of the operation is an array");
@@ -295,7 +331,7 @@ bytes: the buffer of one rank, a number of bytes or an array of them; left out w
 path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
 
 algbw = busbw = bytes / seconds.)")
-      .def(py::init(&ask_pair), "bytes"_a = py::none(), "path"_a = "gpu-gpu",
+      .def(py::init(&pair_asked_by),
            "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
       .def(py::pickle(
           [](const Asked<Collective::send_recv>& op) { return state_of(op); },
@@ -303,3 +339,15 @@ algbw = busbw = bytes / seconds.)")
 }
 
 }  // namespace fabricost::python
+
+void fabricost::from_object(py::handle given, std::string_view name, const Range&, python::GivenOperation& out) {
+  out.value = given;
+  if (py::isinstance<python::AskedOperation>(given))
+    out.asked = &given.cast<const python::AskedOperation&>();
+  else if (!py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) && !python::exchange_asked(given))
+    python::throw_type(name, "an Operation", given);
+}
+
+void fabricost::from_object(py::handle given, std::string_view name, const Range&, Inference& out) {
+  out = engine_named(python::text(given, name), name);
+}

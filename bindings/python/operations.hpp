@@ -4,6 +4,7 @@
 
 #include "text.hpp"
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/operation.hpp>
 
 #include <pybind11/numpy.h>
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace fabricost::python {
 
@@ -41,4 +43,30 @@ inline constexpr double most_bytes = 1e18;
 /// A Python object of the class for `asked.scalar.collective`.
 [[nodiscard]] pybind11::object operation_object(const AskedOperation& asked);
 
+/// The `operation` of a call, which holds it: an Operation, or what else its function takes.
+struct GivenOperation {
+  pybind11::handle value{};
+  const AskedOperation* asked = nullptr;  ///< where it is an Operation
+  /// \throws TypeError where it is none
+  [[nodiscard]] const AskedOperation& operation() const;
+};
+
+inline constexpr std::array<std::string_view, 2> system_and_operation{"system", "operation"};
+
+/// The same as fields of a request. \throws RequestError where one is an array or the bytes were not given
+template <class Request>
+void put_operation(const AskedOperation& asked, Request& out) {
+  const Operation& op = asked.one();
+  out.operation = op.collective, out.dtype = op.dtype, out.bytes = op.bytes.value();
+  out.ranks = op.ranks, out.nodes = op.nodes;
+  if (op.collective == Collective::send_recv) out.path = op.path;
+}
+
 }  // namespace fabricost::python
+
+namespace fabricost {
+/// \throws TypeError for what is no question
+void from_object(pybind11::handle given, std::string_view name, const Range&, python::GivenOperation& out);
+/// An engine: "vllm", "vllm=0.14.0".
+void from_object(pybind11::handle given, std::string_view name, const Range&, Inference& out);
+}  // namespace fabricost

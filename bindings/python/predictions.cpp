@@ -5,7 +5,7 @@
 
 #include "asked.hpp"
 #include "bindings.hpp"
-#include "choices.hpp"
+#include "fields.hpp"
 #include "grid.hpp"
 
 #include <fabricost/predict/curve_threads.hpp>
@@ -73,10 +73,11 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
   select(op.nodes, [&](const py::object& v) { op.scalar.nodes = v.cast<int>(); });
   op.axes = py::object{};  // which of them are left, NumPy's keys do not say
   const System& system = p.machine();
-  if (one && p.choice.rule == Choice::Rule::nccl) return py::cast(predict(system, op.scalar, p.choice));
-  if (one)
-    return py::cast(
-        answer(system, op.scalar, p.choice, fabricost::detail::compile_lines(system, op.scalar, p.choice), op.scalar.bytes.value()));
+  if (one && p.choice.rule == Choice::Rule::nccl) return py::cast(answer_of(system, predict(system, op.scalar, p.choice)));
+  if (one) {
+    const Curve curve = fabricost::detail::compile_lines(system, op.scalar, p.choice);
+    return py::cast(answer_of(system, answer_at(system, op.scalar, p.choice, curve, op.scalar.bytes.value())));
+  }
   Predictions out{p.system, op, p.choice, {}, sealed(py::array(numpy().attr("ascontiguousarray")(seconds))), {}};
   for (py::ssize_t i = 0; i < out.seconds.ndim(); ++i) out.shape.push_back(out.seconds.shape(i));
   if (!op.has_arrays()) throw py::index_error("this index selects no element");
@@ -96,14 +97,13 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
 
 /// Pickles hold the question, what was to run, and the seconds.
 [[nodiscard]] py::tuple pickled(const Predictions& p) {
-  const auto or_none = [](const auto& chosen) { return chosen ? py::object(py::str(std::string{name(*chosen)})) : py::none(); };
-  return py::make_tuple(p.system, operation_object(p.operation), or_none(p.choice.algorithm), or_none(p.choice.protocol),
-                        py::str(std::string{rule_names[static_cast<std::size_t>(p.choice.rule)]}), p.seconds);
+  return py::make_tuple(p.system, operation_object(p.operation), py::bytes(bytes_of(p.choice)), p.seconds);
 }
 
 [[nodiscard]] Predictions from_state(const py::tuple& s) {
+  if (s.size() != 4) throw py::value_error("a pickle of another version of this class");
   const auto operation = s[1].cast<AskedOperation>();
-  Predictions out{s[0], operation, choice_of(s[2], s[3], s[4]), broadcast_shape(operation), sealed(py::array(s[5])), {}};
+  Predictions out{s[0], operation, value_of<Choice>(s[2].cast<std::string>()), broadcast_shape(operation), sealed(py::array(s[3])), {}};
   if (!out.has_shape_of_seconds()) throw py::value_error("the pickled seconds have another shape than the question");
   return out;
 }
@@ -130,10 +130,10 @@ py::object stretched(const py::object& field, const Predictions& p) {
   return numpy().attr("broadcast_to")(field, py::tuple(py::cast(p.shape)));
 }
 
-Prediction answer(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes) {
+Prediction answer_at(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes) {
   Operation one = op;
   one.bytes = Bytes::from_value(bytes);
-  return fabricost::detail::finish(curve, system, one, choice);
+  return fabricost::detail::finish(curve, system, one, choice, fabricost::detail::pieces_of(system, curve.fabric(), one, choice));
 }
 
 const Curve& curve_of(PerShape<Curve>& curves, const Predictions& p, const System& system, const Operation& op, const Stretch& stretch) {
@@ -198,7 +198,7 @@ void add_predictions(py::module_& module) {
           "__eq__",
           [](const Predictions& a, const py::object& b) -> py::object {
             if (!py::isinstance<Predictions>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            return py::bool_(pickled(a)[py::slice(0, 5, 1)].equal(pickled(b.cast<const Predictions&>())[py::slice(0, 5, 1)]) &&
+            return py::bool_(pickled(a)[py::slice(0, 3, 1)].equal(pickled(b.cast<const Predictions&>())[py::slice(0, 3, 1)]) &&
                              numpy().attr("array_equal")(a.seconds, b.cast<const Predictions&>().seconds).cast<bool>());
           },
           "other"_a, "Same machine, question, choice and seconds.")

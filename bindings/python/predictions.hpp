@@ -50,7 +50,7 @@ struct Predictions {
 [[nodiscard]] Predictions predict_all(pybind11::object system, const AskedOperation& operation, const Choice& choice, int threads = 0);
 
 /// The whole answer at one size of a curve.
-[[nodiscard]] Prediction answer(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes);
+[[nodiscard]] Prediction answer_at(const System& system, const Operation& op, const Choice& choice, const Curve& curve, double bytes);
 
 /// An array that nobody writes to any more.
 [[nodiscard]] pybind11::array sealed(pybind11::array array);

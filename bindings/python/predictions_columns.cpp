@@ -5,7 +5,6 @@
 
 #include "asked.hpp"
 #include "bindings.hpp"
-#include "choices.hpp"
 #include "grid.hpp"
 
 #include <fabricost/explain/assumed.hpp>
@@ -122,7 +121,7 @@ template <class WordOf>
     for_each_curve(p, [&](const Stretch& stretch, const Curve& curve, const Operation& op) {
       for (std::int64_t i = 0; i < stretch.count; ++i) {
         const std::int64_t at = stretch.place(i);
-        const Prediction one = answer(system, op, p.choice, curve, stretch.size(i));
+        const Prediction one = answer_at(system, op, p.choice, curve, stretch.size(i));
         to_low[at] = one.low;
         to_high[at] = one.high;
         tiers.set(at, one.bottleneck().tier.view());
@@ -151,7 +150,7 @@ template <class CountOf>
     if (one) *to = 0;  // of no elements
     const System& system = p.machine();
     for_each_curve(p, [&](const Stretch& stretch, const Curve& curve, const Operation& op) {
-      const std::int64_t count = count_of(answer(system, op, p.choice, curve, stretch.size(0)));
+      const std::int64_t count = count_of(answer_at(system, op, p.choice, curve, stretch.size(0)));
       for (std::int64_t i = 0; i < (one ? 1 : stretch.count); ++i) to[one ? 0 : stretch.place(i)] = count;
     });
     return one ? stretched(out, p) : py::object(sealed(out));

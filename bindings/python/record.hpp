@@ -20,6 +20,21 @@
 
 namespace fabricost::python {
 
+/// A value of the model as Python has it: a name as text, a quantity as its number, a list of fixed length as a list.
+template <class T>
+[[nodiscard]] auto plain(const T& value) {
+  if constexpr (requires { T::from_value(1.0); })
+    return static_cast<double>(value.value());
+  else if constexpr (requires { value.view(); })
+    return value.view();
+  else if constexpr (fabricost::python::detail::is_fixed_list<T>)
+    return std::vector<std::remove_cvref_t<decltype(*value.begin())>>(value.begin(), value.end());
+  else if constexpr (requires { name(value); } && std::is_enum_v<T>)
+    return name(value);
+  else
+    return value;
+}
+
 template <class C, class T>
 struct Field {
   const char* name;

@@ -18,6 +18,11 @@ System Machine::load(const std::vector<std::string>& more_overrides, KernelSets 
   return load_system(name, all, other_calibration.empty() ? calibration : other_calibration, kernels);
 }
 
+std::shared_ptr<const System> Machine::get(const std::vector<std::string>& more_overrides, KernelSets kernels,
+                                           std::string_view other_calibration) const {
+  return value != nullptr ? value : std::make_shared<const System>(load(more_overrides, kernels, other_calibration));
+}
+
 Model NamedModel::load() const { return value != nullptr ? *value : load_model(name); }
 
 Stack NamedStack::load() const { return value != nullptr ? *value : load_stack(name); }

@@ -3,7 +3,6 @@
 /// application itself, so that the script knows every one there is.
 
 #include "names.hpp"
-#include "question.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "counts.hpp"
 
-#include "question.hpp"
+#include "amounts.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -53,7 +53,5 @@ std::vector<int> counts_of(const std::string& text, std::string_view option) {
   }
   return out;
 }
-
-bool is_several(std::string_view text) { return text.find_first_of(",:") != std::string_view::npos; }
 
 }  // namespace fabricost::cli

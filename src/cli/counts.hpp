@@ -12,7 +12,4 @@ namespace fabricost::cli {
 /// \throws RequestError naming the option and what to write
 [[nodiscard]] std::vector<int> counts_of(const std::string& text, std::string_view option);
 
-/// Whether counts_of would read more than one.
-[[nodiscard]] bool is_several(std::string_view text);
-
 }  // namespace fabricost::cli

@@ -7,6 +7,7 @@
 #include "text/short_time.hpp"
 #include "text/units.hpp"
 
+#include <fabricost/answers/moe.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -36,17 +37,24 @@ std::string as_typed(std::string_view value, Amount amount) {
 }
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
-  if (range.most < any_count.most)  // a choice or a bound of its own: both ends are worth saying
-    return whole_number_from(text, option, static_cast<int>(range.least), static_cast<int>(range.most));
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
-  const bool whole = stopped == end && !text.empty() && text.front() != '-';
-  if (whole && (fault == std::errc::result_out_of_range || value > range.most))
-    throw RequestError(fmt::format("{}: {} is too many; write at most {:.0f}", option, text, range.most));
-  if (!whole || fault != std::errc{} || value < range.least)
-    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {:.0f}", option, text, range.least));
-  return value;
+  const int least = static_cast<int>(range.least), most = static_cast<int>(range.most);
+  if (range.most < any_count.most) return whole_number_from(text, option, least, most);  // a bound of its own: both ends are worth saying
+  return count_of(text, option, least, most);
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out) {
+  const auto found = worded<Collective>(text);
+  if (const auto phase = worded<MoePhase>(text))
+    throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone",
+                                   moe_operation_names[static_cast<std::size_t>(*phase)]));
+  if (!found) throw_unknown(text, "an operation", operation_names(), option.starts_with("-") ? option : "");
+  out = *found;
+}
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> out = listed(collective_names);
+  out.insert(out.end(), moe_operation_names.begin() + 1, moe_operation_names.end());  // that prepares belongs to one kernel alone
+  return out;
 }
 
 namespace {
@@ -141,7 +149,7 @@ void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions, cons
   for (const Row& row : rows_) {
     const std::string option{row.option}, words = common(row) ? row.words.front().second : whose(row.words);
     const bool by_place = option.front() != '-';
-    if (!by_place && sub.get_option_no_throw(std::string{long_name(option)}) != nullptr) continue;
+    if (sub.get_option_no_throw(std::string{long_name(option)}) != nullptr) continue;
     CLI::Option* added = row.flag   ? sub.add_flag(option, typed.flags[row.option], words)
                          : row.list ? sub.add_option(option, typed.lists[row.option], words)
                                     : sub.add_option(option, typed.texts[row.option], words);

@@ -11,12 +11,14 @@
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
+#include <fabricost/answers/operations.hpp>
 #include <fabricost/experts/routing.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <filesystem>
 #include <functional>
@@ -34,6 +36,8 @@ namespace fabricost::cli {
 [[nodiscard]] std::string_view long_name(std::string_view option);
 /// A whole number within the range. \throws RequestError
 [[nodiscard]] int whole_of(const std::string& text, std::string_view option, const Range& range);
+/// Names of OP, those of expert exchange included.
+[[nodiscard]] std::vector<std::string> operation_names();
 /// A number as its amount is typed, within the range. \throws RequestError
 [[nodiscard]] double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range);
 
@@ -63,9 +67,11 @@ template <class E>
 requires std::is_enum_v<E>
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, E& out) {
   const auto found = worded<E>(text);
-  if (!found) throw RequestError(fmt::format("{}: {}", option, unknown_value<E>(text)));
+  if (!found) throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_value<E>(text)));
   out = *found;
 }
+/// What stands without an option: OP.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
 /// Of an option that is no flag because nothing at all means something else: yes or no.
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
   constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
@@ -165,7 +171,7 @@ template <HasFields Request>
     using T = typename std::remove_cvref_t<decltype(field)>::Value;
     if (field.option.empty()) return;
     if constexpr (std::same_as<T, bool>) {
-      out.*(field.member) = typed.given(field.option);
+      if (typed.given(field.option)) out.*(field.member) = !(out.*(field.member));
     } else if (!typed.given(field.option)) {
       return;
     } else if constexpr (is_list<T>) {
@@ -204,8 +210,13 @@ template <class T>
                        value.second;
                      })
     return Json::array({json_value(value.first, unit), json_value(value.second, unit)});
-  else if constexpr (std::same_as<T, double>)
-    return unit.whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
+  else if constexpr (std::same_as<T, double>) {
+    const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
+    return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
+  } else if constexpr (requires { T::from_value(1.0); })
+    return json_value(static_cast<double>(value.value()), unit);
+  else if constexpr (requires { value.view(); })
+    return Json(value.view());
   else if constexpr (std::is_enum_v<T>)
     return Json(name(value));
   else if constexpr (requires {
@@ -214,8 +225,7 @@ template <class T>
                      })
     return value ? json_value(*value, unit) : Json(nullptr);
   else if constexpr (requires {
-                       value.begin();
-                       requires HasFields<typename T::value_type>;
+                       requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>;
                      }) {
     Json out = Json::array();
     for (const auto& each : value) out.push_back(json_of(each));

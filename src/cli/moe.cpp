@@ -10,6 +10,7 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/evaluation/workload.hpp>
 #include <fabricost/explain/moe.hpp>
 
@@ -17,52 +18,22 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <array>
-
-namespace fabricost {
-
-static void to_json(nlohmann::ordered_json& out, const Term& t) {
-  out = {{"name", t.name.view()}, {"tier", t.tier.view()}, {"time_us", 1e6 * t.time.value()}};
-}
-
-}  // namespace fabricost
-
 namespace fabricost::cli {
 namespace {
 
 /// The request, with what predict and explain ask of every operation.
-[[nodiscard]] MoeRequest request_of(const Question& q, const MoeOptions& o) {
-  for (const auto& [text, option] : {std::pair{&q.algorithm, "--algorithm"},
-                                     {&q.protocol, "--protocol"},
-                                     {&q.choice, "--choice"},
-                                     {&q.path, "--path"},
-                                     {&q.library, "--library"},
-                                     {&q.launch, "--launch"},
-                                     {&q.lost_rails, "--lost-rails"},
-                                     {&q.size, "--size"}})
-    if (!text->empty())
-      throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
-  auto out = cli::request_of<MoeRequest>(o.typed);
-  for (std::size_t i = 0; i < moe_operation_names.size(); ++i)
-    if (fabricost::detail::folded(moe_operation_names[i]) == fabricost::detail::folded(q.operation)) out.phase = static_cast<MoePhase>(i);
-  out.nodes = count_of(q.nodes, "--nodes"), out.ranks = count_of(q.ranks, "--ranks");
-  if (!q.dtype.empty()) from_text(q.dtype, "--dtype", Amount::number, {}, out.dtype.emplace());
-  if (q.system.empty()) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
-  out.system.name = q.system, out.overrides = q.overrides, out.calibration = q.calibration;
-  return out;
-}
+struct MoeTyped : MoeRequest {
+  static constexpr auto fields() {
+    using R = MoeTyped;
+    return std::tuple_cat(MoeRequest::fields(),
+                          std::tuple{Asks{&R::phase, "operation", "OP", Amount::number, {}, "", ""}, fabricost::detail::ask_system<R>,
+                                     fabricost::detail::ask_calibration<R>, fabricost::detail::ask_overrides<R>});
+  }
+};
 
-[[nodiscard]] MoeAnswer answer_of(const Question& q, const MoeOptions& o) {
-  return spelled_out<MoeRequest>([&] { return answer(request_of(q, o)); });
-}
+}  // namespace
 
-[[nodiscard]] std::string json_text(const MoeAnswer& a) {
-  nlohmann::ordered_json out = json_of(a);
-  out["terms"] = a.terms;
-  return printed(out);
-}
-
-[[nodiscard]] std::string text_of(const MoeAnswer& a, const Terminal& terminal) {
+std::string moe_table(const MoeAnswer& a, const Terminal& terminal) {
   const MoePrediction& p = a.made;
   const MoeQuestion& q = p.question;
   std::string out = terminal.strong(fmt::format("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} ranks on {} node{}, {}, {}",
@@ -85,52 +56,21 @@ namespace {
   return out;
 }
 
-}  // namespace
+std::string moe_story(const MoeAnswer& a, const Terminal& terminal) { return terminal.strong_headings(explain(*a.machine, a.made)); }
 
-void add_prediction_question(CLI::App& sub, Question& q, MoeOptions& moe, bool& fused_norm) {
-  add_question(sub, q);
-  sub.get_option("OP")->description(
-      "all_reduce all_gather reduce_scatter broadcast reduce\n"
-      "all_to_all send_recv moe_dispatch moe_combine\n"
-      "(case, - and _ do not matter)");
-  add_size(sub, q);
-  add_library(sub, q);
-  sub.add_flag("--fused-norm", fused_norm,
-               "all_reduce: what follows, adding the residual and\n"
-               "normalising, in a kernel of its own and fused into it");
-  add_lost_rails(sub, q);
-  add_options<MoeRequest>(sub, moe.typed, "Of moe_dispatch and moe_combine");
+void add_moe_options(CLI::App& sub, Typed& typed) { add_options<MoeTyped>(sub, typed, "Of moe_dispatch and moe_combine"); }
+
+void refuse_moe_options(const Typed& typed) {
+  if (const std::string_view option = given_beyond<MoeTyped, PredictRequest>(typed); !option.empty())
+    throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, typed.texts.at("OP")));
 }
 
-void check_prediction_question(const Question& q, const MoeOptions& moe, bool fused_norm) {
-  if (!is_moe(q.operation)) refuse_moe_options(moe, q.operation);
-  if (!fused_norm) return;
-  if (is_moe(q.operation)) throw RequestError("--fused-norm is for all_reduce");
-  if (q.launch == "eager" || q.library.ends_with(",python"))
-    throw RequestError("--fused-norm is known inside a CUDA graph; leave --launch eager out");
-}
-
-bool is_moe(const std::string& operation) {
-  for (const std::string_view one : moe_operation_names)
-    if (fabricost::detail::folded(operation) == fabricost::detail::folded(one)) return true;
-  return false;
-}
-
-void refuse_moe_options(const MoeOptions& o, const std::string& operation) {
-  for_each_field<MoeRequest>([&](const auto& field) {
-    if (o.typed.given(field.option))
-      throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", long_name(field.option), operation));
-  });
-}
-
-std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {
-  const MoeAnswer found = answer_of(question, options);
-  return json ? json_text(found) : text_of(found, terminal);
-}
-
-std::string explain_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal) {
-  const MoeAnswer found = answer_of(question, options);
-  return json ? json_text(found) : terminal.strong_headings(explain(*found.machine, found.made));
+std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,
+                       const std::function<std::string(const MoeAnswer&, const Terminal&)>& text_of) {
+  if (const std::string_view option = given_beyond<PredictRequest, MoeTyped>(typed); !option.empty())
+    throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
+  if (!typed.given("--system")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
+  return output_of<MoeTyped>(typed, json, terminal, text_of, nothing_beside);
 }
 
 bool are_moe_tables(const std::vector<std::string>& files) {

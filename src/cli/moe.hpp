@@ -4,36 +4,30 @@
 /// measured ones.
 
 #include "face.hpp"
-#include "question.hpp"
 #include "runner.hpp"
 
+#include <fabricost/answers/moe.hpp>
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace fabricost::cli {
 
-/// As typed.
-struct MoeOptions {
-  Typed typed;
-};
-
-/// OP and all options of predict and explain but those of the output.
-void add_prediction_question(CLI::App& subcommand, Question& question, MoeOptions& moe, bool& fused_norm);
-/// \throws RequestError for options that do not go together
-void check_prediction_question(const Question& question, const MoeOptions& moe, bool fused_norm);
-
-/// Whether OP is moe_dispatch, moe_combine or moe_prepare.
-[[nodiscard]] bool is_moe(const std::string& operation);
+/// Their options, beside those of predict and explain.
+void add_moe_options(CLI::App& subcommand, Typed& typed);
 /// \throws RequestError when an option of theirs was given to another operation
-void refuse_moe_options(const MoeOptions& options, const std::string& operation);
+void refuse_moe_options(const Typed& typed);
 
-/// The answer, whole: as predict prints it, or its story. \throws RequestError, SpecError
-[[nodiscard]] std::string answer_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal);
-[[nodiscard]] std::string explain_moe(const Question& question, const MoeOptions& options, bool json, const Terminal& terminal);
+/// As predict prints an exchange, and as explain tells it.
+[[nodiscard]] std::string moe_table(const MoeAnswer& answer, const Terminal& terminal);
+[[nodiscard]] std::string moe_story(const MoeAnswer& answer, const Terminal& terminal);
+/// The answer, whole. \throws RequestError, SpecError
+[[nodiscard]] std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,
+                                     const std::function<std::string(const MoeAnswer&, const Terminal&)>& text_of);
 
 /// Whether all files are MoE CSVs; none. \throws RequestError when only some are
 [[nodiscard]] bool are_moe_tables(const std::vector<std::string>& files);

@@ -1,56 +1,76 @@
 /// \file predict.cpp
-/// fabricost predict: how long one operation takes, as a small table or JSON.
+/// fabricost predict and fabricost explain: how long one operation takes, and why. Exchanges of experts are moe.cpp's.
 
-#include "text/text_table.hpp"
+#include "face.hpp"
 #include "moe.hpp"
-#include "question.hpp"
-#include "report.hpp"
-#include "runner.hpp"
 #include "subcommands.hpp"
+#include "text/text_table.hpp"
 
-#include <fabricost/explain/explain.hpp>
-#include <fabricost/kernels/fused_norm.hpp>
-#include <fabricost/predict/predict.hpp>
+#include <fabricost/answers/predict.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
-#include <optional>
+
+namespace fabricost {
+
+static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out) {
+  out = engine_named(text, option);
+}
+
+}  // namespace fabricost
 
 namespace fabricost::cli {
+namespace {
+
+[[nodiscard]] std::string text_of(const PredictAnswer& a, const Terminal& terminal) {
+  std::string out = terminal.strong(title_of(a, a.system)) + "\n" + explain(a);
+  if (a.norm)
+    out += a.norm->saved_seconds > 0
+               ? fmt::format("  with residual and norm {:.1f} us; fused into the all-reduce {:.1f} us\n", 1e6 * a.norm->apart_seconds,
+                             1e6 * a.norm->fused_seconds)
+               : fmt::format("  with residual and norm {:.1f} us; nothing to fuse: NCCL runs here\n", 1e6 * a.norm->apart_seconds);
+  for (const std::string& one : a.assumed) out += wrapped("  ", "Assumed: " + one + ".");
+  return out;
+}
+
+[[nodiscard]] std::string text_of(const ExplainAnswer& a, const Terminal& terminal) { return terminal.strong_headings(a.text); }
+
+/// \param moe_text of an exchange of experts
+template <HasFields Request, class MoeText>
+void add_operation_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
+                        MoeText moe_text) {
+  struct Options {
+    Typed typed;
+    bool json = false;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand(name, words);
+  add_options<Request>(sub, o->typed);
+  add_moe_options(sub, o->typed);
+  sub.add_flag("--json", o->json, json_words);
+  sub.footer(footer);
+  runner.add(sub, [o, moe_text](const Terminal& terminal) {
+    const std::string& operation = o->typed.texts.at("OP");
+    if (operation.empty()) throw RequestError("which operation? One of: " + joined(operation_names()));
+    if (worded<MoePhase>(operation)) return moe_output(o->typed, o->json, terminal, moe_text);
+    refuse_moe_options(o->typed);
+    return output_of<Request>(
+        o->typed, o->json, terminal, [](const auto& a, const Terminal& t) { return text_of(a, t); }, nothing_beside);
+  });
+}
+
+}  // namespace
 
 void add_predict(CLI::App& app, Runner& runner) {
-  struct Options : Question {
-    bool json = false, fused_norm = false;
-    MoeOptions moe;
-  };
-  const auto options = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand("predict", "How long one operation takes");
-  add_prediction_question(sub, *options, options->moe, options->fused_norm);
-  sub.add_flag("--json", options->json, "Print JSON");
-  sub.footer("Example: fabricost predict all_reduce --system dgx-h100 --nodes 4 --size 256MiB");
-  runner.add(sub, [options](const Terminal& terminal) {
-    check_prediction_question(*options, options->moe, options->fused_norm);
-    if (is_moe(options->operation)) return answer_moe(*options, options->moe, options->json, terminal);
-    options->compute = options->fused_norm;  // the memory's rate
-    const Asked asked = ask(*options, true);
-    const Prediction prediction = predict(asked.system, asked.operation, asked.choice);
-    std::optional<FusedNorm> norm;
-    if (options->fused_norm) norm = fused_norm(asked.system, prediction);
-    if (options->json) {
-      nlohmann::ordered_json json = to_json(asked.system, prediction);
-      if (norm) json["norm"] = to_json(*norm);
-      return printed(json);
-    }
-    std::string out = terminal.strong(title(asked, prediction.ranks, prediction.nodes, true)) + "\n" + explain(prediction);
-    if (norm)
-      out += norm->saved() > 0 ? fmt::format("  with residual and norm {:.1f} us; fused into the all-reduce {:.1f} us\n", 1e6 * norm->apart,
-                                             1e6 * norm->fused)
-                               : fmt::format("  with residual and norm {:.1f} us; nothing to fuse: NCCL runs here\n", 1e6 * norm->apart);
-    for (const std::string& one : assumed(asked.system, prediction)) out += wrapped("  ", "Assumed: " + one + ".");
-    return out;
-  });
+  add_operation_face<PredictRequest>(app, runner, "predict", "How long one operation takes", "Print JSON",
+                                     "Example: fabricost predict all_reduce --system dgx-h100 --nodes 4 --size 256MiB", &moe_table);
+}
+
+void add_explain(CLI::App& app, Runner& runner) {
+  add_operation_face<ExplainRequest>(app, runner, "explain", "Why: the arithmetic, the sources, what would change it",
+                                     "Print the prediction, naive time and changes as JSON",
+                                     "Example: fabricost explain all_reduce --system dgx-h100 --ranks 8 --size 64KiB", &moe_story);
 }
 
 }  // namespace fabricost::cli

@@ -3,7 +3,7 @@
 
 #include "question.hpp"
 
-#include "amounts.hpp"
+#include "face.hpp"
 #include "names.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -111,34 +111,10 @@ std::string in_lines(std::string heading, const std::vector<std::string>& words,
 
 }  // namespace
 
-std::vector<std::string> operation_names() {
-  std::vector<std::string> out = listed(collective_names);
-  for (const std::string_view name : of_experts) out.emplace_back(name);
-  return out;
-}
-
 DataType data_type_of(const std::string& text, std::string_view option) {
   const auto type = parse_data_type(text);
   if (!type) throw_unknown(text, "a data type", listed(data_type_names), option);
   return *type;
-}
-
-int count_of(const std::string& text, std::string_view option) {
-  if (text.empty()) return 0;
-  constexpr int most = 10'000'000;
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
-  const bool whole = stopped == end && text.front() != '-';
-  if (whole && (fault == std::errc::result_out_of_range || value > most))
-    throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, most));
-  if (!whole || fault != std::errc{} || value < 1)
-    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least 1", option, text));
-  return value;
-}
-std::optional<int> given_count(const std::string& text, std::string_view option) {
-  if (text.empty()) return std::nullopt;
-  return count_of(text, option);
 }
 
 void add_question(CLI::App& sub, Question& q) {
@@ -164,31 +140,6 @@ void add_question(CLI::App& sub, Question& q) {
 
 void add_size(CLI::App& sub, Question& q) {
   sub.add_option("--size", q.size, "Message size as nccl-tests counts it: 256MiB, 1GB")->option_text("SIZE");
-}
-
-void add_library(CLI::App& sub, Question& q) {
-  sub.add_option("--library", q.library,
-                 "all_reduce as vllm, sglang or trtllm run it;\n"
-                 "vllm=0.14.0 for a version")
-      ->option_text("ENGINE");
-  sub.add_option("--launch", q.launch,
-                 "all_reduce: graph (replayed in a CUDA graph, default)\n"
-                 "or eager (called from Python; = --library vllm,python)")
-      ->option_text("HOW");
-}
-
-void add_lost_rails(CLI::App& sub, Question& q) {
-  sub.add_option("--lost-rails", q.lost_rails,
-                 "NICs of a node that are down, the others carrying\n"
-                 "their traffic; all nodes wait for that one")
-      ->option_text("N");
-}
-
-std::vector<std::string> notes_of(const Question& q) {
-  if (q.lost_rails.empty()) return {};
-  const int lost = count_of(q.lost_rails, "--lost-rails");
-  return {fmt::format("{} NIC{} of every node {} down (--lost-rails): all wait for the node that lost them.", lost, lost == 1 ? "" : "s",
-                      lost == 1 ? "is" : "are")};
 }
 
 Asked ask(const Question& q, bool sized) {

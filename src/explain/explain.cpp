@@ -193,6 +193,17 @@ namespace {
 
 std::string explain_alone(const Prediction& prediction) { return detail::whole_story(prediction, nullptr, {}); }
 
+std::string title_of(const Prediction& p, std::string_view system, bool sized) {
+  const Operation& op = p.operation;
+  std::string out{name(op.collective)};
+  if (sized) out += " of " + size_text(op.bytes);
+  out += fmt::format(" ({}), ", name(op.dtype));
+  const bool pair = op.collective == Collective::send_recv && (op.path != Path::gpu_gpu || p.nodes <= 1);
+  out += pair ? std::string{name(op.path)}
+              : fmt::format("{} rank{} on {} node{}", p.ranks, p.ranks == 1 ? "" : "s", p.nodes, p.nodes == 1 ? "" : "s");
+  return fmt::format("{}, {}", out, system);
+}
+
 std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes) {
   return detail::whole_story(prediction, &system, notes);
 }

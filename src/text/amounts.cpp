@@ -68,6 +68,19 @@ std::vector<Bytes> sizes_of(const std::string& text, std::string_view option) {
   return naming(option, [&] { return parse_sizes(text); });
 }
 
+int count_of(const std::string& text, std::string_view option, int least, int most) {
+  if (text.empty()) return 0;
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, fault] = std::from_chars(text.data(), end, value);
+  const bool whole = stopped == end && text.front() != '-';
+  if (whole && (fault == std::errc::result_out_of_range || value > most))
+    throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, most));
+  if (!whole || fault != std::errc{} || value < least)
+    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}", option, text, least));
+  return value;
+}
+
 double large_count_of(const std::string& text, std::string_view option) {
   constexpr std::array<std::pair<std::string_view, double>, 6> units{
       {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}}};

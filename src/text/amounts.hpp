@@ -17,6 +17,9 @@ namespace fabricost::io {
 [[nodiscard]] Bytes size_of(const std::string& text, std::string_view option);
 [[nodiscard]] std::vector<Bytes> sizes_of(const std::string& text, std::string_view option);
 
+/// A whole number of a range; 0 for no text. \throws RequestError
+[[nodiscard]] int count_of(const std::string& text, std::string_view option, int least = 1, int most = 10'000'000);
+
 /// A count that may end in k, M, B (or G) or T: "15T" tokens. \throws RequestError, also for 0 and less
 [[nodiscard]] double large_count_of(const std::string& text, std::string_view option);
 

@@ -98,7 +98,7 @@ def test_the_norm_after_an_all_reduce_is_the_commands(library):
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), launch="egaer"), fc.RequestError, "did you mean eager"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), launch=1), TypeError, "launch"),
     (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), launch="graph", from_python=True), fc.RequestError, "contradict"),
-    (lambda: fc.predict_inference("dgx-h100", fc.AllGather(1), launch="eager"), fc.RequestError, "AllGather"),
+    (lambda: fc.predict_inference("dgx-h100", fc.AllGather(1), launch="eager"), fc.RequestError, "all_gather"),
     (lambda: fc.fused_norm("dgx-h100", fc.AllGather(1)), fc.RequestError, "all_reduce"),
     (lambda: fc.fused_norm("dgx-h100", fc.AllReduce([1, 2])), fc.RequestError, "array"),
     (lambda: fc.MoeDispatch(), TypeError, None), (lambda: fc.MoeDispatch(1, experts=8, top_k=2), TypeError, "hidden"),

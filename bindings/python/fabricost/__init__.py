@@ -20,7 +20,7 @@ from ._core import __version__
 from ._core import Error, Issue, RequestError, SpecError
 from ._core import ListedSystem, System, Tier, Tiers, load_system, system_names, systems
 from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
-from ._core import Prediction, Predictions, Term, explain, predict
+from ._core import Crossover, Crossovers, CrossoversAtCount, Prediction, Predictions, Term, crossovers, explain, predict
 from ._core import read_log, read_nccl_log
 from ._core import Errors, Validation, WorkloadValidation, validate, validate_workloads
 from ._core import Constant, Fit, calibrate
@@ -53,7 +53,7 @@ __all__ = [
     # names and units
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
     # answers
-    "Prediction", "Predictions", "Term", "explain", "predict",
+    "Crossover", "Crossovers", "CrossoversAtCount", "Prediction", "Predictions", "Term", "crossovers", "explain", "predict",
     # measurements
     "read_log", "read_nccl_log",
     "Errors", "Validation", "WorkloadValidation", "validate", "validate_workloads",

@@ -195,6 +195,12 @@ class Term:
 
 class Prediction:
     @property
+    def system(self) -> str: ...
+    @property
+    def assumed(self) -> list[str]: ...
+    @property
+    def norm(self) -> FusedNorm | None: ...
+    @property
     def seconds(self) -> float: ...
     @property
     def operation(self) -> Operation: ...
@@ -595,18 +601,8 @@ class ListedSystem:
 
 def systems() -> list[ListedSystem]: ...
 def predict(
-    system: _System,
-    operation: Operation,
-    *,
-    algorithm: str | None = None,
-    protocol: str | None = None,
-    choice: _Choice = "nccl",
-    threads: int = 0,
-) -> Any: ...
-@overload
-def explain(
     system: System | _Path,
-    operation: Operation,
+    operation: Operation | MoeDispatch | MoeCombine | MoePrepare,
     *,
     algorithm: str | None = None,
     protocol: str | None = None,
@@ -614,9 +610,69 @@ def explain(
     library: str | None = None,
     version: str | None = None,
     launch: Literal["graph", "eager"] | None = None,
+    fused_norm: bool = False,
+    lost_rails: int = 0,
+    threads: int = 0,
+) -> Any: ...
+def explain(
+    system: System | _Path,
+    operation: Operation | Prediction | MoeDispatch | MoeCombine | MoePrepare | MoePrediction,
+    *,
+    algorithm: str | None = None,
+    protocol: str | None = None,
+    choice: _Choice = "nccl",
+    library: str | None = None,
+    version: str | None = None,
+    launch: Literal["graph", "eager"] | None = None,
+    fused_norm: bool = False,
+    lost_rails: int = 0,
 ) -> str: ...
-@overload
-def explain(system: System | _Path, operation: Prediction | MoeDispatch | MoeCombine | MoePrepare | MoePrediction) -> str: ...
+
+class Crossover:
+    @property
+    def from_bytes(self) -> float: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def protocol(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class CrossoversAtCount:
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def runs(self) -> list[Crossover]: ...
+    @property
+    def fastest(self) -> list[Crossover]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class Crossovers:
+    @property
+    def operation(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def system(self) -> str: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> CrossoversAtCount: ...
+    @overload
+    def __getitem__(self, slice: slice) -> list[CrossoversAtCount]: ...
+    def __iter__(self) -> Iterator[CrossoversAtCount]: ...
+    def to_pandas(self) -> pd.DataFrame: ...
+
+def crossovers(
+    system: System | _Path,
+    operation: Operation,
+    *,
+    nodes: int | Sequence[int] = (),
+    ranks: int | Sequence[int] = (),
+    algorithm: str | None = None,
+    protocol: str | None = None,
+    sizes: ArrayLike | None = None,
+) -> Crossovers: ...
 def read_log(path: _Path, *, system: System | _Path | None = None, nodes: int = 0, ranks: int = 0) -> NDArray[np.void]: ...
 def read_nccl_log(path: _Path, *, system: System | _Path | None = None, nodes: int = 0, ranks: int = 0) -> NDArray[np.void]: ...
 def validate_workloads(*tables: _Path) -> WorkloadValidation: ...
@@ -1570,6 +1626,8 @@ class Sharer:
     def name(self) -> str: ...
     @property
     def groups(self) -> int: ...
+    @property
+    def of(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 class SharedCollective:
@@ -1909,7 +1967,7 @@ def share(
     collectives: Sequence[Grouped | Operation],
     *,
     nodes: int | None = None,
-    layout: dict[str, int | None] | None = None,
+    layout: dict[str, int | None] | str | None = None,
     balancing: str = "even",
     pxn: bool = True,
     adaptive: bool = True,

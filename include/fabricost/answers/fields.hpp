@@ -75,10 +75,12 @@ struct Asks {
   std::string_view kind;   ///< what help calls its value: "TIME"; "TIME...": several may follow one option
   std::string_view words;  ///< one sentence; other fields in angle brackets; help keeps its line breaks
   bool needed = false;     ///< signatures show no default
+  bool inside = false;     ///< Python has it inside of another argument: the size of an operation
 };
 
 template <class Request, class T>
-Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view, bool = false) -> Asks<Request, T>;
+Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view, bool = false, bool = false)
+    -> Asks<Request, T>;
 
 /// One value of an answer.
 /// \tparam T of the member, or of the function that works it out (in JSON only)
@@ -124,15 +126,19 @@ template <class E>
   return unknown_text(given, words.what, std::vector<std::string>(words.names.begin(), words.names.end()));
 }
 
+/// The table of a struct. Types of the model, which know nothing of tables, have an overload beside the answers that hold them.
 template <class S>
-concept HasFields = requires {
-  S::fields();
-};
+requires requires { S::fields(); }
+[[nodiscard]] constexpr auto fields_of(std::type_identity<S> /*of*/) {
+  return S::fields();
+}
+template <class S>
+concept HasFields = requires { fields_of(std::type_identity<S>{}); };
 
 /// visit(field)... in the order of the table.
 template <HasFields S, class Visit>
 constexpr void for_each_field(Visit&& visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, S::fields());
+  std::apply([&](const auto&... field) { (visit(field), ...); }, fields_of(std::type_identity<S>{}));
 }
 
 /// Of a field outside its range. \throws Refusal

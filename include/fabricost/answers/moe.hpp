@@ -3,6 +3,7 @@
 /// How long dispatch, combine or prepare of one layer's experts takes (kernels/moe_kernels.hpp).
 
 #include <fabricost/answers/named.hpp>
+#include <fabricost/answers/terms.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
 
 #include <array>
@@ -16,6 +17,7 @@
 namespace fabricost {
 
 inline constexpr std::array<std::string_view, 3> moe_operation_names{"moe_prepare", "moe_dispatch", "moe_combine"};
+[[nodiscard]] constexpr auto words_of(MoePhase) { return EnumWords{moe_operation_names, "an exchange of experts"}; }
 
 /// What tokens travel in.
 enum class TokenType : unsigned char { bfloat16, half, fp8, nvfp4 };
@@ -55,8 +57,8 @@ struct MoeRequest {
         Asks{&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token", true},
         Asks{&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true},
         Asks{&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to", true},
-        Asks{&R::ranks, "ranks", "--ranks", count, or_none, "R", "GPUs; 0: one scale-up domain, or all of the nodes"},
-        Asks{&R::nodes, "nodes", "--nodes", count, or_none, "N", "Nodes they sit on; 0: as few as hold the ranks"},
+        Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"},
+        Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes they sit on; 0: as few as hold the ranks"},
         Asks{&R::implementation,
              "implementation",
              "--implementation",
@@ -117,7 +119,7 @@ struct MoeAnswer {
         Gives{&A::copies, "copies", "copies", "Expected copies of a token that kernels count."},
         Gives{&A::inside_bytes, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."},
         Gives{&A::across_bytes, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."},
-        Gives{&A::terms, "", "terms", "List of Term."}};
+        Gives{&A::terms, "terms", "terms", "List of Term."}};
   }
 };
 

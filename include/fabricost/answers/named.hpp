@@ -9,8 +9,10 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/kernels/stack.hpp>
 #include <fabricost/model/model.hpp>
+#include <fabricost/serving/constants.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,9 @@ namespace fabricost {
 
 [[nodiscard]] constexpr auto words_of(DataType) { return EnumWords{data_type_names, "a data type"}; }
 [[nodiscard]] inline std::optional<DataType> parse_word(DataType, std::string_view text) { return parse_data_type(text); }
+
+inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
+[[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
 
 /// Several counts: "2,4,8", "1:64:x2" or [2, 4, 8]; one by itself is as good.
 struct Counts {
@@ -37,6 +42,9 @@ struct Machine {
   /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
   [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                             std::string_view other_calibration = {}) const;
+  /// The same; `value` itself where there is one.
+  [[nodiscard]] std::shared_ptr<const System> get(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
+                                                  std::string_view other_calibration = {}) const;
 };
 
 /// A model: a name, a file, or a Model.

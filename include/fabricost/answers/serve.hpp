@@ -19,8 +19,6 @@
 
 namespace fabricost {
 
-inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
-[[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
 [[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
 
 struct ServeRequest {

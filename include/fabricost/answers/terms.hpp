@@ -1,14 +1,25 @@
 #pragma once
 /// \file terms.hpp
-/// What a step or a token is spent on, as answers list it.
+/// What a time, a step or a token is spent on, as answers list it.
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/economics/terms.hpp>
+#include <fabricost/predict/prediction.hpp>
 
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace fabricost {
+
+[[nodiscard]] constexpr auto fields_of(std::type_identity<Term> /*of*/) {
+  return std::tuple{
+      Gives{&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire or local copies."},
+      Gives{&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."},
+      Gives{&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds},
+  };
+}
 
 /// One contribution to a time that is told by name alone.
 struct StepTerm {

@@ -8,10 +8,13 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost {
 
+/// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized with its size
+[[nodiscard]] std::string title_of(const Prediction& prediction, std::string_view system, bool sized = true);
 /// The terms of one prediction as a table, what binds and how sure.
 [[nodiscard]] std::string explain(const Prediction& prediction);
 

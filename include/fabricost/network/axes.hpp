@@ -3,7 +3,7 @@
 /// The axes of a layout, inside out, as ranks are numbered: tp=8, pp=4, dp. The stride of an axis is the product of the sizes before it;
 /// one axis may have no size and takes what is left of the GPUs.
 
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <string>
@@ -17,16 +17,16 @@ struct Axis {
 };
 
 /// Sizes of all, and strides. \param shown the layout as it was written, for the message
-/// \throws RequestError for a name twice, a second axis without a size, sizes that do not multiply to the GPUs
+/// \throws Refusal for a name twice, a second axis without a size, sizes that do not multiply to the GPUs
 [[nodiscard]] inline std::vector<Axis> sized_axes(std::vector<Axis> axes, int gpus, const std::string& shown) {
   const Axis* open = nullptr;
   long long product = 1;
   for (std::size_t i = 0; i < axes.size() && product <= gpus; ++i) {
     for (std::size_t j = 0; j < i; ++j)
-      if (axes[j].name == axes[i].name) throw RequestError(shown + ": " + axes[i].name + " is there twice");
+      if (axes[j].name == axes[i].name) throw Refusal(shown + ": " + axes[i].name + " is there twice");
     if (axes[i].size == 0) {
       if (open != nullptr)
-        throw RequestError(shown + ": " + open->name + " and " + axes[i].name + " have no size; only one axis can take what is left");
+        throw Refusal(shown + ": " + open->name + " and " + axes[i].name + " have no size; only one axis can take what is left");
       open = &axes[i];
     } else {
       product *= axes[i].size;
@@ -34,7 +34,7 @@ struct Axis {
   }
   if (axes.empty()) return axes;
   if (product > gpus || gpus % product != 0 || (open == nullptr && product != gpus))
-    throw RequestError(shown + ": its sizes multiply to " + (product > gpus ? "more than " : "") +
+    throw Refusal(shown + ": its sizes multiply to " + (product > gpus ? "more than " : "") +
                        std::to_string(std::min<long long>(product, gpus)) + ", there are " + std::to_string(gpus) +
                        " GPUs; leave one axis without a size to take what is left");
   int stride = 1;

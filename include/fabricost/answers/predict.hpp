@@ -1,0 +1,198 @@
+#pragma once
+/// \file predict.hpp
+/// How long one operation takes, and why: as the communication library runs it or with an engine's own kernels, with NICs lost, with the
+/// norm that follows an all-reduce. Exchanges of experts are asked with answers/moe.hpp.
+
+#include <fabricost/answers/operations.hpp>
+#include <fabricost/answers/terms.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/kernels/fused_norm.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+struct PredictRequest {
+  Machine system{};
+  std::optional<Collective> operation{};
+  int nodes = 0, ranks = 0;  ///< 0: as Operation has it
+  DataType dtype = DataType::half;
+  std::optional<Algorithm> algorithm{};
+  std::optional<Protocol> protocol{};
+  Choice::Rule choice = Choice::Rule::nccl;
+  std::string calibration{};
+  std::vector<std::string> overrides{};
+  std::optional<Path> path{};
+  std::optional<double> bytes{};
+  std::optional<Inference> library{};
+  std::optional<std::string> version{};  ///< of the engine, where `library` says none
+  std::optional<Launch> launch{};
+  bool fused_norm = false;
+  int lost_rails = 0;
+
+  static constexpr auto fields() {
+    using R = PredictRequest;
+    using enum Amount;
+    return std::tuple{Asks{&R::operation,
+                           "operation",
+                           "OP",
+                           number,
+                           {},
+                           " ",
+                           "all_reduce all_gather reduce_scatter broadcast reduce\n"
+                           "all_to_all send_recv moe_dispatch moe_combine\n"
+                           "(case, - and _ do not matter)",
+                           true,
+                           true},
+                      detail::ask_system<R>,
+                      Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true},
+                      Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true},
+                      detail::ask_dtype<R>,
+                      detail::ask_algorithm<R>,
+                      detail::ask_protocol<R>,
+                      detail::ask_choice<R>,
+                      detail::ask_calibration<R>,
+                      detail::ask_overrides<R>,
+                      detail::ask_path<R>,
+                      detail::ask_bytes<R>,
+                      Asks{&R::library,
+                           "library",
+                           "--library",
+                           number,
+                           {},
+                           "ENGINE",
+                           "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version"},
+                      Asks{&R::version, "version", "", number, {}, "", "Of that engine, as in 0.14.0; default the newest known"},
+                      Asks{&R::launch,
+                           "launch",
+                           "--launch",
+                           number,
+                           {},
+                           "HOW",
+                           "all_reduce: graph (replayed in a CUDA graph, default)\nor eager (called from Python; = <library=vllm,python>)"},
+                      Asks{&R::fused_norm,
+                           "fused_norm",
+                           "--fused-norm",
+                           number,
+                           {},
+                           "",
+                           "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"},
+                      Asks{&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
+                           "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"}};
+  }
+};
+
+/// An all-reduce with what follows it.
+struct FusedNormAnswer {
+  std::string algorithm{};
+  double all_reduce_seconds = 0, apart_seconds = 0, fused_seconds = 0, saved_seconds = 0;
+  FusedNorm made{};  ///< what explain() tells
+
+  static constexpr auto fields() {
+    using A = FusedNormAnswer;
+    constexpr JsonUnit us = in_microseconds;
+    return std::tuple{
+        Gives{&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."},
+        Gives{&A::all_reduce_seconds, "", "all_reduce_seconds", "The all-reduce alone, s."},
+        Gives{&A::apart_seconds, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us},
+        Gives{&A::fused_seconds, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us},
+        Gives{&A::saved_seconds, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us}};
+  }
+};
+
+/// A prediction with what is said of it besides.
+struct PredictAnswer : Prediction {
+  std::string system{};  ///< its name
+  std::vector<std::string> assumed{};
+  std::optional<FusedNormAnswer> norm{};
+
+  [[nodiscard]] std::string_view collective() const { return name(operation.collective); }
+  [[nodiscard]] std::string_view dtype() const { return name(operation.dtype); }
+  [[nodiscard]] double bytes() const { return operation.bytes.value(); }
+  [[nodiscard]] double algorithm_bytes_per_second() const { return algorithm_bandwidth().value(); }
+  [[nodiscard]] double bus_bytes_per_second() const { return bus_bandwidth().value(); }
+  [[nodiscard]] std::string_view binding_tier() const { return bottleneck().tier.view(); }
+  [[nodiscard]] std::vector<std::string> beyond() const { return names_of(extrapolated); }
+  [[nodiscard]] std::pair<double, double> interval() const { return {low, high}; }
+
+  static constexpr auto fields() {
+    using A = PredictAnswer;
+    constexpr JsonUnit us = in_microseconds;
+    constexpr bool left_out = true;
+    return std::tuple{
+        Gives{&A::collective, "operation", "", "Its name."},
+        Gives{&A::system, "system", "system", "Name of the machine."},
+        Gives{&A::nodes, "nodes", "nodes", "Nodes they sit on."},
+        Gives{&A::ranks, "ranks", "ranks", "GPUs that took part."},
+        Gives{&A::dtype, "dtype", "", "Element type."},
+        Gives{&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number},
+        Gives{&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.", us},
+        Gives{&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9},
+        Gives{&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
+              "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
+              1e9},
+        Gives{&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."},
+        Gives{&A::protocol, "protocol", "protocol", "What it ran under: ll, ll128 or simple."},
+        Gives{&A::binding_tier, "bottleneck", "", "Tier of the largest term."},
+        Gives{&A::basis, "basis", "basis",
+              "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet."},
+        Gives{&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."},
+        Gives{&A::assumed, "assumed", "assumed", "What is taken for granted beyond the machine's description, a sentence each."},
+        Gives{&A::interval, "interval_us", "interval_seconds",
+              "(low, high), s: nine in ten measurements fall between; low = seconds / w, high = seconds x w.", us},
+        Gives{&A::low, "", "low_seconds", "Lower end of the interval, s."},
+        Gives{&A::high, "", "high_seconds", "Upper end of the interval, s."},
+        Gives{&A::terms, "terms", "terms", "List of Term."},
+        Gives{&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out}};
+  }
+};
+
+/// With what an answer says besides the prediction.
+[[nodiscard]] PredictAnswer answer_of(const System& system, const Prediction& prediction);
+
+/// What is to run it. \throws Refusal where fields contradict each other
+[[nodiscard]] Choice choice_of(const PredictRequest& request);
+
+/// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
+[[nodiscard]] PredictAnswer answer(const PredictRequest& request);
+
+/// Why: the same request, with the story as text.
+struct ExplainRequest : PredictRequest {};
+
+/// What the time would be after a change.
+struct ChangeAnswer {
+  std::string change{};
+  double seconds = 0;
+
+  static constexpr auto fields() {
+    using A = ChangeAnswer;
+    return std::tuple{Gives{&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."},
+                      Gives{&A::seconds, "time_us", "seconds", "Time after it, s.", in_microseconds}};
+  }
+};
+
+struct ExplainAnswer : PredictAnswer {
+  std::string text{};  ///< the story
+  double naive_seconds = 0;
+  std::vector<ChangeAnswer> changes{};
+
+  static constexpr auto fields() {
+    using A = ExplainAnswer;
+    return std::tuple_cat(PredictAnswer::fields(), std::tuple{Gives{&A::naive_seconds, "naive_us", "naive_seconds",
+                                                                    "What bytes over the datasheet's rate say, s.", in_microseconds},
+                                                              Gives{&A::changes, "changes", "changes", "What would change it."}});
+  }
+};
+
+/// \throws as answer(PredictRequest)
+[[nodiscard]] ExplainAnswer answer(const ExplainRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,193 @@
+#pragma once
+/// \file share.hpp
+/// Collectives that run at once: how much each is slowed down, on which link and by whom (network/at_once.hpp).
+
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/network/at_once_answer.hpp>
+#include <fabricost/network/axes.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace fabricost {
+
+inline constexpr std::array<std::string_view, 2> balancing_names{"even", "hashed"};
+[[nodiscard]] constexpr auto words_of(Balancing) { return EnumWords{balancing_names, "a way to spread flows"}; }
+
+/// Which ranks form a group: those along an axis of the layout, or so many; by itself all GPUs.
+struct Over {
+  std::string axis{};
+  int size = 0;
+};
+
+/// One collective that every group of a machine runs.
+struct GroupedRequest {
+  Operation operation{};  ///< its ranks and nodes follow
+  Over over{};
+  int every = 1;
+  std::optional<Algorithm> algorithm{};
+  std::optional<Protocol> protocol{};
+  double weight = 1;
+  std::string name{};     ///< for people; empty: made of the rest
+  std::string written{};  ///< what was typed, for messages
+
+  static constexpr auto fields() {
+    using R = GroupedRequest;
+    using enum Amount;
+    return std::tuple{Asks{&R::operation, "operation", "", number, {}, "", "With its bytes, without ranks", true},
+                      Asks{&R::over, "over", "", number, {}, "", "An axis of the layout, a number of ranks, or None for all GPUs"},
+                      Asks{&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"},
+                      Asks{&R::algorithm, "algorithm", "", number, {}, "", "Force one"},
+                      Asks{&R::protocol, "protocol", "", number, {}, "", "Force one"},
+                      Asks{&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"},
+                      Asks{&R::name, "name", "", number, {}, "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`"}};
+  }
+};
+/// What needs no machine. \throws Refusal
+void check(const GroupedRequest& one);
+/// What it is called.
+[[nodiscard]] std::string name_of(const GroupedRequest& one);
+/// One of "OP SIZE [over AXIS|COUNT|all] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]"
+/// \throws RequestError naming the word and what would do
+[[nodiscard]] GroupedRequest grouped_from(const std::string& text);
+
+/// Axes inside out, as ranks are numbered: one may have size 0 and takes what is left. Empty: none.
+struct LayoutAxes {
+  std::vector<Axis> axes{};
+};
+/// Those of "tp=8,pp=4,dp". \param named how whoever asks names it \throws RequestError
+[[nodiscard]] LayoutAxes layout_from(const std::string& text, std::string_view named);
+
+struct ShareRequest {
+  Machine system{};
+  std::optional<int> nodes{};
+  LayoutAxes layout{};
+  std::vector<GroupedRequest> collectives{};
+  Balancing balancing = Balancing::even;
+  bool pxn = true, adaptive = true;
+  Choice::Rule choice = Choice::Rule::nccl;
+  std::string calibration{};
+  std::vector<std::string> overrides{};
+
+  static constexpr std::array<std::string_view, 2> by_place{"system", "collectives"};  ///< Python: what may come first
+  static constexpr auto fields() {
+    using R = ShareRequest;
+    using enum Amount;
+    return std::tuple{detail::ask_system<R>,
+                      Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"},
+                      Asks{&R::layout,
+                           "layout",
+                           "--layout",
+                           number,
+                           {},
+                           "AXES",
+                           "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"},
+                      Asks{&R::collectives,
+                           "collectives",
+                           "--of",
+                           number,
+                           {},
+                           "WORDS",
+                           "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
+                           " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
+                           true},
+                      Asks{&R::balancing,
+                           "balancing",
+                           "--balancing",
+                           number,
+                           {},
+                           "HOW",
+                           "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"},
+                      Asks{&R::pxn, "pxn", "--no-pxn", number, {}, "", "Rails: messages do not change GPU to reach their rail"},
+                      Asks{&R::adaptive, "adaptive", "--minimal", number, {}, "", "Dragonfly: minimal routes instead of adaptive ones"},
+                      detail::ask_choice<R>,
+                      detail::ask_calibration<R>,
+                      Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+  }
+};
+
+struct Sharer {
+  std::string name{};
+  int groups = 0, of = 0;
+  bool operator==(const Sharer&) const = default;
+
+  static constexpr auto fields() {
+    using A = Sharer;
+    return std::tuple{Gives{&A::name, "name", "name", "Of the collective."},
+                      Gives{&A::groups, "groups", "groups", "How many of its groups."}, Gives{&A::of, "", "of", "How many it has."}};
+  }
+};
+
+/// The link that holds a collective up.
+struct HeldBy {
+  std::string name{};
+  double bytes_per_second = 0, load_bytes_per_second = 0;
+  std::vector<Sharer> sharers{};
+
+  static constexpr auto fields() {
+    using A = HeldBy;
+    return std::tuple{Gives{&A::name, "name", "", "Its name."},
+                      Gives{&A::bytes_per_second, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9},
+                      Gives{&A::load_bytes_per_second, "load_GBps", "", "What all of them put on it, byte/s.", 1e9},
+                      Gives{&A::sharers, "sharers", "", "Who crosses it."}};
+  }
+};
+
+struct SharedCollective {
+  std::string name{};
+  int groups = 0, ranks = 0, stride = 1;
+  double slow_down = 1, least_slow_down = 1, seconds = 0;
+  PredictAnswer alone{};
+  std::optional<std::string> link{};
+  std::optional<double> link_bytes_per_second{}, link_load_bytes_per_second{};
+  std::vector<Sharer> sharers{};
+
+  [[nodiscard]] std::optional<HeldBy> held_by() const;
+
+  static constexpr auto fields() {
+    using A = SharedCollective;
+    return std::tuple{Gives{&A::name, "name", "name", "For people."},
+                      Gives{&A::groups, "groups", "groups", "How many groups run it."},
+                      Gives{&A::ranks, "", "ranks", "GPUs of a group."},
+                      Gives{&A::stride, "stride", "stride", "From member to member."},
+                      Gives{&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."},
+                      Gives{&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."},
+                      Gives{&A::seconds, "time_us", "seconds", "alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds},
+                      Gives{&A::alone, "alone", "alone", "With nobody else, a Prediction."},
+                      Gives{&A::held_by, "link", "", "The link that holds it."},
+                      Gives{&A::link, "", "link", "The link that holds it; None: it moves nothing."},
+                      Gives{&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."},
+                      Gives{&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."},
+                      Gives{&A::sharers, "", "sharers", "Who crosses it, a list of Sharer."}};
+  }
+};
+
+struct ShareAnswer {
+  std::string system{};
+  int nodes = 1, gpus = 1;
+  std::string balancing{};
+  std::optional<int> sharp_turns{};
+  std::vector<SharedCollective> collectives{};
+
+  SharpTurns sharp{};  ///< whose turns those are
+
+  static constexpr auto fields() {
+    using A = ShareAnswer;
+    return std::tuple{Gives{&A::system, "system", "system", "Name of the machine."},
+                      Gives{&A::nodes, "nodes", "nodes", "Nodes."},
+                      Gives{&A::gpus, "gpus", "gpus", "GPUs."},
+                      Gives{&A::balancing, "balancing", "balancing", "even or hashed."},
+                      Gives{&A::sharp_turns, "sharp_turns", "sharp_turns",
+                            "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."},
+                      Gives{&A::collectives, "collectives", "", "One of each, in the order asked."}};
+  }
+};
+
+/// \throws Refusal, RequestError as at_once; SpecError, RequestError as load_system
+[[nodiscard]] ShareAnswer answer(const ShareRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,129 @@
+#pragma once
+/// \file sweep.hpp
+/// One operation at many sizes, or on many counts of nodes or ranks; and the sizes at which what runs, and what is fastest, change.
+
+#include <fabricost/answers/predict.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace fabricost {
+
+/// What both ask: the operation on some counts.
+struct OperationOnCounts {
+  Machine system{};
+  std::optional<Collective> operation{};
+  Counts nodes{}, ranks{};  ///< one of them may be several; none: as Operation has it
+  DataType dtype = DataType::half;
+  std::optional<Algorithm> algorithm{};
+  std::optional<Protocol> protocol{};
+  std::string calibration{};
+  std::vector<std::string> overrides{};
+  std::optional<Path> path{};
+  std::optional<std::vector<double>> sizes{};
+};
+
+namespace detail {
+template <class R>
+inline constexpr Asks ask_several_nodes{
+    &R::nodes, "nodes", "--nodes", Amount::count, any_count, "N", "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8"};
+template <class R>
+inline constexpr Asks ask_several_ranks{
+    &R::ranks, "ranks", "--ranks", Amount::count, any_count, "R", "GPUs; default all of the nodes; several as for <nodes>"};
+template <class R>
+inline constexpr Asks ask_sizes{
+    &R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES", "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB"};
+}  // namespace detail
+
+/// Several sizes on one count, or one size on several counts.
+struct SweepRequest : OperationOnCounts {
+  Choice::Rule choice = Choice::Rule::nccl;
+  std::optional<double> bytes{};
+
+  static constexpr auto fields() {
+    using R = SweepRequest;
+    return std::tuple{detail::ask_operation<R>,   detail::ask_system<R>,    detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
+                      detail::ask_dtype<R>,       detail::ask_algorithm<R>, detail::ask_protocol<R>,      detail::ask_choice<R>,
+                      detail::ask_calibration<R>, detail::ask_overrides<R>, detail::ask_path<R>,          detail::ask_sizes<R>,
+                      detail::ask_bytes<R>};
+  }
+};
+
+struct SweepAnswer {
+  std::vector<PredictAnswer> rows{};
+  bool by_count = false;  ///< of one size on several counts
+};
+
+/// \throws as answer(PredictRequest), saying of which count
+[[nodiscard]] SweepAnswer answer(const SweepRequest& request);
+
+/// For every count from which size which pair runs, by the library's own choice, and which is the fastest.
+/// `sizes`: the least and the largest of them are the bounds; none: 8 B to 16 GiB.
+struct CrossoversRequest : OperationOnCounts {
+  static constexpr auto fields() {
+    using R = CrossoversRequest;
+    return std::tuple{detail::ask_operation<R>,
+                      detail::ask_system<R>,
+                      detail::ask_several_nodes<R>,
+                      detail::ask_several_ranks<R>,
+                      detail::ask_dtype<R>,
+                      detail::ask_algorithm<R>,
+                      detail::ask_protocol<R>,
+                      detail::ask_calibration<R>,
+                      detail::ask_overrides<R>,
+                      detail::ask_path<R>,
+                      Asks{&R::sizes,
+                           "sizes",
+                           "--sizes",
+                           Amount::size,
+                           {},
+                           "SIZES",
+                           "The least and the largest of these bound them; default 8 B to 16 GiB"}};
+  }
+};
+
+/// From a size on.
+struct CrossoverAnswer {
+  double from_bytes = 0;
+  std::string algorithm{}, protocol{};
+  bool operator==(const CrossoverAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = CrossoverAnswer;
+    return std::tuple{Gives{&A::from_bytes, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number},
+                      Gives{&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."},
+                      Gives{&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple."}};
+  }
+};
+
+struct CrossoversAtCount {
+  int nodes = 1, ranks = 1;
+  std::vector<CrossoverAnswer> runs{}, fastest{};
+
+  static constexpr auto fields() {
+    using A = CrossoversAtCount;
+    return std::tuple{Gives{&A::nodes, "nodes", "nodes", "Nodes."}, Gives{&A::ranks, "ranks", "ranks", "GPUs that take part."},
+                      Gives{&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."},
+                      Gives{&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover."}};
+  }
+};
+
+struct CrossoversAnswer {
+  std::string operation{}, dtype{}, system{};
+  std::vector<CrossoversAtCount> rows{};
+
+  static constexpr auto fields() {
+    using A = CrossoversAnswer;
+    return std::tuple{Gives{&A::operation, "", "operation", "Its name."}, Gives{&A::dtype, "", "dtype", "Element type."},
+                      Gives{&A::system, "", "system", "Name of the machine."}};
+  }
+};
+
+/// \throws as answer(SweepRequest)
+[[nodiscard]] CrossoversAnswer answer(const CrossoversRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,146 @@
+/// \file predict.cpp
+/// From what is asked of one operation to its prediction, and to the story of it.
+
+#include <fabricost/answers/predict.hpp>
+
+#include "answers/operation_rules.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <span>
+
+namespace fabricost {
+
+Inference engine_named(std::string_view text, std::string_view named) {
+  constexpr std::string_view python = ",python";
+  Inference out{.from_host = text.ends_with(python)};
+  if (out.from_host) text.remove_suffix(python.size());
+  const auto equals = text.find('=');
+  const std::string_view engine = text.substr(0, equals);
+  const auto library = parse_inference_library(engine);
+  if (!library) {
+    const std::vector<std::string> known(inference_library_names.begin() + 1, inference_library_names.end());
+    throw RequestError(fmt::format("{}: {}", named, unknown_text(engine, "an inference engine", known)));
+  }
+  out.library = *library;
+  if (equals == std::string_view::npos) return out;
+  out.version = version_number(text.substr(equals + 1));
+  if (out.version == 0)
+    throw RequestError(fmt::format("{}: \"{}\" is no version; write it as in {}=0.14.0", named, text.substr(equals + 1), name(*library)));
+  return out;
+}
+
+/// A send_recv is between two GPUs of a domain, a GPU and its host, two nodes; or, as nccl-tests does it on several nodes, from every GPU
+/// to the next.
+Operation detail::operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks) {
+  if (!collective) throw Refusal(fmt::format("which operation? One of: {}", fmt::join(collective_names, ", ")), true);
+  Operation out{.collective = *collective, .ranks = ranks, .nodes = nodes, .dtype = dtype, .path = path.value_or(Path::gpu_gpu)};
+  if (!path) return out;
+  if (*collective != Collective::send_recv)
+    throw Refusal(fmt::format("<path> is for send_recv; {} takes the paths its algorithm needs", name(*collective)));
+  if (*path == Path::nic) {
+    if (nodes == 1) throw Refusal("<path=nic> leaves the node; leave <nodes> out or take at least 2");
+    if (nodes == 0) out.nodes = 2;
+  } else if (nodes > 1) {
+    throw Refusal(fmt::format("<path={}> stays inside a node; use <path=nic> for {} nodes", name(*path), nodes));
+  }
+  return out;
+}
+
+void detail::need_machine(const Machine& machine) {
+  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+}
+
+Choice choice_of(const PredictRequest& r) {
+  Choice out{.rule = r.choice, .algorithm = r.algorithm, .protocol = r.protocol, .inference = r.library.value_or(Inference{})};
+  if (r.version) {
+    if (!r.library) throw Refusal("<version> is that of an engine: add <library>");
+    out.inference.version = version_number(*r.version);
+    if (out.inference.version == 0) throw Refusal(fmt::format("<version>: \"{}\" is no version; write it as in \"0.14.0\"", *r.version));
+  }
+  if (r.launch == Launch::graph && out.inference.from_host)
+    throw Refusal(fmt::format("<launch=graph> and <library={},python> contradict each other; leave one out", name(out.inference.library)));
+  if (r.launch == Launch::eager) out.inference.from_host = true;
+  if (r.fused_norm && out.inference.from_host) throw Refusal("<fused_norm> is known inside a CUDA graph; leave <launch=eager> out");
+  return out;
+}
+
+namespace {
+
+/// The machine with NICs of one node gone: everybody waits for that node, so that all nodes count as it does.
+[[nodiscard]] std::shared_ptr<const System> without_rails(const PredictRequest& r, KernelSets kernels) {
+  const auto whole = r.system.get(r.overrides, KernelSets::none(), r.calibration);
+  const Tier* const nic = whole->tier(TierRole::nic);
+  if (nic == nullptr) throw Refusal(fmt::format("<lost_rails>: {} has no NICs", whole->name));
+  if (r.lost_rails >= nic->endpoints)
+    throw Refusal(
+        fmt::format("<lost_rails>: {} of {} NICs of a {}; at least one has to be left", r.lost_rails, nic->endpoints, whole->name));
+  const int left = nic->endpoints - r.lost_rails;
+  if (r.system.value == nullptr) {
+    std::vector<std::string> overrides = r.overrides;
+    overrides.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), left));
+    return r.system.get(overrides, kernels, r.calibration);
+  }
+  System out = *whole;
+  out.tiers[static_cast<std::size_t>(nic - whole->tiers.data())].endpoints = left;
+  return std::make_shared<const System>(std::move(out));
+}
+
+struct Asked {
+  std::shared_ptr<const System> system;
+  Operation operation;
+  Choice choice;
+};
+/// Whatever needs no file is checked before one is read.
+[[nodiscard]] Asked asked(const PredictRequest& r) {
+  Asked out{.system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
+  detail::need_machine(r.system);
+  if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
+  out.operation.bytes = Bytes::from_value(*r.bytes);
+  if (out.choice.inference.from_host && *r.operation != Collective::all_reduce)
+    throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
+  check_ranges(r);
+  const KernelSets kernels{.compute = r.fused_norm, .custom = r.library.has_value(), .moe = false};
+  out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
+  return out;
+}
+
+[[nodiscard]] FusedNormAnswer normed(const System& system, const Prediction& p) {
+  const FusedNorm both = fused_norm(system, p);
+  return {.algorithm = std::string{p.algorithm.view()},
+          .all_reduce_seconds = p.seconds,
+          .apart_seconds = both.apart,
+          .fused_seconds = both.fused,
+          .saved_seconds = both.saved(),
+          .made = both};
+}
+
+[[nodiscard]] PredictAnswer answered(const Asked& a, bool norm) {
+  PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
+  if (norm) out.norm = normed(*a.system, out);
+  return out;
+}
+
+}  // namespace
+
+PredictAnswer answer_of(const System& system, const Prediction& prediction) {
+  return {prediction, system.name, assumed(system, prediction), {}};
+}
+
+PredictAnswer answer(const PredictRequest& request) { return answered(asked(request), request.fused_norm); }
+
+ExplainAnswer answer(const ExplainRequest& request) {
+  const Asked a = asked(request);
+  const System& system = *a.system;
+  ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation).value(), {}};
+  std::vector<std::string> notes;
+  if (const int lost = request.lost_rails; lost > 0)
+    notes.push_back(fmt::format("{} NIC{} of every node {} down: all wait for the node that lost them.", lost, lost == 1 ? "" : "s",
+                                lost == 1 ? "is" : "are"));
+  out.text = explain(system, out, notes) + (out.norm ? "\n" + explain(out.norm->made) : "");
+  for (const Sensitivity& s : sensitivities(system, a.operation, a.choice)) out.changes.push_back({s.change, s.seconds});
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,122 @@
+/// \file share.cpp
+/// From collectives and a layout to groups that share links.
+
+#include <fabricost/answers/share.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+namespace {
+
+constexpr int most_gpus = 1'000'000;  ///< link by link
+
+/// "all_reduce 1 GiB over dp": what was typed, where it was.
+[[nodiscard]] std::string shown(const GroupedRequest& one) { return one.written.empty() ? name_of(one) : one.written; }
+
+/// "tp=8,dp".
+[[nodiscard]] std::string text_of(const std::vector<Axis>& axes) {
+  std::string out;
+  for (const Axis& axis : axes) {
+    out += (out.empty() ? "" : ",") + axis.name;
+    if (axis.size > 0) out += fmt::format("={}", axis.size);
+  }
+  return out;
+}
+
+[[nodiscard]] GroupedCollective placed(const GroupedRequest& one, const std::vector<Axis>& axes, Choice::Rule rule) {
+  check(one);
+  GroupedCollective out{.name = name_of(one),
+                        .operation = one.operation,
+                        .choice = {.rule = rule, .algorithm = one.algorithm, .protocol = one.protocol},
+                        .size = one.over.size,
+                        .stride = one.every,
+                        .weight = one.weight};
+  out.operation.ranks = out.operation.nodes = 0;
+  const std::string& over = one.over.axis;
+  const auto axis = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == over; });
+  if (axis != axes.end()) {
+    out.size = axis->size;
+    if (one.every == 1) out.stride = axis->stride;
+  } else if (!over.empty() && one.over.size == 0) {
+    std::vector<std::string> names;
+    for (const Axis& each : axes) names.push_back(each.name);
+    throw Refusal(fmt::format("<collectives> \"{}\": ", shown(one)) +
+                  (names.empty() ? fmt::format("over \"{}\": no axis of that name; name the axes with <layout>, as in <layout=tp=8,dp>, or "
+                                               "give a count",
+                                               over)
+                                 : unknown_text(over, "an axis of the layout", names)));
+  }
+  return out;
+}
+
+[[nodiscard]] SharedCollective answer_of(const System& system, const std::vector<GroupedCollective>& asked, const AtOnce& all,
+                                         std::size_t c) {
+  const GroupedOutcome& one = all.outcomes[c];
+  SharedCollective out{.name = asked[c].name,
+                       .groups = one.groups,
+                       .ranks = one.size,
+                       .stride = asked[c].stride,
+                       .slow_down = one.slow_down,
+                       .least_slow_down = one.least_slow_down,
+                       .seconds = one.seconds,
+                       .alone = answer_of(system, one.alone)};
+  const ContendedLink* const link = held_by(all, one);
+  if (link == nullptr) return out;
+  out.link = link->name;
+  out.link_bytes_per_second = link->capacity, out.link_load_bytes_per_second = link->load;
+  const std::vector<int> groups = groups_on(all, *link);
+  for (std::size_t other = 0; other < groups.size(); ++other)
+    if (groups[other] > 0) out.sharers.push_back({asked[other].name, groups[other], all.outcomes[other].groups});
+  return out;
+}
+
+}  // namespace
+
+void check(const GroupedRequest& one) {
+  if (const Operation& op = one.operation; op.collective != Collective::send_recv && (op.ranks > 0 || op.nodes > 0))
+    throw Refusal("<operation>: its ranks and nodes follow from <over> and the layout; leave them out");
+  check_ranges(one);
+}
+
+std::string name_of(const GroupedRequest& one) {
+  if (!one.name.empty()) return one.name;
+  std::string out = fmt::format("{} {}", name(one.operation.collective), size_text(one.operation.bytes));
+  if (const Over& over = one.over; !over.axis.empty() || over.size > 0)
+    out += fmt::format(" over {}", over.axis.empty() ? std::to_string(over.size) : over.axis);
+  return one.every > 1 ? fmt::format("{} every {}", out, one.every) : out;
+}
+
+std::optional<HeldBy> SharedCollective::held_by() const {
+  if (!link) return std::nullopt;
+  return HeldBy{*link, *link_bytes_per_second, *link_load_bytes_per_second, sharers};
+}
+
+ShareAnswer answer(const ShareRequest& r) {
+  if (r.collectives.empty())
+    throw Refusal(
+        "which collectives? Add <collectives> for each, as in <collectives=\"all_reduce 1GiB\"> <collectives=\"all_to_all 64MiB over 8\">",
+        true);
+  if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  check_ranges(r);
+  const auto system = r.system.get(r.overrides, {}, r.calibration);
+  ShareAnswer out{.system = system->name,
+                  .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
+                  .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};
+  if (const long long gpus = static_cast<long long>(out.nodes) * system->gpus_per_node; gpus > most_gpus)
+    throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
+  out.gpus = out.nodes * system->gpus_per_node;
+  const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
+  std::vector<GroupedCollective> asked;
+  for (const GroupedRequest& one : r.collectives) asked.push_back(placed(one, axes, r.choice));
+  const ConcurrentOptions options{.routes = {.relay_on_rails = r.pxn, .adaptive = r.adaptive}, .balancing = r.balancing};
+  const AtOnce all = at_once(*system, out.nodes, asked, options);
+  out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
+  if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
+  for (std::size_t c = 0; c < asked.size(); ++c) out.collectives.push_back(answer_of(*system, asked, all, c));
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,106 @@
+/// \file sweep.cpp
+/// The sizes or the counts of a request one after the other, and the switch points of their curves.
+
+#include <fabricost/answers/sweep.hpp>
+
+#include "answers/operation_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+[[nodiscard]] bool several(const Counts& counts) { return counts.values.size() > 1; }
+
+/// One operation for each count. \throws Refusal
+[[nodiscard]] std::vector<Operation> operations_of(const OperationOnCounts& r) {
+  if (several(r.nodes) && several(r.ranks)) throw Refusal("<nodes> and <ranks> are both lists; sweep over one of them");
+  const auto first = [](const Counts& counts) { return counts.values.empty() ? 0 : counts.values.front(); };
+  const std::size_t count = std::max<std::size_t>({1, r.nodes.values.size(), r.ranks.values.size()});
+  std::vector<Operation> out;
+  for (std::size_t i = 0; i < count; ++i)
+    out.push_back(detail::operation_of(r.operation, r.dtype, r.path, several(r.nodes) ? r.nodes.values[i] : first(r.nodes),
+                                       several(r.ranks) ? r.ranks.values[i] : first(r.ranks)));
+  detail::need_machine(r.system);
+  return out;
+}
+
+[[nodiscard]] std::shared_ptr<const System> machine_of(const OperationOnCounts& r) {
+  return r.system.get(r.overrides, KernelSets::none(), r.calibration);
+}
+
+/// work(operation) of each; where one of several is at fault, it is said which.
+template <class Work>
+void for_each_count(const std::vector<Operation>& operations, Work&& work) {
+  for (const Operation& op : operations) {
+    try {
+      work(op);
+    } catch (const RequestError& e) {
+      if (operations.size() == 1) throw;
+      throw RequestError(
+          fmt::format("{}: {}", op.nodes > 0 ? fmt::format("{} nodes", op.nodes) : fmt::format("{} ranks", op.ranks), e.what()));
+    }
+  }
+}
+
+[[nodiscard]] std::vector<CrossoverAnswer> changes_of(const Curve& curve, double first, double last) {
+  std::vector<CrossoverAnswer> out;
+  for (int i = 0; i < curve.pieces(); ++i) {
+    const double from = std::max(first, std::ceil(curve.threshold(i)));
+    if (from > last) break;
+    const Candidate runs = curve.ran(from);
+    if (!out.empty() && from <= out.back().from_bytes) out.pop_back();  // a piece below the first size
+    CrossoverAnswer change{from, std::string{name(runs.algorithm)}, std::string{name(runs.protocol)}};
+    if (out.empty() || out.back().algorithm != change.algorithm || out.back().protocol != change.protocol) out.push_back(std::move(change));
+  }
+  return out;
+}
+
+}  // namespace
+
+SweepAnswer answer(const SweepRequest& r) {
+  SweepAnswer out{.rows = {}, .by_count = several(r.nodes) || several(r.ranks)};
+  if (out.by_count && r.sizes) throw Refusal("several counts and several sizes; sweep over one of them: <bytes=268435456>, or one count");
+  if (!out.by_count && r.bytes)
+    throw Refusal("one size on one count is fabricost predict; take <sizes>, or several counts: <nodes=1:64:x2>");
+  if (!out.by_count && (!r.sizes || r.sizes->empty())) throw Refusal("which sizes? Add <sizes>, as in <sizes=1KiB:8GiB:x2>", true);
+  std::vector<Operation> operations = operations_of(r);
+  if (out.by_count && !r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
+  const auto system = machine_of(r);
+  const Choice choice{.rule = r.choice, .algorithm = r.algorithm, .protocol = r.protocol};
+  if (!out.by_count) {
+    std::vector<Bytes> sizes;
+    for (const double size : *r.sizes) sizes.push_back(Bytes::from_value(size));
+    for (const Prediction& p : sweep(*system, operations.front(), sizes, choice)) out.rows.push_back(answer_of(*system, p));
+    return out;
+  }
+  for (Operation& op : operations) op.bytes = Bytes::from_value(*r.bytes);
+  for_each_count(operations, [&](const Operation& op) { out.rows.push_back(answer_of(*system, predict(*system, op, choice))); });
+  return out;
+}
+
+CrossoversAnswer answer(const CrossoversRequest& r) {
+  const std::vector<double> sizes = r.sizes && !r.sizes->empty() ? *r.sizes : std::vector<double>{8, 16 * gibibyte};
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  const double first = *least, last = *most;
+  const std::vector<Operation> operations = operations_of(r);
+  const auto system = machine_of(r);
+  CrossoversAnswer out{
+      .operation = std::string{name(*r.operation)}, .dtype = std::string{name(r.dtype)}, .system = system->name, .rows = {}};
+  for_each_count(operations, [&](const Operation& op) {
+    Choice choice{.algorithm = r.algorithm, .protocol = r.protocol};
+    const Curve runs = compile(*system, op, choice);
+    choice.rule = Choice::Rule::fastest;
+    const Curve fastest = compile(*system, op, choice);
+    out.rows.push_back({.nodes = runs.fabric().nodes,
+                        .ranks = static_cast<int>(runs.fabric().ranks()),
+                        .runs = changes_of(runs, first, last),
+                        .fastest = changes_of(fastest, first, last)});
+  });
+  return out;
+}
+
+}  // namespace fabricost
