@@ -43,6 +43,7 @@ struct Fabric : Connectivity {
   bool ll128 = true;          ///< LL128 runs over the transport between domains
   Generation generation = Generation::other;
   Library library = Library::other;
+  Tuner tuner = newest_tuner;
   Cpu cpu = Cpu::any;
 
   // not constexpr: g++ 12 would then clear the whole before it writes the parts

@@ -217,7 +217,7 @@ struct Crossing {
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);
   line.base_part(TermKind::steps, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
   line.ramp(
-      {.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit * n)});
+      {.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit(fabric) * n)});
   line.ramp({.shape = Ramp::Shape::until,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),

@@ -1,0 +1,190 @@
+# Numbers of data/ that the headers need where nobody reads files: tables of tuners and engines, priors of constants. Written as C++ when the
+# library is configured, so that a number stands once, in data/, and costs a program nothing.
+#
+#     cmake -DDATA=FOLDER -DOUT=FOLDER -P shipped_numbers.cmake
+#
+# Understands a part of YAML: `key: value` lines, lists in brackets that may go on over several lines, `{value: ..., source: ...}`, one map or
+# list to a line, quoted texts without escapes. tests/specs/check_schema.py holds the files to their schemas.
+cmake_minimum_required(VERSION 3.25)
+
+# The lines of a file: `lines`, how many, and of the i-th `key_i`, `value_i`, `indent_i` (columns before the key) and `where_i`.
+function(fabricost_read file)
+  file(READ ${file} text)
+  set(number 0)
+  set(lines 0)
+  while(NOT text STREQUAL "")
+    set(line "")
+    while(TRUE)  # a list goes on while its brackets are open
+      string(FIND "${text}" "\n" end)
+      string(SUBSTRING "${text}" 0 ${end} more)
+      math(EXPR next "${end} + 1")
+      string(SUBSTRING "${text}" ${next} -1 text)
+      math(EXPR number "${number} + 1")
+      string(APPEND line "${more}")
+      string(REGEX REPLACE "\"[^\"]*\"" "" open "${line}")
+      string(REGEX REPLACE "#.*" "" open "${open}")
+      string(REGEX REPLACE "[^[]" "" opened "${open}")
+      string(REGEX REPLACE "[^]]" "" closed "${open}")
+      string(LENGTH "${opened}" opened)
+      string(LENGTH "${closed}" closed)
+      if(opened EQUAL closed OR text STREQUAL "")
+        break()
+      endif()
+    endwhile()
+    if(open MATCHES "^ *$")
+      continue()
+    endif()
+    if(NOT line MATCHES "^( *)(- )?([a-z0-9_.]+): *(.*)$")
+      message(FATAL_ERROR "${file}:${number}: is no `key: value` line: ${line}")
+    endif()
+    math(EXPR lines "${lines} + 1")
+    set(key_${lines} "${CMAKE_MATCH_3}" PARENT_SCOPE)
+    set(value_${lines} "${CMAKE_MATCH_4}" PARENT_SCOPE)
+    set(where_${lines} "${file}:${number}" PARENT_SCOPE)
+    string(LENGTH "${CMAKE_MATCH_1}${CMAKE_MATCH_2}" indent)
+    set(indent_${lines} ${indent} PARENT_SCOPE)
+  endwhile()
+  set(lines ${lines} PARENT_SCOPE)
+endfunction()
+
+# A value with its units as a C++ initialiser: 1.2 us is 1.2e-6. Of {value: ..., source: ...} the value.
+function(fabricost_cpp value out)
+  string(REGEX REPLACE "\"[^\"]*\"" "" value "${value}")
+  string(REGEX REPLACE " *#.*" "" value "${value}")
+  string(REGEX REPLACE ", *(source|confidence): *[^],}]*" "" value "${value}")
+  string(REGEX REPLACE "^{value: *(.*)}$" "\\1" value "${value}")
+  string(REPLACE "[" "{" value "${value}")
+  string(REPLACE "]" "}" value "${value}")
+  foreach(unit "ns=e-9" "us=e-6" "ms=e-3" "s=" "B=" "kB=e3" "MB=e6" "GB=e9" "KiB= * 1024.0" "MiB= * 1048576.0" "GiB= * 1073741824.0")
+    string(REGEX MATCH "^([A-Za-z]+)=(.*)$" found "${unit}")
+    string(REGEX REPLACE "([0-9]) ${CMAKE_MATCH_1}([,} ]|$)" "\\1${CMAKE_MATCH_2}\\2" value "${value}")
+  endforeach()
+  set(${out} "${value}" PARENT_SCOPE)
+endfunction()
+
+# The documents of a folder, by name; configures again when one comes, goes or changes.
+function(fabricost_files out folder)
+  if(CMAKE_SCRIPT_MODE_FILE)
+    file(GLOB files ${folder}/*.yaml)
+  else()
+    file(GLOB files CONFIGURE_DEPENDS ${folder}/*.yaml)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  endif()
+  list(SORT files COMPARE NATURAL)
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+function(fabricost_write file text)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)  # only where it differs
+endfunction()
+
+# Versions of tuners: data/tuners/NAME.yaml, by name; the last is the newest.
+function(fabricost_tuners data out)
+  fabricost_files(files ${data}/tuners)
+  set(names "")
+  set(enumerators "")
+  set(tables "")
+  foreach(file IN LISTS files)
+    cmake_path(GET file FILENAME name)
+    string(REGEX REPLACE "\\.yaml$" "" name "${name}")
+    string(REGEX REPLACE "[-.]" "_" enumerator "${name}")
+    string(APPEND names "\"${name}\", ")
+    string(APPEND enumerators "${enumerator}, ")
+    set(newest ${enumerator})
+    string(APPEND tables "    {")
+    fabricost_read(${file})
+    foreach(i RANGE 1 ${lines})
+      if(NOT key_${i} MATCHES "^(name|title|library|version|source|confidence|notes)$")
+        fabricost_cpp("${value_${i}}" value)
+        string(APPEND tables "\n        .${key_${i}} = ${value},")
+      endif()
+    endforeach()
+    string(APPEND tables "\n    },\n")
+  endforeach()
+  list(LENGTH files count)
+  fabricost_write(${out}/hardware/shipped_tuners.inc "/// \\file shipped_tuners.inc
+/// A part of hardware/tuner.hpp. data/tuners as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost {
+
+enum class Tuner : unsigned char { ${enumerators}};
+inline constexpr std::array<std::string_view, ${count}> tuner_names{${names}};
+inline constexpr Tuner newest_tuner = Tuner::${newest};
+inline constexpr std::array<TunerTables, ${count}> tuner_tables{{
+${tables}}};
+
+}  // namespace fabricost
+")
+endfunction()
+
+# "0.5.13" as 5013, as version_number() of choice/inference.hpp
+function(fabricost_version text out)
+  string(REGEX MATCH "^([0-9]+)\\.?([0-9]*)\\.?([0-9]*)$" found "${text}")
+  foreach(part 1 2 3)
+    set(part_${part} 0${CMAKE_MATCH_${part}})
+  endforeach()
+  math(EXPR number "(${part_1} * 1000 + ${part_2}) * 1000 + ${part_3}")
+  set(${out} ${number} PARENT_SCOPE)
+endfunction()
+
+# Hand-over sizes of engines: data/engines/NAME.yaml.
+function(fabricost_engines data out)
+  fabricost_files(files ${data}/engines)
+  list(LENGTH files count)
+  set(engines "")
+  foreach(file IN LISTS files)
+    fabricost_read(${file})
+    set(rules "")
+    set(rows 0)
+    foreach(i RANGE 1 ${lines})
+      set(value "${value_${i}}")
+      if(NOT key_${i} MATCHES "^(title|source|notes)$")
+        while(value MATCHES "\"([0-9.]+)\"")
+          set(text "${CMAKE_MATCH_0}")
+          fabricost_version("${CMAKE_MATCH_1}" version)
+          string(REPLACE "${text}" "${version}" value "${value}")
+        endwhile()
+      endif()
+      if(key_${i} STREQUAL "library" OR key_${i} STREQUAL "pcie_ranks")
+        set(${key_${i}} "${value}")
+      elseif(key_${i} STREQUAL "across_nodes_from")
+        fabricost_cpp("${value}" across_nodes_from)
+      elseif(key_${i} STREQUAL "when")
+        string(REGEX REPLACE " *#.*" "" value "${value}")
+        string(REGEX REPLACE "generation: ([a-z0-9]+)" "generation: Generation::\\1" value "${value}")
+        string(REGEX REPLACE "([a-z_]+): " ".\\1 = " value "${value}")
+        if(rows)
+          string(APPEND rules "}},\n")
+        endif()
+        string(APPEND rules "            {.when = ${value}, .kernels = {")
+        math(EXPR rows "${rows} + 1")
+      elseif(indent_${i} EQUAL 4)
+        fabricost_cpp("${value}" value)
+        string(REGEX REPLACE "(below|to): " ".\\1 = " value "${value}")
+        string(REGEX REPLACE "^{" "{.kernel = ReduceKernel::${key_${i}}, " value "${value}")
+        string(APPEND rules "\n                ${value},")
+      endif()
+    endforeach()
+    string(APPEND engines "    {.library = InferenceLibrary::${library}, .pcie_ranks = ${pcie_ranks}, "
+      ".across_nodes_from = ${across_nodes_from}, .rules = ${rows}, .hand_over = {\n${rules}}}\n        }},\n")
+  endforeach()
+  fabricost_write(${out}/choice/shipped_engines.inc "/// \\file shipped_engines.inc
+/// A part of choice/inference.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost::detail {
+
+inline constexpr std::array<EngineTable, ${count}> engine_tables{{
+${engines}}};
+
+}  // namespace fabricost::detail
+")
+endfunction()
+
+function(fabricost_shipped_numbers data out)
+  fabricost_tuners(${data} ${out})
+  fabricost_engines(${data} ${out})
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  fabricost_shipped_numbers(${DATA} ${OUT})
+endif()
