@@ -55,7 +55,7 @@ function(fabricost_cpp value out)
   string(REGEX REPLACE "^{value: *(.*)}$" "\\1" value "${value}")
   string(REPLACE "[" "{" value "${value}")
   string(REPLACE "]" "}" value "${value}")
-  foreach(unit "ns=e-9" "us=e-6" "ms=e-3" "s=" "B=" "kB=e3" "MB=e6" "GB=e9" "KiB= * 1024.0" "MiB= * 1048576.0" "GiB= * 1073741824.0")
+  foreach(unit "ns=e-9" "us=e-6" "ms=e-3" "s=" "B=" "kB=e3" "MB=e6" "GB=e9" "TB=e12" "PB=e15" "KiB= * 1024.0" "MiB= * 1048576.0" "GiB= * 1073741824.0")
     string(REGEX MATCH "^([A-Za-z]+)=(.*)$" found "${unit}")
     string(REGEX REPLACE "([0-9]) ${CMAKE_MATCH_1}([,} ]|$)" "\\1${CMAKE_MATCH_2}\\2" value "${value}")
   endforeach()
@@ -180,7 +180,86 @@ ${engines}}};
 ")
 endfunction()
 
+# Priors of constants: data/priors/SET.yaml and intervals.yaml.
+function(fabricost_priors data out)
+  set(tables "")
+  set(sources "")
+  fabricost_files(files ${data}/priors)
+  set(sets scale_up pcie transport compute custom moe)
+  set(blocks ScaleUp Pcie Transport Compute Custom Moe)
+  foreach(set block IN ZIP_LISTS sets blocks)
+    string(REPLACE "_" "-" name ${set})
+    fabricost_read(${data}/priors/${name}.yaml)
+    string(APPEND tables "inline constexpr auto ${set}_parameters = std::to_array<Parameter>({\n")
+    foreach(i RANGE 1 ${lines})
+      if(key_${i} STREQUAL "source" AND indent_${i} EQUAL 0)
+        string(APPEND sources "    ${value_${i}},\n")
+      elseif(indent_${i} EQUAL 2)
+        string(REGEX REPLACE "^{(.*)}$" "\\1" columns "${value_${i}}")
+        set(member ${key_${i}})
+        if(columns MATCHES "member: \"([^\"]*)\"")
+          set(member "${CMAKE_MATCH_1}")
+        endif()
+        set(place "__builtin_offsetof(${block}Constants, ${member})")
+        if(member MATCHES "^([a-z_]+)\\[([0-9])\\]$")
+          set(place "__builtin_offsetof(${block}Constants, ${CMAKE_MATCH_1}) + ${CMAKE_MATCH_2} * sizeof(double)")
+        endif()
+        fabricost_cpp("${columns}" columns)
+        foreach(column value kind min max fit spread latency rate follows)
+          set(${column} 0)
+          if(", ${columns}," MATCHES ", ${column}: ([^,]*),")
+            set(${column} "${CMAKE_MATCH_1}")
+          endif()
+        endforeach()
+        string(APPEND tables "    {\"${key_${i}}\", ConstantSet::${set}, \"${member}\", ${place}, ConstantKind::${kind}, "
+          "${value}, ${min}, ${max}, Fitted::${fit}, ${spread}, ${latency}, ${rate}, ${follows}},\n")
+      endif()
+    endforeach()
+    string(APPEND tables "});\n")
+  endforeach()
+  fabricost_write(${out}/hardware/shipped_priors.inc "/// \\file shipped_priors.inc
+/// A part of hardware/parameters.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost {
+
+inline constexpr std::string_view prior_sources[]{
+${sources}};
+${tables}
+}  // namespace fabricost
+")
+  fabricost_read(${data}/priors/intervals.yaml)
+  set(fitted "")
+  set(general "")
+  foreach(i RANGE 1 ${lines})
+    if(indent_${i} EQUAL 2)
+      fabricost_cpp("${value_${i}}" value)
+      string(REGEX REPLACE "[{}]" "" value "${value}")
+      string(REGEX REPLACE "^value: " "" value "${value}")
+      if(value MATCHES "^([^,]*), set: (.*)$")
+        string(APPEND fitted "    {\"${key_${i}}\", &IntervalWidths::${key_${i}}, ${CMAKE_MATCH_1}, ConstantSet::${CMAKE_MATCH_2}},\n")
+      else()
+        string(APPEND general "    {\"${key_${i}}\", &IntervalWidths::${key_${i}}, ${value}},\n")
+      endif()
+    endif()
+  endforeach()
+  fabricost_write(${out}/hardware/shipped_widths.inc "/// \\file shipped_widths.inc
+/// A part of hardware/interval_widths.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost {
+
+/// Widths that a fit finds, by the name they have in a calibration file.
+inline constexpr auto interval_widths = std::to_array<NamedWidth>({
+${fitted}});
+/// Widths that all machines have in common.
+inline constexpr auto general_widths = std::to_array<NamedWidth>({
+${general}});
+
+}  // namespace fabricost
+")
+endfunction()
+
 function(fabricost_shipped_numbers data out)
+  fabricost_priors(${data} ${out})
   fabricost_tuners(${data} ${out})
   fabricost_engines(${data} ${out})
 endfunction()

@@ -12,7 +12,7 @@
 /// relative's, not around the mean, so each is informed by what was measured of the other.
 
 #include <fabricost/calibrate/least_squares.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/price.hpp>
 
 #include <cstddef>

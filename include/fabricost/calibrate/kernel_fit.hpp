@@ -8,7 +8,7 @@
 /// combine" of "one_sided_combine.share"), which is what makes ten thousand samples quick.
 
 #include <fabricost/calibrate/least_squares.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 
 #include <functional>
 #include <string_view>
