@@ -34,7 +34,7 @@ function(fabricost_read file)
     if(open MATCHES "^ *$")
       continue()
     endif()
-    if(NOT line MATCHES "^( *)(- )?([a-z0-9_.]+): *(.*)$")
+    if(NOT line MATCHES "^( *)(- )?([a-z0-9_.-]+): *(.*)$")
       message(FATAL_ERROR "${file}:${number}: is no `key: value` line: ${line}")
     endif()
     math(EXPR lines "${lines} + 1")
@@ -52,6 +52,11 @@ function(fabricost_cpp value out)
   string(REGEX REPLACE "\"[^\"]*\"" "" value "${value}")
   string(REGEX REPLACE " *#.*" "" value "${value}")
   string(REGEX REPLACE ", *(source|confidence): *[^],}]*" "" value "${value}")
+  if(value MATCHES ", unit: ([A-Za-z]+)")  # of each number of a list
+    set(unit ${CMAKE_MATCH_1})
+    string(REGEX REPLACE ", unit: [A-Za-z/]+" "" value "${value}")
+    string(REGEX REPLACE "([0-9.]+)" "\\1 ${unit}" value "${value}")
+  endif()
   string(REGEX REPLACE "^{value: *(.*)}$" "\\1" value "${value}")
   string(REPLACE "[" "{" value "${value}")
   string(REPLACE "]" "}" value "${value}")
@@ -258,7 +263,71 @@ ${general}});
 ")
 endfunction()
 
+# Numbers by name: the files of a folder with a map `numbers`, each a namespace. One with min, max and spread has NAME_fit beside it.
+function(fabricost_named data folder outer out)
+  fabricost_files(files ${data}/${folder})
+  set(text "")
+  foreach(file IN LISTS files)
+    fabricost_read(${file})
+    set(rows "")
+    set(inside FALSE)
+    foreach(i RANGE 1 ${lines})
+      if(indent_${i} EQUAL 0)
+        if(key_${i} STREQUAL "numbers")
+          set(inside TRUE)
+        endif()
+      elseif(inside)
+        fabricost_cpp("${value_${i}}" value)
+        if(NOT value MATCHES "^([^,}]+)(, min: ([^,]+), max: ([^,]+), spread: ([^}]+))?$")
+          message(FATAL_ERROR "${where_${i}}: is no number: ${value_${i}}")
+        endif()
+        string(APPEND rows "inline constexpr double ${key_${i}} = ${CMAKE_MATCH_1};\n")
+        if(CMAKE_MATCH_2)
+          string(APPEND rows "inline constexpr FitRange ${key_${i}}_fit{${CMAKE_MATCH_3}, ${CMAKE_MATCH_4}, ${CMAKE_MATCH_5}};\n")
+        endif()
+      endif()
+    endforeach()
+    if(rows)
+      cmake_path(GET file STEM space)
+      string(REPLACE "-" "_" space ${space})
+      string(APPEND text "namespace ${outer}::${space} {\n${rows}}  // namespace ${outer}::${space}\n\n")
+    endif()
+  endforeach()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(fabricost_numbers data out)
+  fabricost_named(${data} priors prior priors)
+  fabricost_named(${data} policies policy policies)
+  set(prices "")
+  fabricost_read(${data}/prices/default.yaml)
+  foreach(i RANGE 1 ${lines})
+    if(key_${i} MATCHES "^(load|pue|node_over_gpus|radix)$")
+      fabricost_cpp("${value_${i}}" value)
+      string(APPEND prices "inline constexpr double ${key_${i}} = ${value};\n")
+    endif()
+  endforeach()
+  fabricost_write(${out}/shipped_numbers.hpp "#pragma once
+/// \\file shipped_numbers.hpp
+/// Numbers of data/priors, data/policies and data/prices by name: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost {
+
+/// Where a fit may take a number, and the standard deviation, in log, around it before anything was measured.
+struct FitRange {
+  double least = 0, most = 0;
+  double spread = 0;
+};
+
+${priors}${policies}namespace prior::prices {
+${prices}}  // namespace prior::prices
+
+}  // namespace fabricost
+")
+endfunction()
+
 function(fabricost_shipped_numbers data out)
+  fabricost_numbers(${data} ${out})
   fabricost_priors(${data} ${out})
   fabricost_tuners(${data} ${out})
   fabricost_engines(${data} ${out})

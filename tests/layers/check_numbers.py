@@ -47,8 +47,32 @@ FOLDERS = {
     "include/fabricost/choice": {},
     "include/fabricost/hardware": {},
     "include/fabricost/network": {},
-    "include/fabricost/kernels/compute.hpp": {},
+    "include/fabricost/memory": {},
+    "include/fabricost/experts": {
+        "0.98": "loads within 2 % of the first of a class of ranks are of that class",
+        "0.1": "of a quadrature: its widest step, and",
+        "1.25": "over the root of k, its step where the k-th of many clocks rings",
+        "30.0": "-log(1 - share) where the share is 1",
+        "4e6": "products of polynomials at one of its nodes, beyond which another way is faster",
+    },
+    "include/fabricost/kernels": {"1.645": "standard deviations that hold nine in ten of a normal distribution"},
+    "include/fabricost/training": {
+        "1.1": "sensitivity asks for 10 % more, as its words say",
+        "6.0": "FLOPs per parameter and token, 2 of them forward",
+    },
     "include/fabricost/training/layer.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
+    "include/fabricost/economics": {
+        "0.01": "one per cent, the gain that is asked for",
+        "0.57721566490153286": "Euler's constant",
+        "2.3263478740408408": "standard deviations below which 99 % of a normal distribution lie",
+        "50.0": "of an exponential tail, the half beyond its median over the hundredth beyond its 99th percentile",
+    },
+    "include/fabricost/serving/constants.hpp": {},
+    "include/fabricost/serving/parameters.hpp": {},
+    "include/fabricost/serving/kv_cache.hpp": {},
+    "include/fabricost/calibrate": {"1.4826": "median of |r| to the standard deviation of a normal distribution"},
+    "src/calibrate": {},
+    "src/machine": {"0.001": "printed deviations have three digits"},
 }
 SUFFIXES = {".hpp", ".cpp", ".h"}
 # Comments, raw strings, strings and characters; a quote between two digits separates thousands.

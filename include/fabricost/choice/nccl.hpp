@@ -44,8 +44,8 @@ struct TunerTable {
   [[nodiscard]] double believed(const TunerRow& row, double bytes) const;
   /// Of them, those spent on bytes; `octave` is theirs.
   [[nodiscard]] static double believed_volume(const TunerRow& row, double bytes, std::size_t octave);
-  void add(Candidate c, double latency_us, double algorithm_rate, const double* correction = nullptr) {
-    if (algorithm_rate > 0) rows.add({c, latency_us * 1e-6, 1 / algorithm_rate, correction});
+  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
+    if (algorithm_rate > 0) rows.add({c, latency, 1 / algorithm_rate, correction});
   }
 };
 
@@ -82,9 +82,9 @@ struct TunerPick {
   double exchange_limit = 0;
   double peers = 1;
 
-  void add(Candidate c, double latency_us, double algorithm_rate, const double* correction = nullptr) {
+  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
     if (!(algorithm_rate > 0)) return;
-    const TunerRow row{c, latency_us * 1e-6, 1 / algorithm_rate, correction};
+    const TunerRow row{c, latency, 1 / algorithm_rate, correction};
     const double t = row.latency + TunerTable::believed_volume(row, bytes, octave);
     if (any && !(t < least)) return;
     any = true;
@@ -104,7 +104,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const TunerTables& k = tables_of(f.tuner);
   if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
-    table.exchange_limit = (f.over_pcie && N <= 1 ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit) * kibibyte;
+    table.exchange_limit = f.over_pcie && N <= 1 ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
     return;
   }
   const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole ones: NCCL's log2i
@@ -121,7 +121,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
   const double post = k.network_post[amd];
   const bool ll128 = has_ll128(f);
-  const double ll_limit = 1e9 * (N <= 1 ? k.ll_limit_one_domain[gen] : k.ll_limit[amd][column - 1]);
+  const double ll_limit = N <= 1 ? k.ll_limit_one_domain[gen] : k.ll_limit[amd][column - 1];
 
   const auto& ring_inner = f.over_pcie ? k.ring_pcie : k.ring_nvlink;
   const auto& ring_outer = g <= 1 ? k.tree_network : k.ring_network;
@@ -129,7 +129,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   for (std::size_t p = 0; p < 3; ++p) {
     if (p == 1 && !ll128) continue;
     const double bus = p == 0   ? std::min(ll_limit, k.ll_share * ring_bus)
-                       : p == 1 ? std::min(k.ring_ll128_share * ring_bus, 1e9 * count * k.ring_ll128[gen])
+                       : p == 1 ? std::min(k.ring_ll128_share * ring_bus, count * k.ring_ll128[gen])
                                 : ring_bus;
     double hop = ring_inner[p];
     if (N > 1) hop = std::max(hop, p == 2 ? k.simple_posts * post : post);
@@ -140,9 +140,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     const auto& tree_inner = f.over_pcie ? k.tree_pcie : k.tree_nvlink;
     for (std::size_t p = 0; p < 3; ++p) {
       if (p == 1 && !ll128) continue;
-      double bus = std::min(k.tree_share * tree_bus, 1e9 * count * k.tree[gen][column]);
+      double bus = std::min(k.tree_share * tree_bus, count * k.tree[gen][column]);
       if (p == 0) bus = std::min(bus / k.tree_ll, ll_limit);
-      if (p == 1) bus = std::min(bus * k.tree_ll128_share[N <= 1 ? 0 : 1], 1e9 * count * k.tree_ll128[gen][column]);
+      if (p == 1) bus = std::min(bus * k.tree_ll128_share[N <= 1 ? 0 : 1], count * k.tree_ll128[gen][column]);
       table.add({Algorithm::tree, static_cast<Protocol>(p)}, k.tree_base[p] + 2 * ((g - 1) * tree_inner[p] + doublings * k.tree_network[p]),
                 bus * 0.5, k.tree_correction[p]);
     }
@@ -157,7 +157,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
       const double nic = network / heads * (N <= 2 ? 2 : 1);
       const bool corrected = gen >= 3 && (f.cpu == Cpu::intel || f.cpu == Cpu::amd);
       table.add({Algorithm::nvls_tree, Protocol::simple}, k.nvls_base + 2 * doublings * k.nvls_tree_network,
-                std::min({inner, nic, 1e9 * k.nvls_tree[gen][column]}) * heads * ratio, corrected ? k.tree_correction[2] : nullptr);
+                std::min({inner, nic, k.nvls_tree[gen][column]}) * heads * ratio, corrected ? k.tree_correction[2] : nullptr);
     }
   }
   const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;

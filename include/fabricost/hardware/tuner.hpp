@@ -14,8 +14,8 @@
 
 namespace fabricost {
 
-/// Times are microseconds, rates GB/s, both as the library's source has them. [3] LL, LL128, Simple; [4] Volta, Ampere, Hopper, Blackwell;
-/// [4][3] the same by 1, 2 and more domains.
+/// Seconds, bytes, bytes per second. [3] LL, LL128,
+/// Simple; [4] Volta, Ampere, Hopper, Blackwell; [4][3] the same by 1, 2 and more domains.
 struct TunerTables {
   double tree_base[3], ring_base[3];                                  ///< of a kernel
   double tree_nvlink[3], ring_nvlink[3], tree_pcie[3], ring_pcie[3];  ///< of a step inside a domain
@@ -45,7 +45,7 @@ struct TunerTables {
   double network_share;        ///< of the NICs' rate, what the search plans with
   double network_channels[4];  ///< a NIC
   double least_network_channels;
-  double exchange_ll_limit;          ///< KiB per peer up to which point-to-point sends use LL
+  double exchange_ll_limit;          ///< bytes per peer up to which point-to-point sends use LL
   double exchange_ll_limit_pcie[2];  ///< the same over PCIe: 2, more ranks
 };
 

@@ -20,7 +20,7 @@ struct Channels {
 /// The ring search over `total` bytes per second of one GPU's links.
 [[nodiscard]] inline Channels search_channels(double total, Generation generation, const TunerTables& tables = tables_of(newest_tuner)) {
   const std::size_t row = tuner_generation(generation);
-  const double enough = total * (1 + 1e-12) * 1e-9;
+  const double enough = total * (1 + 1e-12);
   const double* speed = tables.speeds[row];
   while (*speed > enough) ++speed;
   Channels best;
@@ -31,13 +31,13 @@ struct Channels {
       const double count = static_cast<int>(std::min(tables.most_channels, enough / *speed));
       const double together = count * *speed;
       if (!(together > product * (1 + 1e-12))) continue;
-      best = {static_cast<int>(count), *speed * 1e9};
+      best = {static_cast<int>(count), *speed};
       product = together;
-      if (product * 1e9 >= total) break;  // nothing is left over that a slower speed could use
+      if (product >= total) break;  // nothing is left over that a slower speed could use
     }
   }
   if (best.rate == 0) return {1, total};
-  if (best.rate >= tables.split_from[row] * 1e9 && best.count > tables.split_above[row] && best.count <= tables.split_to)
+  if (best.rate >= tables.split_from[row] && best.count > tables.split_above[row] && best.count <= tables.split_to)
     best = {2 * best.count, best.rate / 2};
   return best;
 }
@@ -51,7 +51,7 @@ struct Channels {
 [[nodiscard]] inline Channels in_switch_channels(double usable_per_gpu, int ranks, Generation generation,
                                                  const TunerTables& tables = tables_of(newest_tuner)) {
   for (const double* speed = tables.speeds[tuner_generation(generation)]; *speed > 0; ++speed)
-    if (*speed * 1e9 * (ranks + 1) <= usable_per_gpu * (1 + 1e-12)) return {ranks, *speed * 1e9};
+    if (*speed * (ranks + 1) <= usable_per_gpu * (1 + 1e-12)) return {ranks, *speed};
   return {ranks, usable_per_gpu / (ranks + 1)};
 }
 

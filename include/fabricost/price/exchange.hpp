@@ -17,7 +17,7 @@
 namespace fabricost {
 
 /// Bytes per peer up to which the library sends LL.
-[[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit * kibibyte; }
+[[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
 
 [[nodiscard]] inline Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol) {
   const auto& x = c.all_to_all;
