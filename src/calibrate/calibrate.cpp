@@ -5,6 +5,7 @@
 #include "text/quantile.hpp"
 
 #include <fabricost/kernels/interval.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,6 @@ using calibrating::Preparation;
 using io::quantile_of;
 
 constexpr int enough_for_quantile = 20;
-constexpr double unproven_shape = 0.07;  // leaving a generation out: what its own form differs by beyond what the constants' errors say
 
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -56,11 +56,11 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     if (found == classes.end()) continue;
     const Members& its = found->second;
     const bool enough = its.sizes.size() >= enough_for_quantile;
-    const double scatter = enough ? quantile_of(its.sizes, 0.9) : into.constants.interval.*width.of;
+    const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : into.constants.interval.*width.of;
     const double unsure = nine_in_ten * std::sqrt(mean_of(its.squares));
     double& half = into.constants.interval.*width.of;
-    half = std::max(0.01, std::hypot(scatter, unsure));
-    if (!enough && data.unproven[block]) half = std::hypot(half, unproven_shape);
+    half = std::max(policy::fits::least_width, std::hypot(scatter, unsure));
+    if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),
                             .median_ape = quantile_of(its.errors, 0.5),

@@ -6,6 +6,7 @@
 #include "text/quantile.hpp"
 
 #include <fabricost/parameters/related.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ ClassResidual residual_of(std::string_view key, const std::vector<double>& logs)
   for (const double r : logs) sizes.push_back(std::fabs(r));
   std::sort(sizes.begin(), sizes.end());
   const Ape its = ape_of(logs);
-  return {key, static_cast<int>(sizes.size()), its.median, its.mean, std::max(0.01, io::quantile(sizes, 0.9))};
+  return {key, static_cast<int>(sizes.size()), its.median, its.mean,
+          std::max(policy::fits::least_width, io::quantile(sizes, policy::fits::quantile))};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "calibrate/preparation.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
 
@@ -16,9 +17,7 @@ namespace fabricost::calibrating {
 
 namespace {
 
-constexpr double joint_spread = 0.3;       // a weak prior: a constant without data stays, one with data does not notice
-constexpr double points_per_cluster = 60;  // of weight, so that the cluster with the longest sweeps does not set a transport's constants
-constexpr double across_scale = 0.1, joint_scale = 0.04, own_scale = 0.05;
+namespace fits = policy::fits;
 
 /// What a set of constants is called, and so which machines have it in common.
 std::string set_name(ConstantSet set, const System& system, const Transport& transport) {
@@ -159,7 +158,7 @@ void Preparation::add(const Point& point, int crossing) {
   Series& s = series_of(machine, block, fabric, op, now.ran, across);
   s.bytes.push_back(bytes);
   s.log_seconds.push_back(std::log(point.seconds));
-  s.weight.push_back(across && !own_ ? std::min(1.0, points_per_cluster / crossing) : 1);
+  s.weight.push_back(across && !own_ ? std::min(1.0, fits::points_per_cluster / crossing) : 1);
 }
 
 std::size_t Preparation::machine_of(const System& system) {
@@ -186,14 +185,14 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
       for (const Parameter& p : parameters_of(set))
         if (p.held() && !follows_tree_step(p)) p.of(block.prior) = p.value(system.constants);
     }
-    if (set == ConstantSet::scale_up) block.flat = joint_spread;
+    if (set == ConstantSet::scale_up) block.flat = fits::joint_spread;
     if (set == ConstantSet::pcie) block.spread = 2;
-    if (set == ConstantSet::transport) block.latency = 1, block.rate = 0.15;
+    if (set == ConstantSet::transport) block.latency = 1, block.rate = fits::transport_rate;
   } else {
     // a machine is further from a datasheet than from its measured siblings
     block.spread = basis == Basis::datasheet ? 1 : 0.5;
-    block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : 0.3;
-    block.rate = set == ConstantSet::transport ? 0.15 : 0.1;
+    block.latency = set == ConstantSet::transport ? (system.constants.transport_known ? 0.5 : 1) : fits::inside_latency;
+    block.rate = set == ConstantSet::transport ? fits::transport_rate : fits::inside_rate;
   }
   blocks.push_back(block);
   unproven.push_back(own_ && basis == Basis::datasheet);
@@ -227,9 +226,9 @@ Series& Preparation::series_of(std::size_t machine, std::size_t set, const Fabri
                       .ran = ran,
                       .op = op.collective,
                       .byte_wide = wide,
-                      .scale = across ? across_scale
-                               : own_ ? own_scale
-                                      : joint_scale});
+                      .scale = across ? fits::across_scale
+                               : own_ ? fits::own_scale
+                                      : fits::joint_scale});
     set_of.push_back(set);
   }
   return series[at->second];

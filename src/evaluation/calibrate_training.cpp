@@ -276,7 +276,7 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
       if (fitted.name == s.name) s.scale = fitted.scale, s.spread = fitted.spread, s.seen = fitted.generations;
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
-    c = ComputeConstants{};
+    c = detail::compute_prior;
     for (const CalibratedSet& set : fit.generations)
       if (set.generation == generation) c = set.constants.compute;
   };

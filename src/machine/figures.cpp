@@ -5,6 +5,7 @@
 #include "machine/figures.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -17,9 +18,9 @@ namespace fabricost::io {
 namespace {
 
 constexpr double beyond_caches = 4, inside_cache = 0.5;  // working sets over L2's size
-constexpr double near_half = 0.25;                       // dependent loads that stay in the near half of a divided L2
-constexpr double beyond_l1 = 512 * kibibyte;             // no GPU's L1 holds that much
-constexpr double usual_l2 = 64 * mebibyte;               // where nothing says
+constexpr double near_half = policy::findings::near_half;
+constexpr double beyond_l1 = 512 * kibibyte;  // no GPU's L1 holds that much
+constexpr double usual_l2 = 64 * mebibyte;    // where nothing says
 
 using Rows = std::vector<const ProbeRow*>;
 
@@ -81,7 +82,7 @@ class Figures {
   /// A rate, and what a few bytes take under `start` where that is not empty. \param times bytes that move for each byte of a row
   /// \param least sizes it takes to tell a rate
   void rate(const MeasuredFigure& figure, const Rows& rows, std::string_view key, double times, std::string_view start = {},
-            double stock_start = 0, double most = 1.05, int least = 1) {
+            double stock_start = 0, double most = policy::findings::datasheet, int least = 1) {
     Spread rates, starts;
     for (const auto& [whose, its] : by(key, rows)) {
       const auto line = line_through(its, most);

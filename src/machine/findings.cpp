@@ -8,6 +8,7 @@
 #include "machine/settings.hpp"
 
 #include <fabricost/diagnose/diagnose.hpp>
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -18,6 +19,8 @@
 namespace fabricost::io {
 
 namespace {
+
+namespace limit = policy::findings;
 
 using Found = std::optional<MachineFinding>;
 
@@ -52,7 +55,7 @@ Found narrow_link(const Findings& f) {
   const auto most = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation_most, g.pcie_lanes_most); };
   const auto narrow = which(f.machine, [&](const MeasuredGpu& g) {
     const bool idle = copies != nullptr && copies->least > now(g);
-    return now(g) > 0 && most(g) > 0 && now(g) < 0.99 * most(g) && !idle;
+    return now(g) > 0 && most(g) > 0 && now(g) < limit::same_link * most(g) && !idle;
   });
   if (narrow.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[narrow.front()];
@@ -60,7 +63,7 @@ Found narrow_link(const Findings& f) {
                                      gpus_text(narrow, f.machine.gpus.size()), gpu.pcie_generation, gpu.pcie_lanes, rate(now(gpu)),
                                      gpu.pcie_generation_most, gpu.pcie_lanes_most, rate(most(gpu)));
   if (copies != nullptr) evidence += fmt::format("; host copies reach {}", rate(copies->least));
-  return MachineFinding{of(Cause::pcie_downgraded), copies != nullptr ? 0.95 : 0.85, evidence,
+  return MachineFinding{of(Cause::pcie_downgraded), copies != nullptr ? limit::downgraded_copies : limit::downgraded, evidence,
                         "reseat the card, check risers, bifurcation and link speed in the BIOS; lspci -vv: LnkSta against LnkCap"};
 }
 
@@ -70,10 +73,10 @@ Found narrow_slot(const Findings& f) {
   if (host == nullptr || host->name != "pcie") return std::nullopt;
   const double described = host->bandwidth.value.value();
   const auto most = [](const MeasuredGpu& g) { return pcie_rate(g.pcie_generation_most, g.pcie_lanes_most); };
-  const auto narrow = which(f.machine, [&](const MeasuredGpu& g) { return most(g) > 0 && most(g) < 0.8 * described; });
+  const auto narrow = which(f.machine, [&](const MeasuredGpu& g) { return most(g) > 0 && most(g) < limit::narrow_slot * described; });
   if (narrow.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[narrow.front()];
-  return MachineFinding{of(Cause::pcie_downgraded), 0.6,
+  return MachineFinding{of(Cause::pcie_downgraded), limit::narrow_slot_weight,
                         fmt::format("{}: slot and card can do no more than PCIe {} x{}, {} one way, where {} has {}",
                                     gpus_text(narrow, f.machine.gpus.size()), gpu.pcie_generation_most, gpu.pcie_lanes_most,
                                     rate(most(gpu)), f.stock.name, rate(described)),
@@ -91,17 +94,16 @@ Found slow_host(const Findings& f) {
   const double carries = link * host->efficiency;
   const MeasuredFigure* to = figure(f.figures, host->name.view(), "to the GPU");
   const MeasuredFigure* from = figure(f.figures, host->name.view(), "from the GPU");
-  constexpr double usual = 0.75;  // 0.85 to 0.97 on servers whose memory is on the GPU's side
   const char* remedy =
       "run on the GPU's own processor (numactl --cpunodebind, --membind); IOMMU off or in pass-through; nvidia-smi topo -m";
-  if (copies->value < usual * carries)
-    return MachineFinding{"host_copies_slow", 0.6,
+  if (copies->value < limit::host_copies * carries)
+    return MachineFinding{"host_copies_slow", limit::host_copies_weight,
                           fmt::format("copies with pinned host memory reach {}, {} of the {} that {} leaves after packet headers",
                                       rate(copies->value), percent(copies->value, carries), rate(carries), host->name.view()),
                           remedy};
-  if (to != nullptr && from != nullptr && std::min(to->value, from->value) < 0.8 * std::max(to->value, from->value))
+  if (to != nullptr && from != nullptr && std::min(to->value, from->value) < limit::one_way * std::max(to->value, from->value))
     return MachineFinding{
-        "host_copies_slow", 0.45,
+        "host_copies_slow", limit::one_way_weight,
         fmt::format("copies to the GPU reach {}, from it {}: one direction is held back", rate(to->value), rate(from->value)), remedy};
   return std::nullopt;
 }
@@ -117,15 +119,14 @@ Found slice(const Findings& f) {
                         "measure the whole GPU (nvidia-smi -mig 0, which ends all work on it), or plan with slices only"};
 }
 
-/// The memory below what kernels reach of a datasheet: 0.85 to 0.95 of HBM, with ECC some 0.8 of GDDR.
+/// The memory below what kernels reach of a datasheet.
 Found slow_memory(const Findings& f) {
   const MeasuredFigure* best = best_rate(f.figures, "hbm", {"read", "write", "copy", "scale in place"});
   if (best == nullptr || !(best->datasheet > 0) || f.machine.gpus.front().mig_instance) return std::nullopt;
-  constexpr double usual = 0.75;
-  if (best->value >= usual * best->datasheet) return std::nullopt;
+  if (best->value >= limit::memory * best->datasheet) return std::nullopt;
   const bool checked = f.machine.gpus.front().ecc.value_or(false);
   return MachineFinding{
-      "memory_slow", 0.6,
+      "memory_slow", limit::memory_weight,
       fmt::format("memory reaches {}, {} of the datasheet's {}{}", rate(best->value), percent(best->value, best->datasheet),
                   rate(best->datasheet), checked ? "; ECC is on, which costs GDDR cards some 6 %" : ""),
       "memory clock under load (nvidia-smi -q -d CLOCK,PERFORMANCE), remapped rows (-d ROW_REMAPPER), other work on the GPU"};
@@ -133,15 +134,14 @@ Found slow_memory(const Findings& f) {
 
 /// One GPU behind the others in the same probe.
 Found one_behind(const Findings& f) {
-  constexpr double behind = 0.9;
   const MeasuredFigure* worst = nullptr;
   for (const MeasuredFigure& one : f.figures) {
-    if (one.latency || one.slowest.empty() || one.least >= behind * one.value || one.tier == "gpu" || one.tier == "l2") continue;
+    if (one.latency || one.slowest.empty() || one.least >= limit::behind * one.value || one.tier == "gpu" || one.tier == "l2") continue;
     if (worst == nullptr || one.least / one.value < worst->least / worst->value) worst = &one;
   }
   if (worst == nullptr) return std::nullopt;
   const bool pair = worst->slowest.find('>') != std::string::npos;
-  return MachineFinding{of(Cause::stragglers), 0.7,
+  return MachineFinding{of(Cause::stragglers), limit::behind_weight,
                         fmt::format("{} {}: {} {} reaches {}, the median {}", worst->tier, worst->what, pair ? "pair" : "GPU",
                                     worst->slowest, rate(worst->least), rate(worst->value)),
                         pair ? "nvidia-smi nvlink -s and -e on both; swap the pair's GPUs to see whether the fault moves"
@@ -154,15 +154,15 @@ Found links_down(const Findings& f) {
   const auto fewer = which(f.machine, [&](const MeasuredGpu& g) { return g.nvlinks && up->name == "nvlink" && *g.nvlinks < up->links; });
   if (!fewer.empty()) {
     const int active = active_links(f.machine, *up);
-    return MachineFinding{of(Cause::nvlink_not_used), 0.85,
+    return MachineFinding{of(Cause::nvlink_not_used), limit::links_down_weight,
                           fmt::format("{}: {} of {} NVLinks are active", gpus_text(fewer, f.machine.gpus.size()), active, up->links),
                           "nvidia-smi nvlink -s and -e; fabric manager; reseat bridges; in guests the NVSwitches have to be passed on"};
   }
   const MeasuredFigure* copy = best_rate(f.figures, up->name.view(), {"copy to a peer", "stores to a peer", "loads from a peer"});
   const MeasuredFigure* host = host_copies(f);
-  if (copy == nullptr || host == nullptr || copy->value > 1.1 * host->datasheet || copy->datasheet < 2 * host->datasheet)
+  if (copy == nullptr || host == nullptr || copy->value > limit::as_pcie * host->datasheet || copy->datasheet < 2 * host->datasheet)
     return std::nullopt;
-  return MachineFinding{of(Cause::nvlink_not_used), 0.8,
+  return MachineFinding{of(Cause::nvlink_not_used), limit::as_pcie_weight,
                         fmt::format("copies between GPUs reach {}, no more than PCIe carries ({}), where {} has {}", rate(copy->value),
                                     rate(host->datasheet), up->name.view(), rate(copy->datasheet)),
                         "nvidia-smi topo -p2p w and nvlink -s; peer access, IOMMU and ACS"};
@@ -184,7 +184,7 @@ Found no_peers(const Findings& f) {
     }
   if (without == 0) return std::nullopt;
   return MachineFinding{
-      of(Cause::no_p2p_shm), 0.9,
+      of(Cause::no_p2p_shm), limit::no_peers_weight,
       fmt::format("{} of {} pairs of GPUs have no peer access (the first: {}); their copies are staged in host memory", without, all,
                   first),
       "check the driver's peer access (nvidia-smi topo -p2p r), IOMMU and ACS; in containers give all GPUs to each process"};
@@ -192,15 +192,15 @@ Found no_peers(const Findings& f) {
 
 /// Only a GPU that says what holds it back, or whose clock is low but not that of an idle one.
 Found held_clocks(const Findings& f) {
-  constexpr double held = 0.9, idle = 0.5;
+  constexpr double idle = 0.5;
   const auto low = which(f.machine, [](const MeasuredGpu& g) {
-    if (!(g.clock > 0) || g.clock >= held * g.clock_most) return false;
+    if (!(g.clock > 0) || g.clock >= limit::held_clock * g.clock_most) return false;
     return !g.throttled.empty() || g.clock > idle * g.clock_most;
   });
   if (low.empty()) return std::nullopt;
   const MeasuredGpu& gpu = f.machine.gpus[low.front()];
   const std::string why = gpu.throttled.empty() ? "" : fmt::format(", held back by {}", gpu.throttled);
-  return MachineFinding{"clocks_low", gpu.throttled.empty() ? 0.4 : 0.65,
+  return MachineFinding{"clocks_low", gpu.throttled.empty() ? limit::low_clock_weight : limit::held_clock_weight,
                         fmt::format("{}: {:.0f} MHz where {:.0f} are possible{}", gpus_text(low, f.machine.gpus.size()), gpu.clock * 1e-6,
                                     gpu.clock_most * 1e-6, why),
                         "nvidia-smi -q -d PERFORMANCE,CLOCK; cooling and power limit; clocks somebody locked (nvidia-smi -rgc)"};
@@ -209,7 +209,7 @@ Found held_clocks(const Findings& f) {
 Found ended_early(const Findings& f) {
   if (f.machine.complete) return std::nullopt;
   return MachineFinding{
-      "measurement_incomplete", 0.3,
+      "measurement_incomplete", limit::ended_early_weight,
       fmt::format("the measurement ended early: {}", f.machine.ended.empty() ? "the file does not say why" : f.machine.ended),
       "fabricost measure once more; what it had not come to stays as the stock system has it"};
 }

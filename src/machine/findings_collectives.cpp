@@ -7,6 +7,7 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -17,6 +18,8 @@
 namespace fabricost::io {
 
 namespace {
+
+namespace limit = policy::findings;
 
 constexpr double large = 16 * mebibyte;  // below, latencies decide, which are no fault of a link
 
@@ -50,14 +53,15 @@ std::optional<MachineFinding> no_reduction_in_switch(const Findings& f, const st
     ++could;
     const double seconds = one.point->seconds;
     const Prediction ring = predict(f.stock, question_of(*one.point, f.stock), Choice{.algorithm = Algorithm::ring});
-    if (seconds < 1.02 * one.stock.high || seconds < ring.low / 1.1 || seconds > ring.high * 1.15) continue;
+    if (seconds < limit::ring_slower * one.stock.high || seconds < ring.low / limit::ring_below || seconds > ring.high * limit::ring_above)
+      continue;
     ++as_ring;
     example = fmt::format("all_reduce of {} on {} GPUs reaches {} bus bandwidth, as a ring does ({}); reduction in the switch gives {}",
                           size_text(Bytes::from_value(one.point->bytes)), one.point->ranks(), bus(one.stock, seconds),
                           rate_text(ring.bus_bandwidth()), rate_text(one.stock.bus_bandwidth()));
   }
   if (could < 2 || 2 * as_ring < could) return std::nullopt;
-  return MachineFinding{std::string{name(Cause::nvls_off)}, 0.75, example,
+  return MachineFinding{std::string{name(Cause::nvls_off)}, limit::ring_weight, example,
                         "NCCL_DEBUG=INFO must say that NVLS multicast is available; fabric manager, driver, NCCL_NVLS_ENABLE, NCCL_ALGO"};
 }
 

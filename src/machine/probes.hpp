@@ -3,6 +3,7 @@
 /// The rows of a measurement that are no collective, and the line through the times of one probe over its sizes. Private to the sources.
 
 #include <fabricost/operation.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -43,7 +44,7 @@ struct ProbeLine {
 /// Where a probe streams: from a sixteenth of its largest size on. The rate is at most `most` times the best of S / t there, since noise
 /// in a few near points can tilt a line; of one size alone it is S / t. The start is the median of what sizes up to 64 KiB take beyond
 /// S / rate. Nothing without rows.
-[[nodiscard]] std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double most = 1.05);
+[[nodiscard]] std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, double most = policy::findings::datasheet);
 
 [[nodiscard]] double median_of(std::vector<double> values);
 

@@ -9,6 +9,7 @@
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace fabricost::io {
 namespace {
 
 /// A copy that reaches less of the links than this did not go over them.
-constexpr double least_payload = 0.4;
+constexpr double least_payload = policy::findings::payload;
 constexpr double few_bytes = 65536, many_bytes = 67108864;  ///< between, copies go from their start to the rate of the link
 
 class Settings {

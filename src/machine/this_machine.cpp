@@ -12,6 +12,7 @@
 
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/specs/load.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <fmt/format.h>
 
@@ -50,7 +51,7 @@ std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const S
   double rate = before * stock.gpu.hbm_bandwidth.value.value(), spread = memory.spread;
   if (copy != nullptr || scale != nullptr) {
     rate = copy == nullptr ? scale->value : scale == nullptr ? copy->value : 0.5 * (copy->value + scale->value);
-    spread = copy != nullptr && scale != nullptr ? std::fabs(std::log(copy->value / scale->value)) / 2 : 0.02;
+    spread = copy != nullptr && scale != nullptr ? std::fabs(std::log(copy->value / scale->value)) / 2 : policy::fits::memory_spread;
     out.points = (copy != nullptr ? copy->points : 0) + (scale != nullptr ? scale->points : 0);
   } else if (machine.machine.gpus.front().mig_instance) {
     return std::nullopt;  // what a whole GPU streams says nothing of a slice

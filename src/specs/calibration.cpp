@@ -5,7 +5,7 @@
 #include "specs/calibration.hpp"
 
 #include <fabricost/hardware/interval_widths.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/parameters/fitted_on.hpp>
 #include <fabricost/parameters/related.hpp>
 
@@ -30,8 +30,7 @@ struct CalibratedPart {
   bool whole = true;                 ///< false: of compute, what memory streams at alone; what products reach is as it was
 };
 
-/// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`. What all machines
-/// have in common (data/priors/forms.yaml) is read by the same rows.
+/// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
 class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
@@ -66,22 +65,6 @@ class CalibrationReader {
         }
     } else {
       read_part(in);
-    }
-    in.finish();
-  }
-
-  /// The document of priors: a map of constants for each set, and the widths that no fit finds.
-  void read_priors() {
-    MapReader in(tree_, "", faults_);
-    in.name("name", true);
-    for (const std::string_view key : {"title", "notes"}) in.text(key);
-    for (std::size_t i = 0; i < constant_set_names.size(); ++i)
-      if (const SpecNode* constants = in.take(constant_set_names[i]))
-        read_rows(*constants, in.path_of(constant_set_names[i]), static_cast<ConstantSet>(i));
-    if (const SpecNode* widths = in.take("intervals")) {
-      MapReader all(*widths, in.path_of("intervals"), faults_);
-      for (const NamedWidth& width : general_widths) read_width(all, width);
-      all.finish();
     }
     in.finish();
   }
@@ -191,8 +174,7 @@ class CalibrationReader {
   void read_constants(const SpecNode& node, const std::string& path, ConstantSet set) {
     if (set == ConstantSet::transport) {
       MapReader in(node, path, faults_);
-      if (const auto step = in.quantity("tree_step", Kind::time, true))
-        c_.transport = TransportConstants::from_tree_step(step->number, c_.transport.form);
+      if (const auto step = in.quantity("tree_step", Kind::time, true)) c_.transport = TransportConstants::from_tree_step(step->number);
     }
     read_rows(node, path, set);
   }
@@ -245,18 +227,10 @@ void use_datasheet(System& system) {
 
 }  // namespace
 
-const Constants& SpecStore::priors(Faults& faults) {
-  if (!priors_) {
-    priors_.emplace();
-    if (!find("priors", "forms").empty()) CalibrationReader(resolve("priors", "forms"), *priors_, faults).read_priors();
-  }
-  return *priors_;
-}
-
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
                       Faults& faults) {
   Constants& c = system.constants;
-  c = library.priors(faults);
+  c = {};
   const std::vector<std::string> self{system.name};
   const bool measured_library = system.library != Library::other;
   if (!measured_library) use_datasheet(system);

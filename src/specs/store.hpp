@@ -33,9 +33,6 @@ class SpecStore {
   /// One that a tier was given; nullptr: none of that name was.
   [[nodiscard]] const TransportSpec* known_transport(const Label& name) const;
 
-  /// What all machines have in common (data/priors/forms.yaml), on top of the defaults; read once.
-  const Constants& priors(Faults& faults);
-
   [[nodiscard]] const std::filesystem::path& data() const { return data_; }
   /// Where a name of `folder` lives; empty when it does not.
   [[nodiscard]] std::filesystem::path find(std::string_view folder, const std::string& name) const;
@@ -57,7 +54,6 @@ class SpecStore {
   std::map<std::string, Link> links_;
   std::map<std::string, SwitchSpec> switches_;
   std::map<std::string, TransportSpec> transports_;
-  std::optional<Constants> priors_;
 };
 
 [[nodiscard]] Gpu read_gpu(const SpecNode& tree, Faults& faults);

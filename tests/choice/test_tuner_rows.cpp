@@ -56,13 +56,13 @@ TEST_CASE("in-switch trees: the slowest of a head's channel, its NIC and the lim
     CHECK(slow->latency == Approx(25e-6 + 2 * doublings * 20.9e-6));
     CHECK(rate(*slow) == Approx(0.96 * 5e9 * (nodes == 2 ? 2 : 1) * 8 * n / (2 * (n - 1))));
   }
-  CHECK(row(cluster(Generation::hopper, 8, 2), Collective::all_reduce, Algorithm::nvls_tree)->correction == -1);
+  CHECK(row(cluster(Generation::hopper, 8, 2), Collective::all_reduce, Algorithm::nvls_tree)->correction == nullptr);
   Fabric blackwell = cluster(Generation::blackwell, 8, 2);
-  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == 2);
+  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == tables_of(newest_tuner).tree_correction[2]);
   blackwell.cpu = Cpu::amd;
-  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == 2);
+  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == tables_of(newest_tuner).tree_correction[2]);
   blackwell.cpu = Cpu::arm;
-  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == -1);
+  CHECK(row(blackwell, Collective::all_reduce, Algorithm::nvls_tree)->correction == nullptr);
 }
 
 TEST_CASE("rings: their serial steps at the latency of what they cross, as many as ranks for one root", "[choice]") {
@@ -84,7 +84,7 @@ TEST_CASE("rings: their serial steps at the latency of what they cross, as many 
   const double inner_steps = 15 - 1;
   const double simple_intel = latency(Collective::all_gather, 8, 2, Protocol::simple);
   const double simple_amd = row(amd, Collective::all_gather, Algorithm::ring, Protocol::simple)->latency;
-  CHECK(simple_amd - simple_intel == Approx(inner_steps * (6e-6 - std::max(3e-6, detail::ring_nvlink[2] * 1e-6))));
+  CHECK(simple_amd - simple_intel == Approx(inner_steps * (6e-6 - std::max(3e-6, tables_of(newest_tuner).ring_nvlink[2]))));
 }
 
 TEST_CASE("CollNet chains pass every rank, PAT every doubling, and both know what they reduce", "[choice]") {

@@ -117,9 +117,11 @@ TEST_CASE("kernels move the bytes of their schedules") {
           Approx(schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0)));
   const double each =
       price_custom(ReduceKernel::pull_one_shot, f, c).rate / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
-  CHECK(
-      price_custom(ReduceKernel::pull_two_shot, f, {.pull_two_shot = {.share = c.pull_one_shot.share, .kib = c.pull_one_shot.kib}}).rate ==
-      Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
+  CustomConstants alike = c;
+  alike.pull_two_shot.share = c.pull_one_shot.share;
+  alike.pull_two_shot.kib = c.pull_one_shot.kib;
+  CHECK(price_custom(ReduceKernel::pull_two_shot, f, alike).rate ==
+        Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
   CHECK(price_custom(ReduceKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
         Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
 }

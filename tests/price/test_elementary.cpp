@@ -52,7 +52,7 @@ TEST_CASE("the inverse sixth root is right to the last digits", "[price]") {
     worst = std::max(worst, static_cast<double>(std::fabs(detail::inverse_sixth_root(s) / exact - 1)));
   }
   CHECK(worst < 1e-15);
-  CHECK(ScaleUpForm{}.tree_chain == Approx(static_cast<double>(std::pow(14.0L / 6, 1.1L))).epsilon(1e-15));
+  CHECK(detail::scale_up_prior.form.tree_chain == Approx(static_cast<double>(std::pow(14.0L / 6, 1.1L))).epsilon(1e-15));
 }
 
 TEST_CASE("the norm of arrays is that of one size, to 2e-14", "[price]") {

@@ -15,7 +15,7 @@ constexpr double KiB = 1024;
 }  // namespace
 
 TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a pair, and a ramp to 16 KiB a peer", "[price]") {
-  const ScaleUpConstants c;
+  const ScaleUpConstants c = detail::scale_up_prior;
   const auto& x = c.all_to_all;
   for (const int n : {2, 4, 8, 72}) {
     INFO(n << " ranks");
@@ -31,7 +31,7 @@ TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a 
 }
 
 TEST_CASE("what a tapered second stage leaves slows an exchange of all and no single message", "[price]") {
-  const ScaleUpConstants c;
+  const ScaleUpConstants c = detail::scale_up_prior;
   Fabric f = support::fabric(8);
   const auto rate = [&](Collective op) {
     const Schedule s = op == Collective::send_recv ? send_recv_schedule(f.levels, 0) : schedule_of(Algorithm::pairwise, op, f.levels);

@@ -20,8 +20,8 @@ Fabric rack(int ranks) {
 }  // namespace
 
 TEST_CASE("a rack starts like a server and grows towards the floor of its size over 64 MiB", "[price]") {
-  const ScaleUpConstants c;
-  const TransportConstants t;
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const TransportConstants t = detail::transport_prior;
   for (const int n : {16, 36, 72}) {
     INFO(n << " ranks");
     const Line line = price_in_switch(schedule_of(Algorithm::nvls, Collective::all_reduce, Levels{n}), rack(n), c, t);
@@ -37,8 +37,8 @@ TEST_CASE("a rack starts like a server and grows towards the floor of its size o
 }
 
 TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes the floor away", "[price]") {
-  const ScaleUpConstants c;
-  const TransportConstants t;
+  const ScaleUpConstants c = detail::scale_up_prior;
+  const TransportConstants t = detail::transport_prior;
   Fabric f = rack(8);
   const Schedule s = schedule_of(Algorithm::nvls, Collective::all_reduce, f.levels);
   f.inner_latency = 1e-6;
@@ -48,7 +48,7 @@ TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes 
 }
 
 TEST_CASE("in-switch reduction never runs above what the links carry, and in a rack a tenth faster than in a server", "[price]") {
-  ScaleUpConstants c;
+  ScaleUpConstants c = detail::scale_up_prior;
   c.nvls.rate_share = 0.5;
   CHECK(in_switch_rate(c, rack(8)) == Approx(0.5 * full));
   CHECK(in_switch_rate(c, rack(9)) == Approx(0.55 * full));

@@ -22,7 +22,7 @@ Fabric box(int ranks, bool peer_to_peer = false) {
 }
 /// What the rates above have to be told apart by.
 PcieConstants constants() {
-  PcieConstants c;
+  PcieConstants c = detail::pcie_prior;
   c.simple_share = {0.8, 0.7, 0.3};
   c.ll_share = {0.4, 0.35, 0.15};
   c.reduce_scatter_rate = 1.1;
@@ -37,13 +37,13 @@ constexpr double sizes[] = {0, 1e3, 2e5, 1.5e6, 3e8};
 
 TEST_CASE("the rate over PCIe is a pair's, a socket's or two sockets'", "[price]") {
   const auto shares = constants().simple_share;
-  CHECK(pcie_share(box(2), shares, {}) == 0.8);
-  CHECK(pcie_share(box(3), shares, {}) == 0.7);
-  CHECK(pcie_share(box(4), shares, {}) == 0.7);
-  CHECK(pcie_share(box(5), shares, {}) == 0.3);
-  CHECK(pcie_share(box(8), shares, {}) == 0.3);
-  CHECK(pcie_share(box(4, true), shares, {}) == 0.8);
-  CHECK(pcie_share(box(8, true), shares, {}) == Approx(0.82 * 0.8));
+  CHECK(pcie_share(box(2), shares, detail::pcie_prior.form) == 0.8);
+  CHECK(pcie_share(box(3), shares, detail::pcie_prior.form) == 0.7);
+  CHECK(pcie_share(box(4), shares, detail::pcie_prior.form) == 0.7);
+  CHECK(pcie_share(box(5), shares, detail::pcie_prior.form) == 0.3);
+  CHECK(pcie_share(box(8), shares, detail::pcie_prior.form) == 0.3);
+  CHECK(pcie_share(box(4, true), shares, detail::pcie_prior.form) == 0.8);
+  CHECK(pcie_share(box(8, true), shares, detail::pcie_prior.form) == Approx(0.82 * 0.8));
 }
 
 TEST_CASE("operations use that rate by what they do to it", "[price]") {
@@ -71,9 +71,10 @@ TEST_CASE("rings over PCIe follow the fitted forms", "[price]") {
         const Fabric f = box(n, direct);
         const double k = (op == Collective::all_reduce ? 2 : 1) * (n - 1.0);
         const double per_byte = (k + c.drain) / n;
-        const double ll = pcie_share(f, c.ll_share, {}) * 25e9 * (op == Collective::all_reduce ? c.ll_all_reduce_rate : 1);
+        const double faster = op == Collective::all_reduce ? c.ll_all_reduce_rate : 1;
+        const double ll = pcie_share(f, c.ll_share, detail::pcie_prior.form) * 25e9 * faster;
         const std::size_t reach = n == 2 ? 0 : n == 4 ? 1 : direct ? 1 : 2;
-        const double simple = pcie_rate_factor(c, op, reach) * pcie_share(f, c.simple_share, {}) * 25e9;
+        const double simple = pcie_rate_factor(c, op, reach) * pcie_share(f, c.simple_share, detail::pcie_prior.form) * 25e9;
         const bool warm = n > 2 && !direct;
         const Schedule ring = schedule_of(Algorithm::ring, op, f);
         const Line low = price(ring, f, all, Protocol::ll, false), high = price(ring, f, all, Protocol::simple, false);
@@ -99,9 +100,9 @@ TEST_CASE("exchanges over PCIe follow the fitted forms", "[price]") {
     const double per_byte = (n - 1 + c.drain) / n;
     for (const double s : sizes) {
       INFO(n << " ranks " << s << " B");
-      const double ll = c.exchange_ll_share * pcie_share(f, c.ll_share, {}) * 25e9;
+      const double ll = c.exchange_ll_share * pcie_share(f, c.ll_share, detail::pcie_prior.form) * 25e9;
       CHECK(low(s) == Approx(fitted::norm(c.ll_overlap, base, per_byte * s / ll)));
-      const double simple = (n == 2 ? 0.9 : 1) * pcie_share(f, c.simple_share, {}) * 25e9;
+      const double simple = (n == 2 ? 0.9 : 1) * pcie_share(f, c.simple_share, detail::pcie_prior.form) * 25e9;
       CHECK(high(s) == Approx(base + fitted::norm(c.simple_overlap, c.exchange_floor, per_byte * s / simple)));
     }
   }

@@ -42,24 +42,13 @@ class Checker:
             print("FAULT", what)
 
     def loader_says(self, kind, document):
-        """What the command says of a document (empty: it loads). Parts are named by a system beside them; priors have a data folder."""
+        """What the command says of a document (empty: it loads). Parts are named by a system beside them."""
         folder = pathlib.Path(self.folder.name)
         file = folder / f"{kind}.yaml"
         file.write_text(yaml.safe_dump(document, sort_keys=False))
         if kind.startswith("calibration"):
             command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB", "--calibration", str(file)]
             return self.said(kind, command)
-        if kind == "prior":
-            data = folder / "data of priors"
-            if not data.exists():
-                data.mkdir()
-                for part in self.data.iterdir():
-                    if part.name != "priors":
-                        (data / part.name).symlink_to(part.resolve())
-                (data / "priors").mkdir()
-            file.replace(data / "priors" / "forms.yaml")
-            command = [self.command, "predict", "all_gather", "--system", "dgx-h100", "--size", "1MiB"]
-            return self.said(kind, command, FABRICOST_DATA=str(data))
         if kind == "model":
             return self.said(kind, [self.command, "models", str(file)])
         if kind == "diagnosis":

@@ -2,7 +2,9 @@
 import yaml
 
 KINDS = {"gpu": ["gpus"], "link": ["links"], "switch": ["switches"], "system": ["systems", "clusters"], "transport": ["transports"],
-         "calibration": ["calibrations"], "prior": ["priors"], "model": ["models"], "diagnosis": ["diagnosis"]}
+         "calibration": ["calibrations"], "model": ["models"], "diagnosis": ["diagnosis"]}
+# What the build compiles in (cmake/shipped_numbers.cmake): no command reads these
+COMPILED = {"prior": ["priors"], "tuner": ["tuners"], "engine": ["engines"], "policy": ["policies"]}
 
 # Calibrations have different keys by what they hold; after the point stands which (or parts: all of them in one file)
 CALIBRATIONS = ["scale_up", "pcie", "transport"]
@@ -113,21 +115,6 @@ library: nccl
 measured: {most_nodes: 2}
 constants: {tree_step: 4.4 us, efficiency: 0.985}
 intervals: {tree_ll: 0.21}
-"""
-
-GOOD["prior"] = """
-name: forms
-title: What machines have in common
-source: a test
-confidence: assumed
-notes: a note
-scale_up: {form: {tree_chain: 2.5}}
-pcie: {form: {planned_share: 0.76}}
-transport: {form: {tree_efficiency: 0.92}}
-compute: {form: {tile: 64}}
-custom: {form: {growth_size: 64 KiB}}
-moe: {form: {few_sms: 4}}
-intervals: {sibling: {value: 0.066, source: a test, confidence: assumed}}
 """
 
 GOOD["model"] = """

@@ -9,7 +9,7 @@ def resolved(checker, schema, kind):
     reference = schema.get("$ref", "")
     if reference.startswith("common.schema.json#/$defs/"):
         return checker.common[reference.rsplit("/", 1)[1]]
-    if reference.startswith("calibration.schema.json#/$defs/") or (kind in ("prior", "transport") and reference.startswith("#/$defs/")):
+    if reference.startswith("calibration.schema.json#/$defs/") or (kind == "transport" and reference.startswith("#/$defs/")):
         return checker.schemas["calibration"]["$defs"][reference.rsplit("/", 1)[1]]
     if reference.startswith("#/$defs/"):
         return checker.schemas[schema_of(kind)]["$defs"][reference.rsplit("/", 1)[1]]
@@ -57,8 +57,6 @@ def keys_of_map(checker, kind, place, properties):
         here = f"{path}.{key}".lstrip(".")
         checker.expect(f": {here}: " in said, f"{kind} {here}: the loader does not mind a wrong type: {said}")
         checker.expect(f": {here}: unknown key" not in said, f"{kind} {here}: the schema has it, the loader does not")
-        if kind == "prior" and not place and key != "intervals":
-            continue  # the constants of a set are those of calibrations
         if schema.get("type") == "object" and "properties" in schema:
             keys_of_map(checker, kind, place + [key], schema["properties"])
         elif schema.get("type") == "array" and schema["items"].get("$ref") == "#/$defs/tier":

@@ -5,7 +5,7 @@
 #include "support/measurements.hpp"
 
 #include <fabricost/evaluation/calibrate_training.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/specs/stacks.hpp>
 
 #include <catch.hpp>
@@ -56,7 +56,7 @@ Made made(const ComputeConstants& truth, double scale) {
 }  // namespace
 
 TEST_CASE("a fit of steps and kernels finds the constants they were made with", "[fit]") {
-  ComputeConstants truth;
+  ComputeConstants truth = detail::compute_prior;
   truth.gemm = 0.72;
   truth.attention = 0.38;
   truth.layer_floor = 700e-6;

@@ -12,8 +12,9 @@
 /// relative's, not around the mean, so each is informed by what was measured of the other.
 
 #include <fabricost/calibrate/least_squares.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/price.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <cstddef>
 #include <string>
@@ -43,7 +44,7 @@ struct Series {
   Candidate ran;
   Collective op = Collective::all_reduce;
   bool byte_wide = false;
-  double scale = 0.04;  ///< of the loss, in log: residuals well below count by their squares, well above by their size
+  double scale = policy::fits::scale;  ///< of the loss, in log: residuals well below count by their squares, well above by their size
   std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: a question asked of the fit, no point of it
 };
 

@@ -8,7 +8,8 @@
 /// combine" of "one_sided_combine.share"), which is what makes ten thousand samples quick.
 
 #include <fabricost/calibrate/least_squares.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <functional>
 #include <string_view>
@@ -47,7 +48,7 @@ namespace detail {
 
 class KernelProblem {
  public:
-  static constexpr double scale = 0.04;
+  static constexpr double scale = policy::fits::scale;
 
   KernelProblem(ConstantSet set, std::vector<Constants> prior, const std::vector<KernelSample>& samples)
       : prior_(std::move(prior)), samples_(samples) {

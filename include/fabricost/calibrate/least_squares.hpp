@@ -7,6 +7,8 @@
 ///
 /// by steps of  (J' W J + I + lambda diag) d = -(J' W r + u)  with W = w rho'. Deterministic.
 
+#include <fabricost/shipped_numbers.hpp>
+
 #include <Eigen/Dense>
 
 #include <algorithm>
@@ -16,8 +18,8 @@
 
 namespace fabricost {
 
-/// The data determined an unknown when they left less than this of its prior's standard deviation (assumed: half of its variance).
-inline constexpr double narrowed_to = 0.7;
+/// The data determined an unknown when they left less than this of its prior's standard deviation.
+inline constexpr double narrowed_to = policy::fits::narrowed_to;
 
 struct LeastSquares {
   Eigen::VectorXd unknowns;

@@ -22,16 +22,16 @@ struct Probe {
 inline constexpr std::array<Probe, 12> probes{{
     {Collective::all_gather, true, 2048},
     {Collective::all_gather, false, 2048},
-    {Collective::all_gather, false, 512.0 * 1024 * 1024},
-    {Collective::all_reduce, true, 4096.0 * 1024},
+    {Collective::all_gather, false, 512 * mebibyte},
+    {Collective::all_reduce, true, 4096 * kibibyte},
     {Collective::all_to_all, true, 2048},
-    {Collective::all_to_all, true, 16.0 * 1024 * 1024},
-    {Collective::all_gather, true, 1024.0 * 1024},
-    {Collective::all_to_all, true, 1024.0 * 1024},
-    {Collective::all_reduce, false, 512.0 * 1024},
-    {Collective::reduce_scatter, true, 64.0 * 1024 * 1024},
-    {Collective::all_gather, true, 128.0 * 1024},
-    {Collective::all_reduce, false, 32.0 * 1024 * 1024},
+    {Collective::all_to_all, true, 16 * mebibyte},
+    {Collective::all_gather, true, 1024 * kibibyte},
+    {Collective::all_to_all, true, 1024 * kibibyte},
+    {Collective::all_reduce, false, 512 * kibibyte},
+    {Collective::reduce_scatter, true, 64 * mebibyte},
+    {Collective::all_gather, true, 128 * kibibyte},
+    {Collective::all_reduce, false, 32 * mebibyte},
 }};
 inline constexpr std::span<const Probe> latency_probes{probes.data(), 2};
 inline constexpr std::span<const Probe> first_probes{probes.data(), 3};  ///< with one bandwidth

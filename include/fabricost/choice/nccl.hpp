@@ -1,9 +1,10 @@
 #pragma once
 /// \file nccl.hpp
 /// What NCCL will run: its own time model, evaluated as its tuner does, picks the pair. The model is only used to choose; the
-/// price comes from elsewhere. Source: NVIDIA/nccl 2.30 graph/tuning.cc and topo.h, with corrections measured on public runs:
+/// price comes from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables (hardware/tuner.hpp). Public runs
+/// correct the form:
 ///
-///   one node    no in-switch reduction below 8 ranks; Blackwell's ring LL128 at 36 GB/s per channel instead of 40
+///   one node    no in-switch reduction below 8 ranks
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
 ///               transports that say so, nor on Volta (nor, which is assumed, Pascal); ring Simple without the tuner's latency
 ///               factor 1.4, the tree bus times 0.92 from 3 nodes on; LL's limit by CPU: Arm as Intel
@@ -11,13 +12,12 @@
 ///   t = latency + S / bandwidth,  bus bandwidth = channels x speed by protocol and algorithm, to algorithm bandwidth by n / steps
 ///   (ring, in-switch) or 0.5
 
+#include <fabricost/algorithms/schedule.hpp>
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/price/channels.hpp>
 #include <fabricost/price/exchange.hpp>
-#include <fabricost/algorithms/schedule.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -27,9 +27,9 @@ namespace fabricost {
 /// One row of the tuner's model.
 struct TunerRow {
   Candidate candidate;
-  double latency = 0;   ///< seconds
-  double per_byte = 0;  ///< seconds
-  int correction = -1;  ///< row of the tree table, or none
+  double latency = 0;                  ///< seconds
+  double per_byte = 0;                 ///< seconds
+  const double* correction = nullptr;  ///< of the bandwidth, by octave; none
 };
 
 /// The tuner's table for one (collective, fabric): small, filled once, asked for any size.
@@ -44,57 +44,30 @@ struct TunerTable {
   [[nodiscard]] double believed(const TunerRow& row, double bytes) const;
   /// Of them, those spent on bytes; `octave` is theirs.
   [[nodiscard]] static double believed_volume(const TunerRow& row, double bytes, std::size_t octave);
-  void add(Candidate c, double latency_us, double algorithm_rate, int correction = -1) {
-    if (algorithm_rate > 0) rows.add({c, latency_us * 1e-6, 1 / algorithm_rate, correction});
+  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
+    if (algorithm_rate > 0) rows.add({c, latency, 1 / algorithm_rate, correction});
   }
 };
 
 namespace detail {
 
-/// By floor(log2(S / 64)), tree all-reduce: LL, LL128, Simple.
-inline constexpr std::array<std::array<double, 24>, 3> tree_correction{{
-    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
-    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
-    {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
-}};
 /// floor(log2(S / 64)), from 0 to 23. The exponent is read off the number: bytes are never subnormal.
 [[nodiscard]] inline std::size_t octave_of(double bytes) {
   if (bytes < 64) return 0;
   const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bytes) >> 52) - 1023;
   return static_cast<std::size_t>(std::min(23, exponent - 6));
 }
-[[nodiscard]] inline double correction_at(int row, double bytes) {
-  return row < 0 ? 1 : tree_correction[static_cast<std::size_t>(row)][octave_of(bytes)];
+[[nodiscard]] inline double correction_at(const double* correction, double bytes) {
+  return correction == nullptr ? 1 : correction[octave_of(bytes)];
 }
 /// floor(log2(n)) of a whole number from 1 on.
 [[nodiscard]] inline int whole_doublings(double n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1; }
-
-/// Volta, Ampere, Hopper, Blackwell: rows of the tuner's per-generation tables.
-[[nodiscard]] inline std::size_t tuner_generation(Generation g) {
-  if (!is_nvidia(g)) return 1;
-  return g >= Generation::blackwell ? 3 : g >= Generation::hopper ? 2 : g >= Generation::ampere ? 1 : 0;
-}
-
-// microseconds, LL / LL128 / Simple
-inline constexpr std::array<double, 3> tree_base{6.8, 14.0, 8.4}, ring_base{6.6, 14.0, 8.4};
-inline constexpr std::array<double, 3> tree_nvlink{0.6, 1.25, 4.0}, ring_nvlink{0.6, 1.9, 3.4};
-inline constexpr std::array<double, 3> tree_pcie{1.0, 1.9, 4.0}, ring_pcie{1.0, 2.5, 5.7};
-inline constexpr std::array<double, 3> tree_network{5.0, 8.5, 14.0}, ring_network{2.7, 4.0, 14.0};
-
-// GB/s; columns 1 / 2 / more domains
-inline constexpr std::array<double, 4> ll_limit_one_node{39, 87.7, 141, 282};
-inline constexpr std::array<double, 4> ring_ll128_per_channel{20, 20, 36.7, 36};
-inline constexpr std::array<std::array<double, 3>, 4> tree_ll128_per_channel{
-    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-inline constexpr std::array<std::array<double, 3>, 4> tree_per_channel{
-    {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-inline constexpr std::array<std::array<double, 3>, 4> nvls_tree_per_channel{{{0, 0, 0}, {0, 0, 0}, {0, 57.7, 45.5}, {0, 96, 80}}};
 
 }  // namespace detail
 
 inline double TunerTable::believed_volume(const TunerRow& row, double bytes, std::size_t octave) {
   const double volume = bytes * row.per_byte;
-  return row.correction < 0 ? volume : volume / detail::tree_correction[static_cast<std::size_t>(row.correction)][octave];
+  return row.correction == nullptr ? volume : volume / row.correction[octave];
 }
 
 namespace detail {
@@ -109,9 +82,9 @@ struct TunerPick {
   double exchange_limit = 0;
   double peers = 1;
 
-  void add(Candidate c, double latency_us, double algorithm_rate, int correction = -1) {
+  void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
     if (!(algorithm_rate > 0)) return;
-    const TunerRow row{c, latency_us * 1e-6, 1 / algorithm_rate, correction};
+    const TunerRow row{c, latency, 1 / algorithm_rate, correction};
     const double t = row.latency + TunerTable::believed_volume(row, bytes, octave);
     if (any && !(t < least)) return;
     any = true;
@@ -128,64 +101,63 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     table.add({is_exchange(op) ? Algorithm::direct : Algorithm::ring, Protocol::simple}, 0, 1);
     return;
   }
+  const TunerTables& k = tables_of(f.tuner);
   if (is_exchange(op)) {
     table.peers = op == Collective::send_recv ? 1 : n;
-    table.exchange_limit = f.over_pcie && N <= 1 ? (n <= 2 ? 64 : 32) * kibibyte : exchange_ll_limit;
+    table.exchange_limit = f.over_pcie && N <= 1 ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
     return;
   }
   const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole ones: NCCL's log2i
   const std::size_t gen = tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
+  const std::size_t amd = f.cpu == Cpu::amd ? 1 : 0;
   const bool all_reduce = op == Collective::all_reduce;
   const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
   const double ratio = n / steps;
   const Channels& inside = f.channels;
-  // between nodes a channel per NIC, two from Hopper on: what public runs change algorithm by; no document says so
-  const double per_nic = detail::hopper_or_later(f.generation) ? 2 : 1;
-  const double count = N > 1 ? std::clamp(per_nic * f.nics, 2.0, 32.0) : inside.count;
-  const double network = 0.96 * f.outer_rate;  // the search's speeds between nodes are 12, 24, 48 for NICs of 12.5, 25, 50 GB/s
+  const double count = N > 1 ? std::clamp(k.network_channels[gen] * f.nics, k.least_network_channels, k.most_channels) : inside.count;
+  const double network = k.network_share * f.outer_rate;
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
-  const double tree_bus = N > 2 || g <= 1 ? 0.92 * ring_bus : (N > 1 ? 1 : 0.92) * inside.total();
-  const double post = f.cpu == Cpu::amd ? 2 : 1;
+  const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
+  const double post = k.network_post[amd];
   const bool ll128 = has_ll128(f);
-  const double ll_limit = 1e9 * (N <= 1 ? detail::ll_limit_one_node[gen] : f.cpu == Cpu::amd ? (N <= 2 ? 22.5 : 19) : (N <= 2 ? 39 : 20.4));
+  const double ll_limit = N <= 1 ? k.ll_limit_one_domain[gen] : k.ll_limit[amd][column - 1];
 
-  const auto& ring_inner = f.over_pcie ? detail::ring_pcie : detail::ring_nvlink;
-  const auto& ring_outer = g <= 1 ? detail::tree_network : detail::ring_network;
+  const auto& ring_inner = f.over_pcie ? k.ring_pcie : k.ring_nvlink;
+  const auto& ring_outer = g <= 1 ? k.tree_network : k.ring_network;
   const double crossing = N <= 1 ? 0 : all_reduce ? 2 * (N - 1) : N - 1;
   for (std::size_t p = 0; p < 3; ++p) {
     if (p == 1 && !ll128) continue;
-    const double bus = p == 0   ? std::min(ll_limit, 0.5 * ring_bus)
-                       : p == 1 ? std::min(0.92 * ring_bus, 1e9 * count * detail::ring_ll128_per_channel[gen])
+    const double bus = p == 0   ? std::min(ll_limit, k.ll_share * ring_bus)
+                       : p == 1 ? std::min(k.ring_ll128_share * ring_bus, count * k.ring_ll128[gen])
                                 : ring_bus;
     double hop = ring_inner[p];
-    if (N > 1) hop = std::max(hop, p == 2 ? 3 * post : post);
-    table.add({Algorithm::ring, static_cast<Protocol>(p)}, detail::ring_base[p] + (steps - crossing) * hop + crossing * ring_outer[p],
+    if (N > 1) hop = std::max(hop, p == 2 ? k.simple_posts * post : post);
+    table.add({Algorithm::ring, static_cast<Protocol>(p)}, k.ring_base[p] + (steps - crossing) * hop + crossing * ring_outer[p],
               bus * ratio);
   }
   if (all_reduce) {
-    const auto& tree_inner = f.over_pcie ? detail::tree_pcie : detail::tree_nvlink;
+    const auto& tree_inner = f.over_pcie ? k.tree_pcie : k.tree_nvlink;
     for (std::size_t p = 0; p < 3; ++p) {
       if (p == 1 && !ll128) continue;
-      double bus = std::min(0.92 * tree_bus, 1e9 * count * detail::tree_per_channel[gen][column]);
-      if (p == 0) bus = std::min(bus / 3.8, ll_limit);
-      if (p == 1) bus = std::min(bus * (N <= 1 ? 7.0 / 9.0 : 120.0 / 128.0), 1e9 * count * detail::tree_ll128_per_channel[gen][column]);
-      table.add({Algorithm::tree, static_cast<Protocol>(p)},
-                detail::tree_base[p] + 2 * ((g - 1) * tree_inner[p] + doublings * detail::tree_network[p]), bus * 0.5, static_cast<int>(p));
+      double bus = std::min(k.tree_share * tree_bus, count * k.tree[gen][column]);
+      if (p == 0) bus = std::min(bus / k.tree_ll, ll_limit);
+      if (p == 1) bus = std::min(bus * k.tree_ll128_share[N <= 1 ? 0 : 1], count * k.tree_ll128[gen][column]);
+      table.add({Algorithm::tree, static_cast<Protocol>(p)}, k.tree_base[p] + 2 * ((g - 1) * tree_inner[p] + doublings * k.tree_network[p]),
+                bus * 0.5, k.tree_correction[p]);
     }
   }
   if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation);  // a rack opens no more of them
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation, k);  // a rack opens no more of them
     const double heads = nvls.count;
-    const double efficiency = gen >= 3 ? 0.74 : 0.85;
-    const double inner = nvls.rate * efficiency * (heads - 1) / heads * 2;
+    const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {
-      table.add({Algorithm::nvls, Protocol::simple}, 25, inner * heads * ratio);
+      table.add({Algorithm::nvls, Protocol::simple}, k.nvls_base, inner * heads * ratio);
     } else {
       const double nic = network / heads * (N <= 2 ? 2 : 1);
       const bool corrected = gen >= 3 && (f.cpu == Cpu::intel || f.cpu == Cpu::amd);
-      table.add({Algorithm::nvls_tree, Protocol::simple}, 25 + 2 * doublings * 20.9,
-                std::min({inner, nic, 1e9 * detail::nvls_tree_per_channel[gen][column]}) * heads * ratio, corrected ? 2 : -1);
+      table.add({Algorithm::nvls_tree, Protocol::simple}, k.nvls_base + 2 * doublings * k.nvls_tree_network,
+                std::min({inner, nic, k.nvls_tree[gen][column]}) * heads * ratio, corrected ? k.tree_correction[2] : nullptr);
     }
   }
   const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
@@ -193,12 +165,14 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     const double fan = g / count;
     const double factor = fan - (fan - 1) / 2;
     if (f.switched)
-      table.add({Algorithm::collnet_direct, Protocol::simple}, 2 * (std::min(1.0, g - 1) * 3.7 + 0.4 * (g - 1)) + 31,
-                inside.total() / factor * (gen >= 2 ? 0.85 : 1) * 0.5);
-    table.add({Algorithm::collnet_chain, Protocol::simple}, 2 * (g - 1) * 2.8 + 30, inside.total() * 0.5);
+      table.add({Algorithm::collnet_direct, Protocol::simple},
+                2 * (std::min(1.0, g - 1) * k.collnet_direct_step + k.collnet_direct_peer * (g - 1)) + k.collnet_direct_network,
+                inside.total() / factor * k.collnet_share[gen] * 0.5);
+    table.add({Algorithm::collnet_chain, Protocol::simple}, 2 * (g - 1) * k.collnet_chain_step + k.collnet_chain_network,
+              inside.total() * 0.5);
   }
   if (gather_or_scatter && g <= 1 && N > 1)
-    table.add({Algorithm::pat, Protocol::simple}, 8 + doublings * 14 / 3.5 + 2.8 * n, 0.75 * ring_bus);
+    table.add({Algorithm::pat, Protocol::simple}, k.pat_base + doublings * k.pat_network + k.pat_rank * n, k.pat_share * ring_bus);
 }
 
 }  // namespace detail

@@ -13,6 +13,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/shipped_numbers.hpp>
 #include <fabricost/units.hpp>
 
 #include <algorithm>
@@ -21,13 +22,14 @@
 
 namespace fabricost {
 
-/// What power and energy are reckoned with (data/prices). All from the file; the defaults below are those of a machine nobody described.
+/// What power and energy are reckoned with (data/prices); the defaults are those of data/prices/default.yaml.
 struct PowerUse {
-  Sourced<double> load{0.82};           ///< drawn over rated, of a busy node
-  Sourced<double> pue{1.2};             ///< site over racks and switches, at least 1
-  Sourced<double> node_over_gpus{1.8};  ///< rated power of a node over that of its GPUs, where only the GPU's is known
-  Sourced<Watts> switch_port{};         ///< one port with its transceiver at 400 Gbit/s; other rates in proportion
-  int switch_radix = 64;                ///< ports of a switch
+  Sourced<double> load{prior::prices::load};  ///< drawn over rated, of a busy node
+  Sourced<double> pue{prior::prices::pue};    ///< site over racks and switches, at least 1
+  Sourced<double> node_over_gpus{
+      prior::prices::node_over_gpus};  ///< rated power of a node over that of its GPUs, where only the GPU's is known
+  Sourced<Watts> switch_port{};        ///< one port with its transceiver at 400 Gbit/s; other rates in proportion
+  int switch_radix = static_cast<int>(prior::prices::radix);  ///< ports of a switch
 };
 
 /// GPUs that the power and the price of a system's description are for: one scale-up domain, or a node where that is larger.

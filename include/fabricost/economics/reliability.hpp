@@ -16,6 +16,7 @@
 /// not all are noticed at once: silent corruption is not in here.
 
 #include <fabricost/error.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -207,8 +208,8 @@ struct FailureAnswer {
   return out;
 }
 
-/// Bytes of a checkpoint: 14 per parameter, 16-bit weights and 32-bit master weights, momentum and variance (BLOOM: 2.3 TiB for 176 B).
-inline constexpr double checkpoint_bytes_per_parameter = 14;
+/// Bytes of a checkpoint: 16-bit weights and 32-bit master weights, momentum and variance.
+inline constexpr double checkpoint_bytes_per_parameter = prior::memory::checkpoint;
 
 /// Seconds to write or read `parameters` at `bytes_per_second` of the storage, all writers together.
 [[nodiscard]] inline double checkpoint_seconds(double parameters, double bytes_per_second) {

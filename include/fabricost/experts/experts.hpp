@@ -13,6 +13,7 @@
 #include <fabricost/experts/load.hpp>
 #include <fabricost/experts/traffic.hpp>
 #include <fabricost/predict/curve.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <optional>
 
@@ -24,7 +25,7 @@ namespace fabricost {
 struct SlowDown {
   double median = 1, worst = 1;
 };
-inline constexpr SlowDown beside_all_reduce{1.83, 4.14};
+inline constexpr SlowDown beside_all_reduce{prior::experts::beside_all_reduce, prior::experts::beside_all_reduce_worst};
 
 /// One layer's exchange over one group of ranks.
 struct ExpertExchange {

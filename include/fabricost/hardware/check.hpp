@@ -136,7 +136,7 @@ struct BlockBounds {
 };
 template <class Block, std::size_t N>
 consteval BlockBounds<N> block_bounds(const std::array<Parameter, N>& rows) {
-  static_assert(sizeof(Block) == N * sizeof(double), "a constant was added: give it a row in hardware/parameters.hpp");
+  static_assert(sizeof(Block) == N * sizeof(double), "a constant was added: give it a row in data/priors");
   BlockBounds<N> out;
   std::array<bool, N> known{};
   for (const Parameter& row : rows) {
@@ -164,7 +164,7 @@ template <class Block, std::size_t N>
 }
 [[nodiscard]] inline bool widths_in_range(const IntervalWidths& widths) {
   constexpr std::size_t count = interval_widths.size() + general_widths.size();
-  static_assert(sizeof(IntervalWidths) == count * sizeof(double), "a width was added: give it a row in hardware/interval_widths.hpp");
+  static_assert(sizeof(IntervalWidths) == count * sizeof(double), "a width was added: give it a row in data/priors/intervals.yaml");
   const double* const values = reinterpret_cast<const double*>(&widths);
   std::uint64_t outside = 0;
   for (std::size_t i = 0; i < count; ++i)

@@ -1,7 +1,7 @@
 #pragma once
 /// \file interval_widths.hpp
-/// The half widths of intervals (IntervalWidths) by name: those a fit finds with the constants of a set, and those that all machines have
-/// in common.
+/// The half widths of intervals by name: those a fit finds with the constants of a set, and those that all machines have in common. Values
+/// until a fit finds them, each with its source, stand in data/priors/intervals.yaml.
 
 #include <fabricost/hardware/parameter.hpp>
 
@@ -10,60 +10,52 @@
 
 namespace fabricost {
 
+/// Half width, in log time, of the interval that holds nine of ten measured points, by what ran.
+struct IntervalWidths {
+  double ring_ll, ring_ll128, ring_simple, nvls, exchange_ll, exchange_simple;
+  double internode_ring_ll, internode_ring_ll128, internode_ring_simple, tree_ll, tree_ll128, tree_simple, nvls_tree, internode_exchange;
+  double pcie_ll, pcie_simple, pcie_exchange_ll, pcie_exchange_simple;
+  double custom_one_shot, custom_two_shot, host_launch;
+  double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided;
+  double sibling;  ///< in quadrature: offset between installs of like systems
+  /// Instead of `sibling`, of an engine's kernel measured only on machines with another number of GPUs in a domain.
+  double other_domain;
+  double other_domain_call;  ///< the same of a call from Python, where the host is another one too
+  /// In quadrature: an operation no machine of the set was measured for, priced with the constants of others.
+  double unmeasured_operation;
+  double datasheet;             ///< a generation never measured
+  double pcie_datasheet;        ///< a PCIe board never measured (1.645 x 0.5)
+  double unmeasured_cluster;    ///< a cluster never fitted
+  double unmeasured_transport;  ///< a transport never fitted
+  double unfitted_algorithm;    ///< an algorithm priced from its schedule alone
+  double below_sizes;           ///< below the measured sizes: latency is flat there, but a few bytes may be faster still
+  double below_rack_sizes;      ///< in-switch reduction of a rack below 512 MiB: how its floor grows is assumed
+  double beyond_sizes;          ///< per factor of two beyond the measured sizes, of what was not the wire at their end
+  double beyond_ranks;          ///< per factor of two outside the measured ranks
+  /// The least share of `beyond_sizes` on a machine that was not measured itself.
+  double unseen_wire;
+  double host_copy;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
+};
+
 /// The range a width may have, in log time.
 inline constexpr Bounds width_bounds{0, 10};
 
 struct NamedWidth {
   std::string_view key;
   double IntervalWidths::*of;
-  ConstantSet set = ConstantSet::scale_up;  ///< whose residuals it comes from
+  double prior;
+  ConstantSet set = ConstantSet::scale_up;  ///< whose residuals it comes from; of one that all machines have in common it says nothing
 };
 
-/// Widths that a fit finds, by the name they have in a calibration file.
-inline constexpr auto interval_widths = std::to_array<NamedWidth>({
-    {"ring_ll", &IntervalWidths::ring_ll, ConstantSet::scale_up},
-    {"ring_ll128", &IntervalWidths::ring_ll128, ConstantSet::scale_up},
-    {"ring_simple", &IntervalWidths::ring_simple, ConstantSet::scale_up},
-    {"nvls", &IntervalWidths::nvls, ConstantSet::scale_up},
-    {"exchange_ll", &IntervalWidths::exchange_ll, ConstantSet::scale_up},
-    {"exchange_simple", &IntervalWidths::exchange_simple, ConstantSet::scale_up},
-    {"pcie_ll", &IntervalWidths::pcie_ll, ConstantSet::pcie},
-    {"pcie_simple", &IntervalWidths::pcie_simple, ConstantSet::pcie},
-    {"pcie_exchange_ll", &IntervalWidths::pcie_exchange_ll, ConstantSet::pcie},
-    {"pcie_exchange_simple", &IntervalWidths::pcie_exchange_simple, ConstantSet::pcie},
-    {"internode_ring_ll", &IntervalWidths::internode_ring_ll, ConstantSet::transport},
-    {"internode_ring_ll128", &IntervalWidths::internode_ring_ll128, ConstantSet::transport},
-    {"internode_ring_simple", &IntervalWidths::internode_ring_simple, ConstantSet::transport},
-    {"tree_ll", &IntervalWidths::tree_ll, ConstantSet::transport},
-    {"tree_ll128", &IntervalWidths::tree_ll128, ConstantSet::transport},
-    {"tree_simple", &IntervalWidths::tree_simple, ConstantSet::transport},
-    {"nvls_tree", &IntervalWidths::nvls_tree, ConstantSet::transport},
-    {"internode_exchange", &IntervalWidths::internode_exchange, ConstantSet::transport},
-    {"custom_one_shot", &IntervalWidths::custom_one_shot, ConstantSet::custom},
-    {"custom_two_shot", &IntervalWidths::custom_two_shot, ConstantSet::custom},
-    {"host_launch", &IntervalWidths::host_launch, ConstantSet::custom},
-    {"deepep_normal", &IntervalWidths::deepep_normal, ConstantSet::moe},
-    {"deepep_low_latency", &IntervalWidths::deepep_low_latency, ConstantSet::moe},
-    {"trtllm_one_sided", &IntervalWidths::trtllm_one_sided, ConstantSet::moe},
-    {"trtllm_two_sided", &IntervalWidths::trtllm_two_sided, ConstantSet::moe},
-});
-/// Widths that all machines have in common, by the name they have in data/priors/forms.yaml; their set says nothing.
-inline constexpr auto general_widths = std::to_array<NamedWidth>({
-    {"sibling", &IntervalWidths::sibling},
-    {"other_domain", &IntervalWidths::other_domain},
-    {"other_domain_call", &IntervalWidths::other_domain_call},
-    {"unmeasured_operation", &IntervalWidths::unmeasured_operation},
-    {"datasheet", &IntervalWidths::datasheet},
-    {"pcie_datasheet", &IntervalWidths::pcie_datasheet},
-    {"unmeasured_cluster", &IntervalWidths::unmeasured_cluster},
-    {"unmeasured_transport", &IntervalWidths::unmeasured_transport},
-    {"unfitted_algorithm", &IntervalWidths::unfitted_algorithm},
-    {"below_sizes", &IntervalWidths::below_sizes},
-    {"below_rack_sizes", &IntervalWidths::below_rack_sizes},
-    {"beyond_sizes", &IntervalWidths::beyond_sizes},
-    {"beyond_ranks", &IntervalWidths::beyond_ranks},
-    {"unseen_wire", &IntervalWidths::unseen_wire},
-    {"host_copy", &IntervalWidths::host_copy},
-});
-
 }  // namespace fabricost
+
+#include <fabricost/hardware/shipped_widths.inc>
+
+namespace fabricost::detail {
+inline constexpr IntervalWidths width_priors = [] {
+  IntervalWidths out{};
+  for (const NamedWidth& width : interval_widths) out.*width.of = width.prior;
+  for (const NamedWidth& width : general_widths) out.*width.of = width.prior;
+  return out;
+}();
+}  // namespace fabricost::detail

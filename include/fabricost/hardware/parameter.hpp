@@ -6,13 +6,18 @@
 /// `spread`: standard deviation, in log, around the prior when one machine is fitted from a few points; `latency`, `rate`: how strongly
 /// it follows the factor by which all latencies (rates) of that machine differ from the prior's; of kernels, that of ll.hop (related.hpp).
 
-#include <fabricost/hardware/constants.hpp>
+#include <fabricost/hardware/collective_constants.hpp>
+#include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/custom_constants.hpp>
+#include <fabricost/hardware/moe_constants.hpp>
 
 #include <array>
 #include <cstddef>
 #include <string_view>
 
 namespace fabricost {
+
+struct Constants;
 
 /// Which of a system's sets of constants.
 enum class ConstantSet : unsigned char { scale_up, pcie, transport, compute, custom, moe };
@@ -49,19 +54,6 @@ namespace detail {
   }
   return {};
 }
-
-/// The doubles of a set, as bytes.
-[[nodiscard]] inline std::byte* block_of(Constants& c, ConstantSet set) {
-  switch (set) {
-    case ConstantSet::scale_up: return reinterpret_cast<std::byte*>(&c.scale_up);
-    case ConstantSet::pcie: return reinterpret_cast<std::byte*>(&c.pcie);
-    case ConstantSet::transport: return reinterpret_cast<std::byte*>(&c.transport);
-    case ConstantSet::compute: return reinterpret_cast<std::byte*>(&c.compute);
-    case ConstantSet::custom: return reinterpret_cast<std::byte*>(&c.custom);
-    case ConstantSet::moe: break;
-  }
-  return reinterpret_cast<std::byte*>(&c.moe);
-}
 }  // namespace detail
 
 struct Parameter {
@@ -70,13 +62,15 @@ struct Parameter {
   std::string_view member;  ///< of the set's struct: where it lives
   std::size_t offset = 0;   ///< there, in bytes
   ConstantKind kind = ConstantKind::number;
+  double prior = 0;            ///< value of a machine that nobody measured
   double least = 0, most = 0;  ///< of a fit, in SI units
   Fitted fitted = Fitted::own;
-  double spread = 0.25;
+  double spread = 0;
   double latency = 0, rate = 0;
+  double follows = 0;  ///< of a transport: power by which it follows tree_step until it is measured; 0 does not
 
-  [[nodiscard]] double& of(Constants& c) const { return *reinterpret_cast<double*>(detail::block_of(c, set) + offset); }
-  [[nodiscard]] double value(const Constants& c) const { return of(const_cast<Constants&>(c)); }  // NOLINT: read only
+  [[nodiscard]] inline double& of(Constants& c) const;
+  [[nodiscard]] inline double value(const Constants& c) const;
   [[nodiscard]] constexpr Measure measure() const {
     return kind == ConstantKind::seconds      ? Measure::time
            : kind == ConstantKind::link_share ? Measure::share

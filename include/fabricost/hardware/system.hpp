@@ -9,6 +9,7 @@
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/hardware/gpu.hpp>
 #include <fabricost/hardware/tier.hpp>
+#include <fabricost/hardware/tuner.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +29,7 @@ struct System {
   int nodes = 1;  ///< of the whole machine as described; predictions may ask for other counts
   Cpu cpu = Cpu::any;
   Library library = Library::other;
+  Tuner tuner = newest_tuner;  ///< the version of the library whose tables choose
   Sourced<Watts> power;
   Sourced<Dollars> price;
   std::vector<Tier> tiers;  ///< from the inside out, memories first

@@ -5,14 +5,15 @@
 ///   apart   t(all-reduce) + gap + 4 S / M     read sum and residual, write residual and result
 ///   fused   t(all-reduce) + 3 S / M           the sum is still in registers
 ///
-/// M: what kernels reach of the memory's rate (compute constants, `memory`). Nothing here is fitted to fused kernels. The gap between two
-/// kernels of a CUDA graph is 1.8 us: a 24 us kernel takes 25.8 us in a graph on B200 (dogacel.github.io, 2026-03-14, measured).
+/// M: what kernels reach of the memory's rate (compute constants, `memory`). Nothing here is fitted to fused kernels.
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost {
 
-inline constexpr double gap_in_graph = 1.8e-6;
+/// Between two kernels of a CUDA graph.
+inline constexpr double gap_in_graph = prior::stack::graph_gap;
 
 /// Seconds, and what they are made of.
 struct FusedNorm {

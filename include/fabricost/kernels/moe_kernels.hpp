@@ -232,7 +232,7 @@ inline void check(const MoeQuestion& q, const System& system) {
     term("wire", inside, cost.inside);
     term("wire", across, cost.across);
     // a width the calibration did not narrow: this generation's kernel was never measured
-    const bool seen = c.interval.*interval_class(q.kernel) < unmeasured_kernel;
+    const bool seen = c.interval.*interval_class(q.kernel) < detail::width_priors.*interval_class(q.kernel);
     const auto place = static_cast<std::size_t>(q.kernel);
     out.basis = seen ? kernel_basis(c.moe_basis, c.moe_kernels, place) : Basis::datasheet;
     const double like = seen ? kernel_width(c.interval, out.basis, c.moe_kernels, place, c.interval.other_domain) : 0;

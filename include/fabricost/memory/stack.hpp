@@ -4,6 +4,7 @@
 /// defaults are Megatron core with Transformer Engine: 16-bit weights, gradients accumulated in 32 bit, fused kernels.
 
 #include <fabricost/hardware/constants.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 namespace fabricost {
 
@@ -47,16 +48,16 @@ struct MemoryStack {
   bool logits_sharded = true;  ///< over tensor ranks
 
   // besides
-  double weight_gradient = 0;        ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
-  double pipe_buffer = 0;            ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
-  double bucket_parameters = 40e6;   ///< of a gradient bucket, two alive, where gradients are sharded (Megatron core's smallest default)
-  int gathered_layers = 2;           ///< with zero = 3: this layer's weights and the next one's
-  double context = 0.75 * gibibyte;  ///< CUDA context and libraries (assumed: 0.5 to 1 GiB on Hopper)
-  /// Of one communicator: the buffers of a ring's connection, 4 MiB (Simple) + 0.5 (LL) + 4.7 (LL128) per channel as NCCL computes them
-  /// (src/init.cc, src/include/device.h), on 16 channels.
-  double communicator = 16 * 9.2 * mebibyte;
-  double extra = 0;             ///< fixed, what else a stack allocates
-  double fragmentation = 0.03;  ///< of what is allocated, lost between blocks (assumed; expandable segments)
+  double weight_gradient = 0;  ///< bytes per element of a matrix's gradient before it is accumulated; 0 fused into the product
+  double pipe_buffer = 0;      ///< per token, hidden element and microbatch in flight (DeepSpeed: 4, inputs and outputs)
+  double bucket_parameters = prior::memory::bucket_parameters;  ///< of a gradient bucket, two alive, where gradients are sharded (Megatron
+                                                                ///< core's smallest default)
+  int gathered_layers = 2;                                      ///< with zero = 3: this layer's weights and the next one's
+  double context = prior::memory::context;                      ///< CUDA context and libraries
+  /// Of one communicator: the buffers of a ring's connection.
+  double communicator = prior::memory::communicator;
+  double extra = 0;                                     ///< fixed, what else a stack allocates
+  double fragmentation = prior::memory::fragmentation;  ///< of what is allocated, lost between blocks
 };
 
 }  // namespace fabricost

@@ -4,7 +4,7 @@
 /// it (`fitted_on:`), and a prediction is `calibrated` only where its own operation or kernel was measured on this very machine.
 
 #include <fabricost/collective.hpp>
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
 #include <fabricost/price/protocol.hpp>
 

@@ -8,7 +8,7 @@
 /// starts of vLLM's kernel are 5.0, 5.3 and 5.0 steps on A100, H100 and B200, torch's multicast one 8.7 and 7.8. `e` is 1 for such
 /// times, 0.5 where a host waits in between, 0 for what SMs compute and for shares of a rate (Parameter::latency).
 
-#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/hardware/constants.hpp>
 
 #include <cmath>
 #include <span>

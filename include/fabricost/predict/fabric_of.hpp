@@ -210,6 +210,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   Fabric f;
   f.generation = system.gpu.generation;
   f.library = system.library;
+  f.tuner = system.tuner;
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
@@ -224,7 +225,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
     f.host_latency = host->latency.value.value();
   }
   if (scale_up != nullptr) detail::describe_scale_up(f, *scale_up, f.levels.sizes[0], system.constants);
-  f.channels = search_channels(f.usable_per_gpu, f.generation);
+  f.channels = search_channels(f.usable_per_gpu, f.generation, tables_of(f.tuner));
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
     throw RequestError(system.name + ": has one GPU per domain; use --path nic");
   if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))

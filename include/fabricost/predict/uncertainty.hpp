@@ -48,7 +48,7 @@ struct Certainty {
   const Basis basis = kernel_basis(c.custom_basis, c.custom_kernels, place);
   const double like = kernel_width(w, basis, c.custom_kernels, place, w.other_domain);
   Certainty out{.basis = basis, .half_width = std::sqrt(own * own + like * like), .extrapolated = {}};
-  if (own >= unmeasured_kernel) out.basis = Basis::datasheet;
+  if (own >= fitted_half_width(detail::width_priors, ran, Collective::all_reduce, f)) out.basis = Basis::datasheet;
   if (bytes > 0 && bytes < c.custom.form.measured_from) {
     out.extrapolated.sizes = true;
     out.half_width += w.below_sizes;

@@ -7,7 +7,7 @@
 ///   least      (n-1) S / B of one shot, 2 (n-1)/n S / B of two, (1 + 1/n) S / B where the switch adds (price/least.hpp)
 ///   1 / rate = norm_12( 1 / (share B) , kib / 1024 )                                  the link, or the loads in flight
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
-///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/forms.yaml)
+///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/custom.yaml)
 ///
 /// Steps and bytes are those of algorithms/shots.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and TensorRT-LLM 1.0 to 1.3
 /// on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers have few blocks (vLLM's 36), so few loads in flight:

@@ -16,7 +16,8 @@
 
 namespace fabricost {
 
-inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer up to which NCCL sends LL
+/// Bytes per peer up to which the library sends LL.
+[[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
 
 [[nodiscard]] inline Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol) {
   const auto& x = c.all_to_all;
@@ -31,8 +32,9 @@ inline constexpr double exchange_ll_limit = 16 * kibibyte;  ///< bytes per peer 
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
   if (protocol == Protocol::ll) {
     // half of what LL stores are flags: never more than half of the Simple rate, which binds beyond some 28 peers
-    const double at_limit = std::max(x.ll_ramp, 2 * peers * exchange_ll_limit / (x.rate_share * fabric.inner_rate));
-    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = at_limit, .per_byte = message / exchange_ll_limit});
+    const double limit = exchange_ll_limit(fabric);
+    const double at_limit = std::max(x.ll_ramp, 2 * peers * limit / (x.rate_share * fabric.inner_rate));
+    line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = at_limit, .per_byte = message / limit});
     return line;
   }
   const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);

@@ -5,7 +5,7 @@
 ///   up to 8 GPUs   c0 + fN (1 + gN (1 - exp(-S/sN))) + 2(n-1)/n S / BN       fitted on H100 and B200, n = 8
 ///   a rack         F + 2(n-1)/n S / (1.1 BN), F = c0 + fN growing to nvls_floor 3.9 (n/8)^0.74 by 1 - exp(-S / 64 MiB)
 ///                  fitted on NVL72 all-reduces of 72 ranks from 512 MiB on, where F has grown up; how it grows is assumed
-///                  (these numbers: ScaleUpForm, data/priors/forms.yaml)
+///                  (these numbers: ScaleUpForm, data/priors/scale-up.yaml)
 ///
 /// BN is a bus bandwidth. The bytes that cross a GPU's links, S (1 + 1/n), bound it at 2(n-1)/(n+1) of the one-way rate.
 

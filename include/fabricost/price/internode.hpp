@@ -5,7 +5,7 @@
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains; j = 2(g-1), d = 2 log2 N; E = eff path W with W the summed NIC rate of a domain; Br = min(B, E);
 /// At = softmin(B/2, 0.92 E w), w = 1 for N = 2 else 1/1.85. The numbers written out are those of TransportForm and ScaleUpForm
-/// (hardware/form_constants.hpp), the same for all transports; their values and sources are in data/priors/forms.yaml.
+/// (hardware/form_constants.hpp), the same for all transports; their values and sources are in data/priors.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
 ///   ring LL128   c0 + 5 h kI + norm_1.1( kN L2 , (k+x) V / Br )
@@ -56,8 +56,7 @@ namespace detail {
 /// How much dearer each step of a chain is than tree_hop; steps of a whole server's chain, 2 (8-1), and of longer ones alike.
 [[nodiscard]] inline double chain_factor(double chain, const ScaleUpForm& form) {
   constexpr double whole_server = 14;
-  return chain >= whole_server ? form.tree_chain
-                               : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
+  return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
 /// What trees keep of their rate, over how many domains they go.
 [[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
@@ -216,8 +215,10 @@ struct Crossing {
   }
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);
   line.base_part(TermKind::steps, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
-  line.ramp(
-      {.shape = Ramp::Shape::step, .level = 1, .amplitude = (n - g) * t.exchange_peer_simple, .per_byte = 1 / (exchange_ll_limit * n)});
+  line.ramp({.shape = Ramp::Shape::step,
+             .level = 1,
+             .amplitude = (n - g) * t.exchange_peer_simple,
+             .per_byte = 1 / (exchange_ll_limit(fabric) * n)});
   line.ramp({.shape = Ramp::Shape::until,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),

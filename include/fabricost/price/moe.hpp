@@ -10,7 +10,7 @@
 ///   TensorRT-LLM        work = T token;  t = start + copy C + step log2 n + norm_2( floor , norm(work, wire) )
 ///   prepare             t = start + step log2 n + T token
 ///
-/// The orders 12 and 2, the 4 SMs that do not hinder each other and the root of C are MoeForm's (data/priors/forms.yaml).
+/// The orders 12 and 2, the 4 SMs that do not hinder each other and the root of C are MoeForm's (data/priors/moe.yaml).
 /// Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to 16 GPUs of a GB200 NVL72. SMs of the low-latency
 /// kernels: experts go to warp groups, ceil(E / SMs) of them an SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few
 /// experts leave most of the GPU idle. TensorRT-LLM's latency grows with the ranks a token goes to, which top-k bounds, and hardly with

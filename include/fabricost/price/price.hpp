@@ -37,7 +37,7 @@ namespace detail {
     line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
     return line;
   }
-  const int channels = running_channels(fabric.channels);
+  const int channels = running_channels(fabric.channels, tables_of(fabric.tuner));
   const bool across = fabric.domains() > 1;
   const bool fitted = fabric.library != Library::other;
   switch (schedule.algorithm) {

@@ -31,7 +31,7 @@ namespace fabricost {
   line.ramp({.shape = Ramp::Shape::step,
              .level = 1,
              .amplitude = partners * t.exchange_peer_simple,
-             .per_byte = 1 / (exchange_ll_limit * fabric.domains())});
+             .per_byte = 1 / (exchange_ll_limit(fabric) * fabric.domains())});
   line.ramp({.shape = Ramp::Shape::until,
              .level = 1,
              .amplitude = partners * t.exchange_peer * (t.exchange_tiny - 1),

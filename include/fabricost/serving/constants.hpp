@@ -3,10 +3,11 @@
 /// What a GPU generation reaches of its datasheet in the kernels of inference, and what a serving framework adds around them.
 ///
 /// Values live in data/workloads/serving.yaml, fitted by `fabricost calibrate` on published serving runs; which published versions a stack
-/// speaks for stands in data/workloads/serving-stacks.yaml. The defaults are the middle of what was fitted on Hopper and Blackwell.
+/// speaks for stands in data/workloads/serving-stacks.yaml. Until then those of data/priors/serving-*.yaml hold.
 
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <string>
 #include <vector>
@@ -15,25 +16,25 @@ namespace fabricost {
 
 /// Of one GPU generation.
 struct ServingConstants {
-  double kernel = 5e-6;      ///< s a kernel takes in a CUDA graph beyond its work: launch, prologue, tail
-  double memory = 0.92;      ///< share of the memory rate weights stream at: 7.35 of 8 TB/s measured on a GB200 (Azure ND GB200 v6)
-  double kv = 0.65;          ///< the same of attention reading cached keys and values
-  double gemm = 0.65;        ///< share of the dense peak of products
-  double gemm_fp8 = 0.7;     ///< of the fp8 peak, as a share of `gemm`
-  double gemm_fp4 = 0.7;     ///< of the fp4 peak, as a share of `gemm`
-  double experts = 0.25;     ///< share of `gemm` that products of many experts with few rows each reach
-  double attention = 0.5;    ///< share of the 16-bit peak of fused attention
-  double elementwise = 4.5;  ///< 16-bit reads and writes of the hidden width per token and layer, in units of 8
+  double kernel = prior::serving_gpu::kernel;            ///< s a kernel takes in a CUDA graph beyond its work: launch, prologue, tail
+  double memory = prior::serving_gpu::memory;            ///< share of the memory rate weights stream at
+  double kv = prior::serving_gpu::kv;                    ///< the same of attention reading cached keys and values
+  double gemm = prior::serving_gpu::gemm;                ///< share of the dense peak of products
+  double gemm_fp8 = prior::serving_gpu::gemm_fp8;        ///< of the fp8 peak, as a share of `gemm`
+  double gemm_fp4 = prior::serving_gpu::gemm_fp4;        ///< of the fp4 peak, as a share of `gemm`
+  double experts = prior::serving_gpu::experts;          ///< share of `gemm` that products of many experts with few rows each reach
+  double attention = prior::serving_gpu::attention;      ///< share of the 16-bit peak of fused attention
+  double elementwise = prior::serving_gpu::elementwise;  ///< 16-bit reads and writes of the hidden width per token and layer, in units of 8
 };
 
-/// Kernels of one layer: effective counts. A free fit of the same published runs gave 4.1, 10.8, 14.0, 3.1 and 6.9; rounded, and named by
-/// what they stand for. They were not counted in any trace.
+/// Kernels of one layer: effective counts, named by what they stand for.
 struct KernelCounts {
-  double attention = 4;  ///< input product, rotary and cache write, attention, output product
-  double latent = 11;    ///< two products down, two up, norms, rotary, cache write, the products folded into queries and outputs, attention
-  double mixer = 14;     ///< products, convolution, gates, the recurrence, norm
-  double dense = 3;      ///< two products and the activation
-  double experts = 7;    ///< router, top-k, sort, two grouped products, activation, weighted sum
+  double attention = prior::serving_kernels::attention;  ///< input product, rotary and cache write, attention, output product
+  double latent = prior::serving_kernels::latent;    ///< two products down, two up, norms, rotary, cache write, the products folded into
+                                                     ///< queries and outputs, attention
+  double mixer = prior::serving_kernels::mixer;      ///< products, convolution, gates, the recurrence, norm
+  double dense = prior::serving_kernels::dense;      ///< two products and the activation
+  double experts = prior::serving_kernels::experts;  ///< router, top-k, sort, two grouped products, activation, weighted sum
 };
 
 enum class ServingPhase : unsigned char { prefill, decode };
@@ -54,30 +55,34 @@ struct ServingStack {
   std::string title{};
   std::vector<std::string> published{};  ///< beginnings of `backend` cells it speaks for
 
-  double stretch = 1;          ///< factor on a decode step's kernels
-  double step = 0.4e-3;        ///< s of every decode step besides: scheduling, sampling
-  double sequence = 4e-6;      ///< s of it per running sequence
-  double interference = 0.7;   ///< of a prompt's prefill, what running sequences wait for
-  double host_launch = 90e-6;  ///< s of host time per kernel of a prefill, which runs outside CUDA graphs
-  double first = 0.03;         ///< s from a request's arrival to its first token besides: HTTP, tokens to text
-  double first_steps = 2;      ///< decode steps that pass before a new prompt's turn and until its token is out
-  double bunching = 0.07;      ///< prompts of all others a new one waits for, as a share
-  double handover = 0.03;      ///< s a request takes from a prefill worker to a decode worker besides the cache's way, where they are apart
-  double bunching_apart = 0.15;  ///< the same of those at one prefill worker, where prefill is apart: nothing else spreads arrivals out
-  double chunk = 8192;           ///< tokens of prompts a step takes at most
-  double poll = 1;               ///< decode steps between two looks at what arrived
-  double hold_steps = 0;         ///< decode steps prompts are held back for company, at most
-  double hold_tokens = 0;        ///< and until so many of their tokens wait
-  double memory_share = 0.9;     ///< of the GPU's memory that weights and cache may fill (vLLM's --gpu-memory-utilization)
-  double cache_share = 1;        ///< of what weights leave of that, what the cache may fill (TensorRT-LLM's free_gpu_memory_fraction)
-  int drafts = 0;                ///< tokens guessed per step (multi-token prediction)
-  double acceptance = 0.8;       ///< of the guesses, those kept
-  bool overlaps = false;         ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
+  double stretch = prior::serving_stack::stretch;            ///< factor on a decode step's kernels
+  double step = prior::serving_stack::step;                  ///< s of every decode step besides: scheduling, sampling
+  double sequence = prior::serving_stack::sequence;          ///< s of it per running sequence
+  double interference = prior::serving_stack::interference;  ///< of a prompt's prefill, what running sequences wait for
+  double host_launch = prior::serving_stack::host_launch;    ///< s of host time per kernel of a prefill, which runs outside CUDA graphs
+  double first = prior::serving_stack::first;              ///< s from a request's arrival to its first token besides: HTTP, tokens to text
+  double first_steps = prior::serving_stack::first_steps;  ///< decode steps that pass before a new prompt's turn and until its token is out
+  double bunching = prior::serving_stack::bunching;        ///< prompts of all others a new one waits for, as a share
+  double handover = prior::serving_stack::handover;  ///< s a request takes from a prefill worker to a decode worker besides the cache's
+                                                     ///< way, where they are apart
+  double bunching_apart = prior::serving_stack::bunching_apart;  ///< the same of those at one prefill worker, where prefill is apart:
+                                                                 ///< nothing else spreads arrivals out
+  double chunk = prior::serving_stack::chunk;                    ///< tokens of prompts a step takes at most
+  double poll = 1;                                               ///< decode steps between two looks at what arrived
+  double hold_steps = 0;                                         ///< decode steps prompts are held back for company, at most
+  double hold_tokens = 0;                                        ///< and until so many of their tokens wait
+  double memory_share =
+      prior::serving_stack::memory_share;  ///< of the GPU's memory that weights and cache may fill (vLLM's --gpu-memory-utilization)
+  double cache_share = 1;  ///< of what weights leave of that, what the cache may fill (TensorRT-LLM's free_gpu_memory_fraction)
+  int drafts = 0;          ///< tokens guessed per step (multi-token prediction)
+  double acceptance = prior::serving_stack::acceptance;  ///< of the guesses, those kept
+  bool overlaps = false;  ///< two halves of a batch take turns: one computes while the other's tokens travel to experts and back
   ServingKernels kernels{};
   Launch decode_launch = Launch::graph, prefill_launch = Launch::eager;
   double length = 1;  ///< mean length of its published runs' prompts and answers over the nominal one
 
-  double spread_tpot = 0.15, spread_ttft = 0.3;  ///< standard deviation, in log, of what the form leaves
+  double spread_tpot = prior::serving_stack::spread_tpot,
+         spread_ttft = prior::serving_stack::spread_ttft;  ///< standard deviation, in log, of what the form leaves
   bool assumed_kernels = false;  ///< nobody measured what kernels of inference reach on this generation; the spreads hold that
 
   /// Tokens a step yields per sequence: 1 + A + A^2 ... of d drafts, each kept only if those before it are.

@@ -14,6 +14,7 @@
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/model/model.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>
 
@@ -40,11 +41,10 @@ struct KvLink {
 
 /// Measured shares of what links offer; where the figures come from stands above.
 struct KvLinkConstants {
-  double start = 0.38e-3;      ///< s, over NICs: looking the blocks up, posting, and telling the other side
-  double nic_share = 0.365;    ///< of the NICs' one-way rate: 146 of 400 GB/s
-  double local_start = 50e-6;  ///< s, inside a domain: a copy kernel launched on blocks already mapped; assumed
-  double local_share =
-      0.73;  ///< of the scale-up link's one-way rate: the library's own send_recv of 1 GiB reaches 0.76 on H100s, 0.71 on B200s
+  double start = prior::kv_transfer::start;              ///< s, over NICs: looking the blocks up, posting, and telling the other side
+  double nic_share = prior::kv_transfer::nic_share;      ///< of the NICs' one-way rate
+  double local_start = prior::kv_transfer::local_start;  ///< s, inside a domain: a copy kernel launched on blocks already mapped; assumed
+  double local_share = prior::kv_transfer::local_share;  ///< of the scale-up link's one-way rate
 };
 
 /// The link between two workers of `ranks` GPUs each (the smaller of the two). \param inside both in one scale-up domain

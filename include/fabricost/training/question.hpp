@@ -8,6 +8,7 @@
 #include <fabricost/model/layout_check.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/training/step.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -40,7 +41,7 @@ struct TrainingQuestion {
 /// cache and asks again, and throughput collapses while it does (github.com/mosaicml/composer, pull request 1998; num_alloc_retries of
 /// torch.cuda.memory_stats): a layout that fills the GPU does not run as it is priced. 5 % is more than the estimate is off in the mean on
 /// three of the five groups of published peaks (0.8, 3.0, 4.3 %; docs/training-accuracy.md).
-inline constexpr double default_headroom = 0.05;
+inline constexpr double default_headroom = prior::memory::headroom;
 
 /// Whether a question names one layout rather than a space to search: tensor ranks and stages, and context ranks, replicas or
 /// microbatch with them.

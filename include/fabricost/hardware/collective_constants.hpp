@@ -1,0 +1,136 @@
+#pragma once
+/// \file collective_constants.hpp
+/// The fitted numbers a schedule is priced with, in seconds, bytes and plain ratios.
+///
+/// Each struct is one form of the model (see price/ring.hpp, in_switch.hpp, exchange.hpp, pcie.hpp, internode.hpp). Rates are shares of the
+/// tier's one-way datasheet rate, so that a sibling with other links scales by itself. What all machines have in common stands in
+/// form_constants.hpp, values in data/calibrations and data/priors.
+
+#include <fabricost/hardware/form_constants.hpp>
+
+#include <array>
+
+namespace fabricost {
+
+/// The low-latency protocol inside a scale-up domain.
+struct LowLatencyConstants {
+  double hop;            ///< h: one serial step
+  double channel_share;  ///< bL: rate of ONE channel over its part of the one-way rate
+  double channels_cost;  ///< mc: cost of running many channels
+  double full_threads;   ///< m0: cost once every thread of a channel has work
+  double forward;        ///< mag: extra per forwarding step with every thread at work
+  double reduce;         ///< mrs: extra per reducing step
+  double reduce_int8;    ///< i8L: the same for 8-bit types, on top
+  double chunk_share;    ///< ce: share of the volume that moves in whole 4 KiB chunks
+  double chunk;          ///< bytes of one channel's buffer step
+};
+
+/// 128-byte stores with a flag.
+struct LowLatency128Constants {
+  double floor;       ///< f1
+  double rate_share;  ///< of the Simple ring rate
+  double drain;       ///< steps' worth of volume beyond the schedule's
+  double overlap;     ///< exponent of norm_q
+};
+
+/// Whole chunks.
+struct SimpleConstants {
+  double floor;                ///< f
+  double hop;                  ///< hs
+  double overlap;              ///< q: 1 nothing overlaps, large: the larger of latency and volume hides the other
+  double rate_share;           ///< B over the one-way rate
+  double drain;                ///< x: the local copy at the end, in steps
+  double cold_copy;            ///< y: extra volume while buffers are first touched, up to 1 MiB per channel and rank
+  double reduce_scatter_rate;  ///< mrs2: reduce_scatter's rate over all_gather's
+  double all_reduce_rate;      ///< mar
+  double reduce_latency;       ///< rl: latency of a reducing step over a copying one
+};
+
+/// In-switch reduction of one domain.
+struct InSwitchConstants {
+  double floor;        ///< fN
+  double growth;       ///< gN: how far the floor grows with size
+  double growth_size;  ///< sN
+  double rate_share;   ///< BN over the one-way rate, in terms of bus bandwidth
+};
+
+/// Point-to-point exchange inside a domain.
+struct ExchangeConstants {
+  double base;        ///< ca
+  double hop;         ///< ha, per doubling of ranks
+  double ll_ramp;     ///< ma, reached at 16 KiB per peer
+  double floor;       ///< fS
+  double ramp;        ///< mS, reached at 64 KiB per peer
+  double rate_share;  ///< BS over the one-way rate
+  double self_copy;   ///< xS: the rank's own part, in peers
+  double cold_copy;   ///< yS
+  double overlap;     ///< qS
+};
+
+/// A scale-up domain joined by NVLink, or anything NCCL drives like it.
+struct ScaleUpConstants {
+  double launch;  ///< c0: kernel launch and synchronisation
+  LowLatencyConstants ll;
+  LowLatency128Constants ll128;
+  SimpleConstants simple;
+  InSwitchConstants nvls;
+  ExchangeConstants all_to_all;
+  double int8_volume;  ///< i8: volume added by reductions of 8-bit types
+  double tree_hop;     ///< one step of a tree's chain inside a domain of 4; longer chains pay more
+  ScaleUpForm form;
+};
+
+/// A box whose GPUs meet over PCIe. The path changes with the number of ranks (one pair, one socket, two sockets), and with
+/// it the rate; shares are of the x16 one-way rate.
+struct PcieConstants {
+  std::array<double, 3> ll_share;  ///< pair, socket, two sockets
+  std::array<double, 3> simple_share;
+  double launch;
+  double ll_hop;
+  double ll_overlap;
+  double drain;
+  double ll_all_reduce_rate;
+  double simple_floor;
+  double simple_hop;
+  double simple_overlap;
+  double warm_rate;  ///< how much faster the first `warm_bytes` run while staging buffers sit in cache
+  double warm_bytes;
+  double reduce_scatter_rate;
+  double reduce_scatter_rate_two_sockets;
+  double exchange_pair_rate;
+  double exchange_base;
+  double exchange_hop;
+  double exchange_ll_share;  ///< of the LL rate
+  double exchange_floor;
+  PcieForm form;
+};
+
+/// Between nodes, one set per transport; rates are shares of the summed NIC rate.
+struct TransportConstants {
+  double tree_step;             ///< L0: one network step of an LL tree
+  double tree_growth;           ///< L1: what it gains towards larger messages
+  double ring_ll_step;          ///< RL
+  double ll128_step;            ///< L2
+  double ring_simple_step;      ///< RS
+  double ring_overlap;          ///< q of the norm between a Simple ring's steps and its volume
+  double nvls_step;             ///< LV
+  double tree_simple_step;      ///< LS
+  double efficiency;            ///< eff
+  double host_bridge;           ///< phd: what is left of the rate when GPU and NIC meet at the host bridge
+  double ll_share;              ///< bll
+  double exchange_share;        ///< ea
+  double exchange_base;         ///< Ca
+  double exchange_peer;         ///< La per remote peer
+  double exchange_peer_simple;  ///< LaS, added above 16 KiB per peer
+  double exchange_tiny;         ///< how much dearer a remote peer is for a few bytes (Slingshot: 3)
+  double no_gdr_rate;           ///< rate left without GPUDirect RDMA
+  double no_gdr_step;           ///< how much dearer a Simple ring step is without it
+  double nvls_floor;            ///< launch included
+  TransportForm form;
+
+  /// The prior of a machine whose network step takes `tree_step`: with r that step over the prior's, a constant follows by r^follows
+  /// (Parameter).
+  [[nodiscard]] static TransportConstants from_tree_step(double tree_step);
+};
+
+}  // namespace fabricost

@@ -1,0 +1,73 @@
+#pragma once
+/// \file tuner.hpp
+/// The tables by which a communication library chooses: what its tuner believes latencies and rates to be, and the channel speeds its
+/// search tries. They are facts of a version's source code, from data/tuners/NAME.yaml, one enumerator of Tuner a file; whoever configures
+/// the library compiles them in.
+
+#include <fabricost/hardware/kinds.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace fabricost {
+
+/// Seconds, bytes, bytes per second. [3] LL, LL128,
+/// Simple; [4] Volta, Ampere, Hopper, Blackwell; [4][3] the same by 1, 2 and more domains.
+struct TunerTables {
+  double tree_base[3], ring_base[3];                                  ///< of a kernel
+  double tree_nvlink[3], ring_nvlink[3], tree_pcie[3], ring_pcie[3];  ///< of a step inside a domain
+  double tree_network[3], ring_network[3];                            ///< between domains
+  double network_post[2];                                             ///< least time of a step beside a network; AMD's processors
+  double simple_posts;                                                ///< as many of them for a Simple step
+  double nvls_base, nvls_tree_network;
+  double collnet_direct_step, collnet_direct_peer, collnet_direct_network, collnet_chain_step, collnet_chain_network;
+  double pat_base, pat_network, pat_rank;
+
+  double ll_limit_one_domain[4];
+  double ll_limit[2][2];  ///< others' processors, AMD's; 2, more domains
+  double ll_share;        ///< rate of an LL ring over a Simple one's
+  double ring_ll128[4];   ///< of a channel
+  double ring_ll128_share, tree_share;
+  double tree_ll;                       ///< rate of a Simple tree over an LL one's
+  double tree_ll128_share[2];           ///< rate of an LL128 tree over a Simple one's: one domain, more
+  double tree_ll128[4][3], tree[4][3];  ///< of a channel
+  double nvls_efficiency[4], nvls_tree[4][3], collnet_share[4], pat_share;
+  double tree_correction[3][24];  ///< by floor(log2(S / 64)), of all-reduce
+
+  double speeds[4][16];             ///< of a channel, fast to slow; a 0 ends them
+  double split_from[4];             ///< channels of that speed on are split in two,
+  double split_above[4], split_to;  ///< where there are more than so many and no more than so many
+  double most_channels;
+  double running_factor;       ///< channels of a collective inside a domain over those the search finds
+  double network_share;        ///< of the NICs' rate, what the search plans with
+  double network_channels[4];  ///< a NIC
+  double least_network_channels;
+  double exchange_ll_limit;          ///< bytes per peer up to which point-to-point sends use LL
+  double exchange_ll_limit_pcie[2];  ///< the same over PCIe: 2, more ranks
+};
+
+}  // namespace fabricost
+
+#include <fabricost/hardware/shipped_tuners.inc>
+
+namespace fabricost {
+
+[[nodiscard]] constexpr std::string_view name(Tuner t) { return tuner_names[static_cast<std::size_t>(t)]; }
+[[nodiscard]] constexpr const TunerTables& tables_of(Tuner t) { return tuner_tables[static_cast<std::size_t>(t)]; }
+/// By name: "nccl-2.30".
+[[nodiscard]] constexpr std::optional<Tuner> parse_tuner(std::string_view text) {
+  for (std::size_t i = 0; i < tuner_names.size(); ++i)
+    if (tuner_names[i] == text) return static_cast<Tuner>(i);
+  return std::nullopt;
+}
+
+/// Row of the tables by generation: Volta, Ampere, Hopper, Blackwell.
+[[nodiscard]] constexpr std::size_t tuner_generation(Generation g) {
+  if (!is_nvidia(g)) return 1;
+  return g >= Generation::blackwell ? 3 : g >= Generation::hopper ? 2 : g >= Generation::ampere ? 1 : 0;
+}
+
+}  // namespace fabricost
