@@ -24,13 +24,8 @@ struct AdapterClue {
   std::vector<std::string> beside;  ///< generations of those
   std::string instance;             ///< how the name of the cloud's machine ends
   int nics = 0;                     ///< as many of them at least
-  int weight = 0;                   ///< of clues that hold the one with most counts, of equal ones that with most conditions
+  int weight = 0;                   ///< of clues that hold the one with most counts, of equal ones the first
   std::string reason;               ///< why, with {device} for the NIC's name
-
-  [[nodiscard]] int conditions() const {
-    return int{!pci.empty()} + int{!names.empty()} + int{!pci_class.empty()} + int{!gpus.empty()} + int{!beside.empty()} +
-           int{!instance.empty()} + int{nics > 0};
-  }
 };
 
 /// `adapters:` of one file; not inherited.

@@ -219,10 +219,8 @@ class SystemText {
     const io::Adapters* adapters = nullptr;
     const io::AdapterClue* best = nullptr;
     for (const io::Adapters& one : all)
-      for (const io::AdapterClue& clue : one.clues) {
-        const auto rank = [](const io::AdapterClue& c) { return std::pair{c.weight, c.conditions()}; };
-        if ((best == nullptr || rank(clue) > rank(*best)) && holds(clue, used)) best = &clue, adapters = &one;
-      }
+      for (const io::AdapterClue& clue : one.clues)
+        if ((best == nullptr || clue.weight > best->weight) && holds(clue, used)) best = &clue, adapters = &one;
     if (best == nullptr) throw RequestError(t_.file + ": no file of data/transports knows adapters like " + first.name);
     g.transport = adapters->transport;
     g.transport_reason = best->reason;
