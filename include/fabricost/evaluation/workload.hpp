@@ -70,8 +70,9 @@ struct WorkloadReport {
 /// experts/expert_load.hpp); the bandwidth of dispatch and combine kernels that send a token once per node, counted as DeepEP
 /// counts, from NCCL's exchange over the same NICs (nothing is fitted to kernels); low-latency kernels as fitted inside a node
 /// (kernels/moe_kernels.hpp); bus bandwidth of NCCL's all_to_all; experts a node can hold for one copy across. The rest says why not:
-/// shares and speed-ups without a shape, machines not described. \param calibration as in load_system \throws SpecError with line and column for a cell that is no number
-/// where one is due, or negative; for missing columns; RequestError as load_system
+/// shares and speed-ups without a shape, machines not described. \param calibration as in load_system
+/// \throws SpecError with line and column for a cell that is no number where one is due, or negative; for missing columns; RequestError
+/// as load_system
 [[nodiscard]] std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration = {});
 
 /// Every row of a reliability CSV (columns id group source topic system gpus model quantity value unit fully_specified notes).

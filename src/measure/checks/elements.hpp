@@ -48,11 +48,15 @@ FABRICOST_ON_BOTH constexpr Origin origin_of(Collective operation, std::uint64_t
   }
 }
 
+/// Bits of an element that came from there, or is the sum of all ranks' elements of that index.
+FABRICOST_ON_BOTH constexpr std::uint64_t arrived_bits(bool reduces, Origin origin, unsigned ranks, ElementFormat format) {
+  return reduces ? element_bits(exact_sum(origin.index), format) : sent_bits(false, origin.index, origin.rank, ranks, format);
+}
+
 /// Bits that element `index` of the receive buffer of `rank` must have.
 FABRICOST_ON_BOTH constexpr std::uint64_t received_bits(Collective operation, bool reduces, std::uint64_t index, std::uint64_t piece,
                                                         unsigned rank, unsigned ranks, ElementFormat format) {
-  const Origin origin = origin_of(operation, index, piece, rank, ranks);
-  return reduces ? element_bits(exact_sum(origin.index), format) : sent_bits(false, origin.index, origin.rank, ranks, format);
+  return arrived_bits(reduces, origin_of(operation, index, piece, rank, ranks), ranks, format);
 }
 
 }  // namespace fabricost::measure

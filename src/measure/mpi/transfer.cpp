@@ -26,8 +26,6 @@ Transfer::Transfer(const Case& what, const World& world)
   const auto share = share_of(what.bytes, element_, parts);
   if (!share)
     throw Unsupported(fmt::format("{} do not fall into {} equal parts of whole {} elements", described(what), parts, name(what.dtype)));
-  if (share->elements > static_cast<std::uint64_t>(widest_count))
-    throw Unsupported(fmt::format("{} elements are more than a count of this MPI says; MPI 4 has wider ones", share->elements));
   type_ = mpi_type(what.dtype, summed);
   count_ = static_cast<Count>(share->elements);
   part_ = share->elements * element_;
@@ -44,6 +42,8 @@ Transfer::Transfer(const Case& what, const World& world)
   if (free > 0 && all > 0.8 * free)
     throw OutOfMemory(fmt::format("{} needs {:.3g} GB for the {} processes of this host, which has {:.3g} GB left", described(what),
                                   1e-9 * all, world.ranks_here(), 1e-9 * free));
+  if (share->elements > static_cast<std::uint64_t>(widest_count))
+    throw Unsupported(fmt::format("{} elements are more than a count of this MPI says; MPI 4 has wider ones", share->elements));
   sent_ = Buffer(out);
   received_ = Buffer(in);
   in_ = what.in_place ? MPI_IN_PLACE : sent_.data();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace fabricost::measure::mpi {
@@ -26,10 +27,14 @@ void Transfer::fill() {
   const std::uint64_t bytes = inside ? (gathers ? part_ : whole_) : sent_.size();
   const ElementFormat format = format_of(what_.dtype);
   const auto rank = static_cast<unsigned>(rank_), ranks = static_cast<unsigned>(ranks_);
-  for (std::uint64_t i = 0; i < bytes / element_; ++i) {
-    const std::uint64_t bits = sent_bits(reduces(what_.operation), i, rank, ranks, format);
+  const bool sums = reduces(what_.operation);
+  const std::uint64_t elements = bytes / element_, period = 16ULL * ranks * ranks;  // of what a rank adds: the rest is copied
+  for (std::uint64_t i = 0; i < (sums ? std::min(elements, period) : elements); ++i) {
+    const std::uint64_t bits = sent_bits(sums, i, rank, ranks, format);
     std::memcpy(into + i * element_, &bits, element_);
   }
+  for (std::uint64_t done = period * element_; sums && done < bytes; done *= 2)
+    std::memcpy(into + done, into, std::min(done, bytes - done));
 }
 
 void Transfer::verify() const {
@@ -40,12 +45,15 @@ void Transfer::verify() const {
   const auto from = static_cast<unsigned>(what_.in_place && share_ < 1 && first_ ? rank_ : from_);
   const ElementFormat format = format_of(what_.dtype);
   const std::uint64_t piece = part_ / element_;
-  const std::uint64_t elements = (what_.operation == Collective::reduce_scatter ? part_ : whole_) / element_;
-  for (std::uint64_t i = 0; i < elements; ++i) {
-    const std::uint64_t bits = pair ? sent_bits(false, i, from, ranks, format)
-                                    : received_bits(what_.operation, reduces(what_.operation), i, piece, rank, ranks, format);
-    if (std::memcmp(received_.data() + i * element_, &bits, element_) != 0)
-      throw WrongResult(fmt::format("{}: element {} of process {} is not what the others sent", described(what_), i, rank_));
+  const std::uint64_t parts = what_.operation == Collective::reduce_scatter ? 1 : whole_ / part_;
+  const std::byte* at = received_.data();
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    const Origin origin = pair ? Origin{from, 0} : origin_of(what_.operation, part * piece, piece, rank, ranks);
+    for (std::uint64_t i = origin.index; i < origin.index + piece; ++i, at += element_) {
+      const std::uint64_t bits = arrived_bits(reduces(what_.operation), {origin.rank, i}, ranks, format);
+      if (std::memcmp(at, &bits, element_) != 0)
+        throw WrongResult(fmt::format("{}: element {} of process {} is not what the others sent", described(what_), i, rank_));
+    }
   }
 }
 
