@@ -23,9 +23,7 @@ struct Connectivity {
 
   // not constexpr: g++ 12 would then clear the whole object before it writes the members
   Connectivity() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
-  Connectivity(const Levels& grouped) noexcept
-      : levels(grouped) {}  // NOLINT(google-explicit-constructor): the groups are
-                            // all there is to say
+  Connectivity(const Levels& grouped) noexcept : levels(grouped) {}  // NOLINT(google-explicit-constructor): groups alone say how
   /// One torus. \param dims at most three axes
   Connectivity(const Levels& grouped, std::span<const int> dims, bool wraps) noexcept : levels(grouped), wrap(wraps) {
     assert(dims.size() <= torus.size());
