@@ -24,11 +24,9 @@ inline constexpr std::array<std::string_view, 2> scores_names{"full", "causal"};
 
 /// How work is counted. N: parameters one token touches, both tables included.
 enum class FlopConvention : unsigned char {
-  matmul,              ///< every matrix a token is multiplied with, including logits and router, and the scores of each
-                       ///< kind of layer
+  matmul,              ///< every matrix a token is multiplied with, including logits and router, and the scores of each kind of layer
   kaplan,              ///< 6 N per token, no scores (Kaplan 2020, arXiv 2001.08361)
-  palm,                ///< 6 N + 12 l a d s, l attention layers (PaLM, arXiv 2204.02311, appendix B); latent: d the mean of
-                       ///< key and value
+  palm,                ///< 6 N + 12 l a d s, l attention layers (PaLM, arXiv 2204.02311, appendix B); latent: d the mean of key and value
   megatron,            ///< 72 s l h^2 (1 + s/(6h) + V/(12 l h)) per sequence (Korthikanti 2022, arXiv 2205.05198, eq. 7)
   megatron_recompute,  ///< 96 s l h^2 (1 + s/(6h) + V/(16 l h)): each layer's forward twice (Megatron-LM, arXiv 2104.04473, eq. 3)
   dgx_cloud,           ///< attention 12 l s h^2 (1 + g/a + s/h), feed-forward 6 mats l s h f, logits 6 s h V (NVIDIA/dgxc-benchmarking)

@@ -64,8 +64,7 @@ struct Model {
   bool shared_kv = false;                  ///< the keys also serve as values
   int index_heads = 0, index_dim = 0;      ///< of an indexer that picks index_tokens earlier tokens per query; 0: none
   int index_tokens = 0;
-  int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: no such
-                                                                   ///< layers
+  int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: no such layers
   int window_layers = 0;                                           ///< attention layers with the window
   int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< of windowed layers; 0: as the others
   int predict_layers = 0;                                          ///< multi-token prediction modules, not counted below

@@ -70,8 +70,7 @@ struct LayerSplit {
 /// What one stage computes for every microbatch.
 struct StageContent {
   int layers = 0;                                              ///< of all its chunks
-  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of
-                                                               ///< feed-forward
+  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward
   bool embedding = false, head = false;
 };
 

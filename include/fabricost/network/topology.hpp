@@ -71,8 +71,7 @@ struct NetworkLevel {
   int span = 1;                        ///< nodes below one child
   int children = 1;                    ///< of the whole machine
   int lanes = 1;                       ///< separate bundles of one child: rails, or 1
-  double taper = 1;                    ///< share of what leaves a child: product of the oversubscriptions of the tiers
-                                       ///< below
+  double taper = 1;                    ///< share of what leaves a child: product of the oversubscriptions of the tiers below
   int up = -1, down = -1, pairs = -1;  ///< blocks; -1 where the links are the NICs' own, or no dragonfly
 };
 

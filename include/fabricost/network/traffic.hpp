@@ -74,8 +74,7 @@ double TrafficCounter::count_by(Collective collective, std::span<const int> rank
 
 inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm, std::span<const int> ranks) {
   for (const int link : touched_)
-    bytes_[static_cast<std::size_t>(link)] = flows_[static_cast<std::size_t>(link)] = 0;  // left by a count that was
-                                                                                          // refused
+    bytes_[static_cast<std::size_t>(link)] = flows_[static_cast<std::size_t>(link)] = 0;  // left by a count that was refused
   touched_.clear();
   check(ranks);
   Traffic out;

@@ -42,8 +42,7 @@ namespace fabricost {
 
 struct PipelineCost {
   double work = 0;              ///< m (F + B + W), s
-  double bubble = 0;            ///< the longest stage, from its first to its last piece, minus work: waiting and
-                                ///< last_extra, s
+  double bubble = 0;            ///< the longest stage, from its first to its last piece, minus work: waiting and last_extra, s
   double exposed_exchange = 0;  ///< part of the bubble caused by hand-overs, s
   double peak_activations = 0;  ///< worst stage, in microbatch-stages: one microbatch's activations in 1/p of the layers
   int hops = 0;                 ///< hand-overs of one microbatch, forward and backward together
@@ -71,8 +70,7 @@ struct Bubble {
   const double last = p - 1, c = t.exchange, third = t.last_extra / 3, w = t.weight + third;
   const double chain = last * (t.forward + t.backward + 2 * c) + m * t.last_extra - third;
   const bool level = t.weight <= t.forward && t.weight <= t.backward && 2 * c <= t.weight && (t.last_extra == 0 || c == 0);
-  const double rounds = m > p ? 2 * last : std::max(0.0, 2 * (m - 2));  // extra hand-overs on the path of later
-                                                                        // microbatches
+  const double rounds = m > p ? 2 * last : std::max(0.0, 2 * (m - 2));  // extra hand-overs on the path of later microbatches
   const double stalls = rounds * above_zero(c - t.last_extra / 2);      // hidden while the last stage is the slowest
   const double least = m * t.last_extra;
   switch (schedule) {

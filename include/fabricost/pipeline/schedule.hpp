@@ -89,8 +89,7 @@ enum class PipelineLayout : unsigned char {
 struct StageTimes {
   double forward = 0, backward = 0, weight = 0;  ///< F, B, W of all layers of one stage, over all its chunks
   double exchange = 0;                           ///< C, one hand-over, one way
-  double last_extra = 0;                         ///< extra time of the last layers (the logits), F + B + W together, a
-                                                 ///< third each
+  double last_extra = 0;                         ///< extra time of the last layers (the logits), F + B + W together, a third each
   double overlapped = 0;                         ///< dualpipe: a forward and a full backward running as one; 0: their sum
   /// Share of a microbatch's activations that stays until W; the rest is freed by B. 32/34 of a layer with
   /// fused attention: 34 s b h bytes, of which W needs all but 2 (Korthikanti 2022, Qi 2023); 32 / (34 + 5 a

@@ -42,8 +42,7 @@ struct Bar {
 /// The result of executing a schedule.
 struct PipelineRun {
   std::vector<std::vector<Bar>> bars;    ///< by stage, in order
-  std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: one microbatch's activations in 1/stages of
-                                         ///< the layers
+  std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: one microbatch's activations in 1/stages of the layers
   double makespan = 0;                   ///< from the first start to the last end, s
   double longest_stage = 0;              ///< longest time from a stage's first start to its last end: what a step costs
                                          ///< when steps follow one another

@@ -79,16 +79,13 @@ struct Line {
 
   double base = 0, latency = 0, rate = 0;  ///< sums of the parts
   double overlap = 1;                      ///< q
-  double early_rate = 0;                   ///< seconds per byte of the first `early` bytes, added to rate (negative: they
-                                           ///< are faster)
+  double early_rate = 0;                   ///< seconds per byte of the first `early` bytes, added to rate (negative: they are faster)
   double early = 0;
-  double chunk = std::numeric_limits<double>::infinity();  ///< bytes that move as one round of whole chunks; the first
-                                                           ///< round is latency
+  double chunk = std::numeric_limits<double>::infinity();  ///< bytes that move as one round of whole chunks; the first round is latency
   double chunk_seconds = 0;
   double chunk_share = 0;  ///< share of the volume beyond the first round that moves in whole chunks
   int wire_level = 0;      ///< the level whose rate limits
-  double least = 0;        ///< seconds per byte that the links need at their full rate, whatever the constants
-                           ///< (price/least.hpp)
+  double least = 0;        ///< seconds per byte that the links need at their full rate, whatever the constants (price/least.hpp)
   FixedList<Ramp, most_ramps> ramps;
   FixedList<Part, most_parts> base_parts, latency_parts, rate_parts;
 
