@@ -1,5 +1,5 @@
 /// \file apply.cpp
-/// A machine's constants as a calibration leaves them: measured there, on a sibling, or the mean of what was measured.
+/// A machine's constants after calibration: measured on it, on a sibling, or the mean of all measured ones.
 
 #include <fabricost/calibrate/calibrate.hpp>
 

@@ -1,6 +1,6 @@
 /// \file calibration.cpp
-/// Calibration files read onto constants that hold the prior, and which of them speak for a system: those of its GPU generation and its
-/// transport, then one given by hand, which replaces what it fits and leaves the rest.
+/// Reads calibration files onto constants that hold the prior, and selects those for a system: of its GPU
+/// generation and its transport, then one given by hand, which replaces only what it fits.
 
 #include "specs/calibration.hpp"
 
@@ -20,14 +20,14 @@ namespace fabricost::io {
 
 namespace {
 
-/// What one part of a calibration file says of itself.
+/// Header of one part of a calibration file.
 struct CalibratedPart {
   ConstantSet set = ConstantSet::scale_up;
   double smallest = 512, largest = 512 * mebibyte;
   int fewest_ranks = 2, most_ranks = 8, most_nodes = 1;
   std::vector<FittedOn> fitted_on;
-  Library library = Library::other;  ///< whose habits they are; other: the file does not say
-  bool whole = true;                 ///< false: of compute, what memory streams at alone; what products reach is as it was
+  Library library = Library::other;  ///< library it was fitted to; other: not stated
+  bool whole = true;                 ///< false: of compute only the memory rates; product rates are unchanged
 };
 
 /// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
@@ -93,7 +93,7 @@ class CalibrationReader {
         in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
-    // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
+    // rates of the constants are stored as shares of this one; a transport and the kernels only have shares
     const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
     const bool needs_measured = rated || (part.set == ConstantSet::transport && !of_transport_);
     if (const SpecNode* measured = in.take("measured", needs_measured))
@@ -211,7 +211,7 @@ bool among(const std::vector<std::string>& names, const std::vector<std::string>
                      [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
 }
 
-/// Hardware nobody here measured through NCCL: a step costs the tier's own latency, nothing is added by a protocol.
+/// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing.
 void use_datasheet(System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   const double hop = tier != nullptr && tier->latency.value.value() > 0 ? tier->latency.value.value() : 1 * microsecond;
