@@ -10,8 +10,8 @@ namespace fabricost {
 
 namespace {
 
-/// The set that speaks best for a transport: its own, else of its relatives in either direction the one measured at most nodes; nullptr:
-/// none.
+/// The set that suits a transport best: its own, else of its relatives in either direction the one measured
+/// at most nodes; nullptr: none.
 const CalibratedSet* nearest_fitted(const Calibration& calibration, const Transport& wanted) {
   const CalibratedSet* nearest = nullptr;
   for (const CalibratedSet& set : calibration.sets) {

@@ -35,7 +35,7 @@ class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
 
-  /// A file of data/transports: the constants of that one transport, beside what specs/transports.cpp reads of it.
+  /// A file of data/transports: the constants of one transport; specs/transports.cpp reads its other keys.
   void read_transport() {
     of_transport_ = true;
     read();
@@ -239,7 +239,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
     of_transport ? reader.read_transport() : reader.read();
-    // a file given by hand is believed to be of this machine unless it names others
+    // a file given by hand applies to this machine unless it names others
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
       const Shown shown = shown_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
@@ -302,7 +302,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
   if (const Tier* nic = system.tier(TierRole::nic))
     if (const TransportSpec* transport = library.known_transport(nic->transport.name)) apply(transport->tree, false, true);
-  // a file given by hand speaks for what it fits; the rest stays as shipped
+  // a file given by hand replaces what it fits; the rest stays as shipped
   if (calibration.find('\n') != std::string_view::npos)
     apply(parse_spec_text(std::string{calibration}, "calibration"), true);
   else if (!calibration.empty())

@@ -111,8 +111,9 @@ struct MachineIdentities {
 /// \throws SpecError for a file that is not YAML, and for two that claim a name
 [[nodiscard]] MachineIdentities machine_identities(const std::filesystem::path& data);
 
-/// The link of data/links that NICs beside a GPU of that generation usually have (`usual_beside:`), else beside `other`.
-/// \throws RequestError where no file says
+/// The link of data/links that NICs beside a GPU of that generation usually have (`usual_beside:`), else
+/// beside `other`.
+/// \throws RequestError if no file defines it
 [[nodiscard]] std::string usual_nic(std::string_view generation);
 
 }  // namespace fabricost::io

@@ -1,6 +1,7 @@
 #pragma once
 /// \file store.hpp
-/// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch, transport) that systems are made of.
+/// Finds spec files by name, resolves `extends`, and loads the small parts (GPU, link, switch, transport) of
+/// systems.
 
 #include "specs/reader.hpp"
 #include "specs/transports.hpp"
@@ -30,7 +31,7 @@ class SpecStore {
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const TransportSpec* transport(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
-  /// One that a tier was given; nullptr: none of that name was.
+  /// A transport that a tier of this load uses; nullptr: not loaded.
   [[nodiscard]] const TransportSpec* known_transport(const Label& name) const;
 
   [[nodiscard]] const std::filesystem::path& data() const { return data_; }

@@ -77,14 +77,14 @@ class TierReader {
     const bool scalar = value != nullptr && value->kind == SpecNode::Kind::scalar;
     if (!scalar || (!is_path(value->text) && library_.find("transports", value->text).empty())) {
       const std::vector<std::string> names = names_in("transports");
-      in_.one_of("transport", std::vector<std::string_view>(names.begin(), names.end()), required);  // says what is known
+      in_.one_of("transport", std::vector<std::string_view>(names.begin(), names.end()), required);  // the fault lists the known names
       return;
     }
     const std::string given = in_.reference("transport");
     if (const TransportSpec* spec = library_.transport(*value, in_.path_of("transport"), given, faults_)) tier_.transport = spec->transport;
   }
 
-  /// What the NICs' cards sit in, where it is not what the GPUs hang on.
+  /// The slot of the NICs' cards, if it differs from the GPUs'.
   void read_slot() {
     const std::string slot = in_.reference("slot");
     if (slot.empty()) return;

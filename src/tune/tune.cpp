@@ -25,8 +25,8 @@ constexpr int per_octave = 16;
   return has_fitted_form(a, op, f);
 }
 
-/// Why no range of a question can be sure; empty when one can. The constants inside a node were fitted to all_reduce, all_gather and
-/// reduce_scatter, those between nodes to what their file says was measured.
+/// Why no range of a request can be sure; empty if one can. The constants inside a node were fitted to
+/// all_reduce, all_gather and reduce_scatter, those between nodes to the measurements listed in their file.
 [[nodiscard]] std::string doubt_of(Collective op, const Fabric& f, const System& system) {
   if (f.library == Library::rccl) return "RCCL chooses by tables of its own, for which NCCL's stand in here";
   if (f.over_pcie && f.domains() <= 1 && f.local() > 4)

@@ -24,9 +24,9 @@ struct Candidates {
   [[nodiscard]] constexpr const Candidate* end() const { return items.data() + count; }
 };
 
-/// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that stays off the host bridge.
-/// Which transports go without it say their files (data/transports); of GPUs Volta has been seen to (public multi-node logs), Pascal is
-/// assumed to.
+/// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that avoids the
+/// host bridge. The files of data/transports say which transports run without LL128; of GPUs, Volta was seen
+/// to (public multi-node logs) and Pascal is assumed to.
 [[nodiscard]] inline bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
   if (f.domains() <= 1) return true;
