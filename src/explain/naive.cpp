@@ -56,7 +56,7 @@ struct Causes {
   const Fabric& f = story.fabric();
   const bool across = f.domains() > 1;
   const bool exchange = ran.algorithm == Algorithm::direct;
-  if (wire == 0) return "so few bytes that the latency growth stands for them";
+  if (wire == 0) return "the message is so small that its transfer time is already included in the latency term";
   if (story.engine_ran()) return engine_wire_reason(story, naive, wire);
   std::string out;
   const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };

@@ -80,8 +80,7 @@ def regions(names: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def _shade_regions(ax: Any, x: np.ndarray, names: Sequence[str], highest: np.ndarray) -> None:
-    """Shades runs of one algorithm and protocol, labels each at the top, and reserves room there. `highest`: the top
-    of the drawing at each x."""
+    """Shades runs of one algorithm and protocol, labels each at the top, and reserves room. `highest`: top at each x."""
     parts = regions(names)
     tints = dict(zip(dict.fromkeys(name for name, _, _ in parts), ("#E8EEF4", "#F7EFE2", "#E6F2EC", "#F6E9F0", "#FBF8DC", "#EEEEEE") * 9))
     box = ax.get_window_extent()
