@@ -1,6 +1,7 @@
 #pragma once
 /// \file catch.hpp
-/// Catch2 under one name: version 2 (one header) and version 3 (many) keep theirs in different places.
+/// Includes Catch2 under one name: versions 2 (one header) and 3 (many) keep their headers in different
+/// places.
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>

@@ -2,8 +2,8 @@
 /// \file collective.hpp
 /// The kinds of communication, element types and paths, and the factor between algorithm and bus bandwidth.
 ///
-/// algbw = bytes / time;  busbw = algbw x bus_factor, which on a ring is the rate of one link whatever the number of ranks
-/// (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+/// algbw = bytes / time; busbw = algbw x bus_factor, which on a ring is the rate of one link for any number
+/// of ranks (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
 
 #include <array>
 #include <optional>
@@ -46,7 +46,7 @@ inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host
   return 1;
 }
 
-/// True when ranks combine values (and so when the element type matters).
+/// True if ranks combine values (so that the element type matters).
 [[nodiscard]] constexpr bool reduces(Collective c) {
   return c == Collective::all_reduce || c == Collective::reduce_scatter || c == Collective::reduce;
 }
@@ -55,7 +55,7 @@ inline constexpr std::array<std::string_view, 3> path_names{"gpu-gpu", "gpu-host
 [[nodiscard]] constexpr bool is_exchange(Collective c) { return c == Collective::all_to_all || c == Collective::send_recv; }
 
 namespace detail {
-/// Lower case without dashes and underscores, the form in which names are compared everywhere.
+/// Lower case without dashes and underscores, the form in which all names are compared.
 [[nodiscard]] inline std::string folded(std::string_view text) {
   std::string out;
   for (const char c : text)

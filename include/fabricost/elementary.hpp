@@ -6,20 +6,22 @@
 ///   log2(x) = e + (2 / ln 2) (s + s^3/3 + s^5/5 + ... + s^17/17),  x = 2^e m,  sqrt(1/2) <= m < sqrt(2),  s = (m-1)/(m+1)
 ///   exp2(y) = 2^n (1 + z + z^2/2! + ... + z^11/11!),                y = n + f,  |f| <= 1/2,  z = f ln 2
 ///
-/// What the series leave out is below 1e-15 and 7e-15 of the result. A norm is within 2e-14 of the exact value, a decay within 1e-14 of 1;
-/// tests compare them with long doubles. The last bits differ between processors with and without fused multiply-add.
+/// The truncated series are below 1e-15 and 7e-15 of the result. A norm is within 2e-14 of the exact value, a
+/// decay within 1e-14 of 1; tests compare them with long doubles. The last bits differ between processors
+/// with and without fused multiply-add.
 
 #include <bit>
 #include <cstdint>
 
 #if defined(__GNUC__)
-/// Loops are vectorised only through what is inlined.
+/// Loops are vectorised only through inlined functions.
 #define FABRICOST_INLINE [[gnu::always_inline]] inline
 #else
 #define FABRICOST_INLINE inline
 #endif
-/// Compiled once for each width of registers; the loader takes what the processor has. Not where the compiler was told its processor, and
-/// not under a sanitizer, which is not ready when the loader asks. (Clang 14 cannot share such functions between translation units.)
+/// Compiled once per register width; the loader selects the version for the processor. Not used if the
+/// compiler was given a processor, nor under a sanitizer, which is not ready when the loader selects. (Clang
+/// 14 cannot share such functions between translation units.)
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(__AVX__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define FABRICOST_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
@@ -64,7 +66,8 @@ namespace fabricost::detail {
 /// e to the power of x. \param x from -690 to 690
 [[nodiscard]] FABRICOST_INLINE double fast_exp(double x) { return fast_exp2(1.4426950408889634 * x); }
 
-/// (1 + s)^(-1/6), to the last bits: a polynomial within 2.6e-6, and one step of Halley's iteration. \param s from 0 to 1
+/// (1 + s)^(-1/6), exact to the last bits: a polynomial within 2.6e-6, and one step of Halley's iteration.
+/// \param s from 0 to 1
 [[nodiscard]] FABRICOST_INLINE double inverse_sixth_root(double s) {
   const double s2 = s * s;
   const double y = (0.9999973942549135 - 0.16647683634551683 * s) +
@@ -79,7 +82,7 @@ inline constexpr double most_fast_overlap = 12;
 /// (a^q + b^q)^(1/q). \param a, b from 0 on \param q above 1, at most most_fast_overlap \param inverse 1/q
 [[nodiscard]] FABRICOST_INLINE double fast_norm(double a, double b, double q, double inverse) {
   const double larger = a > b ? a : b, smaller = a > b ? b : a;
-  // sums where maxima would do, which compilers thread into branches; either is lost in rounding
+  // sums instead of maxima, which compilers turn into branches; the difference is below rounding
   const double ratio = smaller / (larger + 1e-290) + 1e-24;
   return larger * fast_exp2(inverse * fast_log2(1 + fast_exp2(q * fast_log2(ratio))));
 }

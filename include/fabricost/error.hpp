@@ -1,6 +1,6 @@
 #pragma once
 /// \file error.hpp
-/// What can go wrong at the border, as types. Every message says where, what, and what to write instead.
+/// Errors in input, as types. Every message says where, what, and what to write instead.
 
 #include <stdexcept>
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace fabricost {
 
-/// Anything the caller can mend: a wrong file, a wrong number, an impossible question. The command turns it into exit status 2.
+/// Anything the caller can correct: a wrong file, a wrong number, an impossible request. The command turns it
+/// into exit status 2.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A question the machine or the model cannot answer: an unknown system, ranks that do not divide, an algorithm that
-/// does not exist for the operation.
+/// A request the machine or the model cannot answer: an unknown system, ranks that do not divide, an
+/// algorithm that does not exist for the operation.
 class RequestError : public Error {
  public:
   using Error::Error;
@@ -25,7 +26,7 @@ class RequestError : public Error {
 /// One fault in an input file.
 struct Issue {
   std::string file;
-  int line = 0;         ///< 1-based; 0 when the whole file is meant
+  int line = 0;         ///< 1-based; 0 for the whole file
   int column = 0;       ///< 1-based
   std::string path;     ///< of the value inside the document, e.g. `tiers[0].bandwidth`
   std::string message;  ///< what is wrong, with the value

@@ -1,7 +1,8 @@
 #pragma once
 /// \file fixed_list.hpp
-/// A list of at most N items kept inside the value itself. Places beyond its end are neither written nor copied, so that a list with room
-/// for the most items anything needs costs as much as the items it has: a prediction makes five such lists.
+/// A list of at most N items stored inside the value itself. Places beyond its end are neither written nor
+/// copied, so a list with a large capacity costs only as much as its items: a prediction makes five such
+/// lists.
 
 #include <cassert>
 #include <cstddef>
@@ -30,20 +31,21 @@ class FixedList {
   }
   ~FixedList() = default;
 
-  /// \param item a caller adds no more than `capacity`
+  /// \param item callers add at most `capacity` of them
   constexpr void add(const T& item) {
     assert(count_ < N);
     std::construct_at(items_ + count_, item);
     ++count_;
   }
-  /// Adds an item made of its parts where it will lie: a copy read back in other widths than its parts were written in would wait for them.
+  /// Constructs the item in place. Copying a temporary would cause a store-forwarding stall (narrow stores
+  /// followed by a wider load).
   template <class... Parts>
   void emplace(const Parts&... parts) {
     assert(count_ < N);
     ::new (static_cast<void*>(items_ + count_)) T{parts...};
     ++count_;
   }
-  /// Keeps the items a test holds for, in their order.
+  /// Keeps the items that pass a test, in their order.
   template <class Test>
   constexpr void keep_if(Test&& test) {
     int kept = 0;

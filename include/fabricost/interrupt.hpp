@@ -1,6 +1,6 @@
 #pragma once
 /// \file interrupt.hpp
-/// A way out of a long search for who waits for it: the search asks now and then whether to go on.
+/// A way to cancel a long search: the search calls a check now and then.
 
 namespace fabricost {
 
@@ -8,13 +8,14 @@ namespace detail {
 inline thread_local void (*interrupt_check)() = nullptr;
 }  // namespace detail
 
-/// Called by searches on the thread that runs them, some thousand times a second. Whatever the check throws ends the search.
+/// Called by searches on their thread, some thousand times a second. An exception thrown by the check ends
+/// the search.
 inline void ask_to_go_on() {
   if (detail::interrupt_check != nullptr) [[unlikely]]
     detail::interrupt_check();
 }
 
-/// While it lives, searches of this thread call `check`.
+/// During its lifetime, searches of this thread call `check`.
 class InterruptWith {
  public:
   explicit InterruptWith(void (*check)()) : before_(detail::interrupt_check) { detail::interrupt_check = check; }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file label.hpp
-/// A short name kept inside the value itself, so that results can carry names without allocating.
+/// A short name stored inside the value itself, so that results can carry names without allocating.
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace fabricost {
 
-/// Up to 23 characters, always terminated. Longer text is cut; every name of the library fits (a test says so), loaders refuse longer ones.
+/// Up to 23 characters, always terminated. Longer text is cut; a test checks that every name of the library
+/// fits, and loaders refuse longer ones.
 class Label {
  public:
   static constexpr std::size_t capacity = 23;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file operation.hpp
-/// The questions one can ask: collectives and point-to-point transfers in the conventions of nccl-tests.
+/// The operations that can be predicted: collectives and point-to-point transfers in the conventions of
+/// nccl-tests.
 ///
 /// `bytes` is what nccl-tests prints as size:
 ///   all_reduce, broadcast, reduce, send_recv   the buffer of one rank
@@ -12,8 +13,8 @@
 
 namespace fabricost {
 
-/// A question: what moves, how much, over how many ranks. `ranks` 0 means all GPUs of the machine asked (of `nodes` nodes);
-/// `nodes` 0 means as few as hold the ranks.
+/// What moves, how much, over how many ranks. `ranks` 0: all GPUs of the machine (of `nodes` nodes); `nodes`
+/// 0: as few as hold the ranks.
 struct Operation {
   Collective collective = Collective::all_reduce;
   Bytes bytes{};
@@ -48,7 +49,7 @@ using Broadcast = detail::Named<Collective::broadcast>;
 using Reduce = detail::Named<Collective::reduce>;
 using AllToAll = detail::Named<Collective::all_to_all>;
 
-/// Between two ranks; `path` says over which wires.
+/// Between two ranks; `path` selects the wires.
 struct SendRecv {
   Bytes bytes{};
   Path path = Path::gpu_gpu;

@@ -1,7 +1,8 @@
 #pragma once
 /// \file refusal.hpp
-/// A request that breaks a rule, in words that name the request's fields in angle brackets: "<mfu> is of a model's FLOPs: add <model>".
-/// Whoever asked spells them their own way: --mfu, mfu=, mfu.
+/// A request that breaks a rule, in words that name the request's fields in angle brackets: "<mfu> is of a
+/// model's FLOPs: add <model>". The command, Python and C++ each spell the fields their own way: --mfu, mfu=,
+/// mfu.
 
 #include <fabricost/error.hpp>
 
@@ -13,7 +14,7 @@
 
 namespace fabricost {
 
-/// `text` with each <name> or <name=value> replaced by what `spelled(name, value)` makes of it.
+/// `text` with each <name> or <name=value> replaced by `spelled(name, value)`.
 template <class Spelled>
 [[nodiscard]] std::string with_fields(std::string_view text, Spelled&& spelled) {
   std::string out;
@@ -34,10 +35,10 @@ namespace detail {
 }
 }  // namespace detail
 
-/// what() has the fields' own names.
+/// what() uses the fields' own names.
 class Refusal : public RequestError {
  public:
-  /// \param missing that a value is needed which nothing stands in for
+  /// \param missing a required value is not given
   explicit Refusal(std::string text, bool missing = false)
       : RequestError(with_fields(text, detail::as_member)), text_(std::move(text)), missing_(missing) {}
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

@@ -1,7 +1,8 @@
 #pragma once
 /// \file shared_text.hpp
-/// Text that many values have in common, such as the name of the machine a million points were measured on: copies share one string,
-/// so that a copy costs a pointer. It reads like a std::string and is replaced whole, never edited.
+/// Text shared by many values, such as the name of the machine a million points were measured on: copies
+/// share one string, so a copy costs a pointer. It reads like a std::string and is replaced as a whole, never
+/// edited.
 
 #include <memory>
 #include <ostream>
@@ -41,7 +42,7 @@ class SharedText {
   friend std::ostream& operator<<(std::ostream& out, const SharedText& text) { return out << text.str(); }
 
  private:
-  std::shared_ptr<const std::string> text_;  ///< none for empty text
+  std::shared_ptr<const std::string> text_;  ///< null for empty text
 };
 
 }  // namespace fabricost

@@ -1,5 +1,5 @@
 /// \file apply.cpp
-/// A machine's constants as a calibration leaves them: measured there, on a sibling, or the mean of what was measured.
+/// A machine's constants after calibration: measured on it, on a sibling, or the mean of all measured ones.
 
 #include <fabricost/calibrate/calibrate.hpp>
 
@@ -10,8 +10,8 @@ namespace fabricost {
 
 namespace {
 
-/// The set that speaks best for a transport: its own, else of its relatives in either direction the one measured at most nodes; nullptr:
-/// none.
+/// The set that suits a transport best: its own, else of its relatives in either direction the one measured
+/// at most nodes; nullptr: none.
 const CalibratedSet* nearest_fitted(const Calibration& calibration, const Transport& wanted) {
   const CalibratedSet* nearest = nullptr;
   for (const CalibratedSet& set : calibration.sets) {

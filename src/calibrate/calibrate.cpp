@@ -1,5 +1,5 @@
 /// \file calibrate.cpp
-/// Fitting what is prepared, and summing up what the fit says.
+/// Runs the fit on prepared points and summarises its result.
 
 #include "calibrate/preparation.hpp"
 #include "text/quantile.hpp"
@@ -27,7 +27,7 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Residuals and the width of the interval, class by class, of the points a set is responsible for.
+/// Residuals and interval widths, by class, of the points a set is responsible for.
 void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, const Fit& fit) {
   struct Members {
     std::vector<double> sizes, errors, squares;

@@ -1,5 +1,5 @@
 /// \file calibration_yaml.cpp
-/// Writing calibration files: constants with their units, how well each is known, and the residuals they leave.
+/// Writes calibration files: constants with their units, the uncertainty of each, and the residuals.
 
 #include "text/yaml_text.hpp"
 
@@ -95,7 +95,7 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   for (const Parameter& p : parameters_of(set.set)) {
     if (set.only_fitted && !is_fitted(p)) continue;
     std::string value = written(p, set, set.constants);
-    if (p.fitted == Fitted::form && value == written(p, set, prior)) continue;  // what all machines have in common is in data/priors
+    if (p.fitted == Fitted::form && value == written(p, set, prior)) continue;  // constants common to all machines are in data/priors
     constants.emplace_back(p.key, std::move(value));
   }
   out += nested(constants, margin + "  ");

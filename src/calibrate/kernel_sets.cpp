@@ -1,5 +1,5 @@
 /// \file kernel_sets.cpp
-/// Fitting kernels by GPU generation and summing up what is left.
+/// Fits kernels by GPU generation and summarises the residuals.
 
 #include "calibrate/kernel_sets.hpp"
 

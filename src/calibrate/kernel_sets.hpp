@@ -1,6 +1,6 @@
 #pragma once
 /// \file kernel_sets.hpp
-/// Samples of kernels on machines in, fitted sets of constants with their residuals out.
+/// Turns samples of kernels on machines into fitted sets of constants with their residuals.
 
 #include <fabricost/calibrate/kernel_fit.hpp>
 #include <fabricost/calibrate/kernels.hpp>
@@ -12,7 +12,7 @@
 
 namespace fabricost::calibrating {
 
-/// What of a sample the fit does not need and its report does.
+/// The parts of a sample that only the report needs.
 struct SampleOf {
   std::string system;
   std::size_t interval = 0;  ///< index into the names of the interval classes
@@ -24,7 +24,7 @@ struct SampleOf {
 class KernelSamples {
  public:
   explicit KernelSamples(ConstantSet set) : set_(set) {}
-  /// The index of the machine's generation, one more where it is new: its prior is stretched by the machine's steps
+  /// The index of the machine's generation; a new one is added with a prior stretched by the machine's steps
   /// (parameters/related.hpp).
   [[nodiscard]] std::size_t generation(const System& system);
   void add(KernelSample sample, SampleOf of) {

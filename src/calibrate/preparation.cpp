@@ -1,5 +1,5 @@
 /// \file preparation.cpp
-/// Sorting measured points.
+/// Sorts measured points.
 
 #include "calibrate/preparation.hpp"
 
@@ -32,7 +32,7 @@ std::string set_name(ConstantSet set, const System& system, const Transport& tra
   return {};
 }
 
-/// Whether a constant is what tree_step makes of it until somebody measures it (TransportConstants::from_tree_step).
+/// Whether a constant follows from tree_step until it is measured (TransportConstants::from_tree_step).
 bool follows_tree_step(const Parameter& p) {
   const Constants prior;
   Constants slower;
@@ -46,7 +46,7 @@ Preparation::Preparation(const Points& points, const CalibrateOptions& options)
     : options_(options), machines_(options.calibration, options.adjust, options.overrides) {
   skipped = points.skipped;
   own_ = !options.system.empty();
-  if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // it must exist
+  if (own_) own_name = load_system(options.system, options.overrides, options.calibration).name;  // throws if it does not exist
   collect(points);
   relate();
   ask_everywhere();
@@ -111,7 +111,7 @@ bool Preparation::is_own(const Point& point) {
     try {
       at->second = load_system(point.system, {}, "none").name == own_name;
     } catch (const Error&) {
-      // nobody's name, so not ours
+      // an unknown name, so not this machine's
     }
   }
   return at->second;
@@ -121,7 +121,8 @@ void Preparation::add(const Point& point, int crossing) {
   const System& system = machines_.of(point);
   if (parse_inference_library(point.library))
     throw RequestError(fmt::format("{} runs kernels of its own; calibrate --only custom fits those", point.library.str()));
-  // what no form was fitted for is priced from its schedule: those constants can be fitted where the point says which schedule ran
+  // a library without a fitted form is priced from its schedule: those constants can be fitted if the point
+  // names the schedule
   const bool by_schedule = system.library == Library::other;
   if (by_schedule && !point.algorithm && point.collective != Collective::send_recv)
     throw RequestError(fmt::format(
@@ -203,12 +204,12 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
   out.transport = transport;
   out.library = system.library;
   const Constants& c = system.constants;
-  const bool known = own_ && basis != Basis::datasheet;  // what was measured before still is
+  const bool known = own_ && basis != Basis::datasheet;  // earlier measurements stay valid
   out.smallest = known ? c.smallest : std::numeric_limits<double>::infinity();
   out.largest = known ? c.largest : 0;
   out.fewest_ranks = known ? c.fewest_ranks : std::numeric_limits<int>::max();
   out.most_ranks = known ? c.most_ranks : 0;
-  out.most_nodes = 1;  // of this fit's own points: what other clusters showed at more nodes says little of this one's network there
+  out.most_nodes = 1;  // only this fit's own points count: larger runs on other clusters do not validate this cluster's network
   out.bandwidth = set == ConstantSet::transport ? 0 : set == ConstantSet::pcie ? fabric.pcie_rate : fabric.full_rate;
   sets.push_back(std::move(out));
   return at->second;
@@ -267,7 +268,7 @@ void Preparation::ask(std::size_t machine, std::size_t block, Operation question
       s.weight.push_back(0);
     }
   } catch (const RequestError&) {
-    // a machine of fewer ranks or nodes is not asked
+    // the machine has fewer ranks or nodes
   }
 }
 

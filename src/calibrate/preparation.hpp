@@ -13,7 +13,7 @@
 
 namespace fabricost::calibrating {
 
-/// What a ratio is off by, in percent, from its log.
+/// Error in percent of a ratio, from its log.
 [[nodiscard]] inline double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)); }
 
 /// The points, ready to be fitted.
@@ -22,35 +22,37 @@ class Preparation {
   /// \throws SpecError when a spec is faulty, RequestError when the machine to be fitted does not exist
   Preparation(const Points& points, const CalibrateOptions& options);
 
-  std::string own_name;  // of the machine fitted alone, as its description has it
+  std::string own_name;  // of the machine fitted alone, as in its description
   std::vector<Block> blocks;
-  std::vector<CalibratedSet> sets;  // beside the blocks
+  std::vector<CalibratedSet> sets;  // parallel to the blocks
   std::vector<FittedMachine> machines;
   std::vector<Series> series;
-  std::vector<std::size_t> set_of;  // of a series: whose residuals it shows
-  std::vector<bool> unproven;       // of a block: known from a datasheet alone so far
+  std::vector<std::size_t> set_of;  // by series: the set whose residuals it shows
+  std::vector<bool> unproven;       // by block: known only from a datasheet so far
   std::vector<Skipped> skipped;
   std::vector<SetAside> set_aside;
   std::vector<double> before;  // errors in percent, in the order of the points
 
  private:
   void collect(const Points& points);
-  /// Blocks that have a relative among the others scatter around it, as a machine around its measured siblings.
+  /// Blocks with a relative among the others scatter around it, as a machine does around its measured
+  /// siblings.
   void relate();
-  /// Whether a point names the machine that is fitted: as the question did, by the name in its description, or by another of its names.
+  /// Whether a point names the fitted machine: by the name in the request, the one in its description, or an
+  /// alias.
   bool is_own(const Point& point);
   void add(const Point& point, int crossing);
   std::size_t machine_of(const System& system);
   std::size_t block_of(ConstantSet set, const System& system, const Fabric& fabric);
   Series& series_of(std::size_t machine, std::size_t set, const Fabric& fabric, const Operation& op, Candidate ran, bool across);
-  /// Questions without a measured answer, on every fitted set: how sure the constants leave the fit there.
+  /// Operations without measurements, for every fitted set, to obtain the fit's uncertainty there.
   void ask_everywhere();
   void ask(std::size_t machine, std::size_t block, Operation question, bool across);
 
   using Key = std::tuple<std::size_t, Collective, double, double, Algorithm, Protocol, bool>;
   CalibrateOptions options_;
   bool own_ = false;
-  std::map<std::string, bool> other_names_;  // of machines in the points: is it the one that is fitted?
+  std::map<std::string, bool> other_names_;  // of machines in the points, with whether each is the fitted one
   io::Machines machines_;
   std::vector<const System*> systems_;
   std::map<const System*, std::size_t> machine_index_;

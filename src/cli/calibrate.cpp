@@ -2,7 +2,6 @@
 /// fabricost calibrate: points of collectives in, constants out, with how well each is known. Other measurements are handed on:
 /// calibrate_machine.hpp, calibrate_workloads.hpp.
 
-#include "text/text_table.hpp"
 #include "calibrate_machine.hpp"
 #include "calibrate_workloads.hpp"
 #include "comparison_json.hpp"
@@ -11,6 +10,7 @@
 #include "report.hpp"
 #include "runner.hpp"
 #include "subcommands.hpp"
+#include "text/text_table.hpp"
 #include "write_file.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
@@ -150,8 +150,9 @@ constexpr std::array<std::string_view, 4> sets_of_points{"scale_up", "pcie", "tr
   const auto set = fabricost::detail::parse_enum<ConstantSet>(asked.only, constant_set_names);
   if (!set) throw_unknown(asked.only, "a set of constants", listed(sets_of_points), "--only");
   const auto elsewhere = [&](std::string_view tables) {
-    return RequestError(fmt::format("--only {}: no point shows these constants, {} do; give such a table with --from and leave --only out",
-                                    name(*set), tables));
+    return RequestError(fmt::format(
+        "--only {}: none of the points depends on these constants. They are fitted from {}: pass one with --from and drop --only",
+        name(*set), tables));
   };
   if (set == ConstantSet::compute) throw elsewhere("tables of training steps and kernels");
   if (set == ConstantSet::moe) throw elsewhere("tables of MoE dispatch and combine");

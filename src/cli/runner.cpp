@@ -3,8 +3,8 @@
 
 #include "runner.hpp"
 
-#include "text/plain_text.hpp"
 #include "names.hpp"
+#include "text/plain_text.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/version.hpp>
@@ -174,7 +174,7 @@ void Runner::check_extras() const {
   const std::vector<std::string> known = option_names(sub);
   for (const std::string& extra : app_.remaining())
     if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
-      throw UsageError(fmt::format("\"{0}\" stands before the command; write it behind: fabricost {1} ... {0}", extra, sub.get_name()));
+      throw UsageError(fmt::format("option {0} must come after the command: fabricost {1} ... {0}", extra, sub.get_name()));
   for (const std::string& extra : extras)
     if (extra.starts_with("-") && extra != "--") throw UsageError(unknown_text(extra.substr(0, extra.find('=')), "an option", known));
   for (const std::string& extra : extras)

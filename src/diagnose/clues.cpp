@@ -1,5 +1,5 @@
 /// \file clues.cpp
-/// Asking the rows: which hold, and what they say in the words of their file.
+/// Evaluates the rows: which hold, and what they say in the words of their file.
 
 #include "diagnose/context.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using NamedFacts = std::vector<std::pair<std::string_view, std::string>>;
 
-/// The text with {names} replaced by facts; of two of one name the first.
+/// The text with {names} replaced by facts; if two facts share a name, by the first.
 std::string filled(std::string_view text, const NamedFacts& facts) {
   std::string out;
   while (!text.empty()) {
@@ -29,7 +29,7 @@ std::string filled(std::string_view text, const NamedFacts& facts) {
   return out;
 }
 
-/// Whether it is there; what it found goes to the facts.
+/// Whether the term holds; its facts are appended.
 bool holds(const Term& term, const Context& c, NamedFacts& facts) {
   if (term.signal == nullptr) {
     const io::Seen& seen = c.info.seen(term.name);
@@ -60,7 +60,7 @@ Clue clue_of(const Row& row, const NamedFacts& facts) {
   return {{cause, row.weight, filled(row.evidence, facts), filled(row.remedy, facts)}, row.role};
 }
 
-/// A variable quoted with a figure was tried in a run of its own; it is compared there, not blamed here.
+/// A variable quoted with a figure was set in a separate run: it is compared there and not blamed here.
 bool belongs_to_a_figure(const Context& c, const io::Setting& setting) {
   return !setting.by_nccl && std::any_of(c.quoted.begin(), c.quoted.end(), [&](const Quoted& q) {
     return q.line.number == setting.line.number &&
@@ -68,7 +68,7 @@ bool belongs_to_a_figure(const Context& c, const io::Setting& setting) {
   });
 }
 
-/// The strongest of each cause, the causes in the order of their rows.
+/// The strongest row of each cause, the causes in the order of their rows.
 void clues_of_settings(const RuleFile& file, const Context& c, std::vector<Clue>& out) {
   std::vector<Cause> causes;
   for (const SettingRow& one : file.settings)

@@ -1,5 +1,5 @@
 /// \file context.cpp
-/// Answers that several rules need.
+/// Derived properties that several rules need.
 
 #include "diagnose/context.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file context.hpp
-/// Everything the signals look at, and what several of them ask. Private.
+/// Input of the signals, and derived properties that several of them need. Private.
 
 #include "diagnose/quoted.hpp"
 #include "diagnose/rules.hpp"
@@ -23,7 +23,7 @@ struct Shown {
   int line = 0;
 };
 
-/// How a table stands to the prediction.
+/// Comparison of a table with the prediction.
 struct Judged {
   bool compared = false;
   bool slow = false;        ///< large messages take longer than the interval allows
@@ -32,18 +32,19 @@ struct Judged {
   const ComparedSize* at = nullptr;
 };
 
-/// Times that cannot be (validation/set_aside.hpp): with three of them, or all, among a third of the run the log is not what it says.
+/// Impossible times (validation/set_aside.hpp): if there are at least three, or all, and they are a third of
+/// the run, the log contradicts itself.
 struct Impossible {
-  std::size_t times = 0, of = 0;  ///< of the points compared
-  std::string example;            ///< the arithmetic of the plainest one
-  int without = 0;                ///< rows of the table whose time is 0 or none, where no row has one
+  std::size_t times = 0, of = 0;  ///< of: points compared
+  std::string example;            ///< the arithmetic of the clearest one
+  int without = 0;                ///< rows of the table with time 0 or none, if no row has a time
   [[nodiscard]] bool believed() const { return without == 0 && !(times > 0 && 3 * times >= of && (times >= 3 || times == of)); }
 };
 
-/// What the user said the run should give.
+/// The rate that the user expected.
 struct Expectation {
   std::string typed;
-  double rate = 0;  ///< byte/s, bits divided by eight, both directions not yet halved; 0: nothing was said
+  double rate = 0;  ///< byte/s, bits divided by eight, both directions not yet halved; 0: not given
   bool in_bits = false, both_directions = false, of_algorithm = false;
 };
 
@@ -51,8 +52,8 @@ struct Context {
   Rules rules;
   io::NcclInfo info;
   std::vector<Quoted> quoted;
-  std::vector<Shown> curve;  ///< of the table with most sizes, by size
-  std::string test;          ///< its operation as the log names it; empty: not said
+  std::vector<Shown> curve;  ///< of the table with the most sizes, by size
+  std::string test;          ///< its operation as named in the log; empty: not stated
   std::optional<System> system;
   bool guessed = false;
   std::vector<ComparedSize> sizes;
@@ -60,27 +61,28 @@ struct Context {
   Impossible impossible;
   Expectation expected;
 
-  /// Nodes and ranks by the points, else by the log's lines; 0: unknown.
+  /// Nodes and ranks from the points, else from the log's lines; 0: unknown.
   [[nodiscard]] int nodes() const;
   [[nodiscard]] int ranks() const;
   [[nodiscard]] int ranks_per_node() const;
   [[nodiscard]] bool one_node() const { return nodes() == 1; }
-  /// Where nothing was compared, or the comparison came out slow, a hint may speak.
+  /// Whether hints apply: nothing was compared, or the comparison was slow.
   [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
-  /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing when the GPU is not known.
+  /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing if the GPU is not
+  /// known.
   [[nodiscard]] std::optional<bool> multicasts() const;
-  /// A machine whose own way out is TCP: sockets are no fault then.
+  /// The machine's own network is TCP, so sockets are not a fault.
   [[nodiscard]] bool wants_tcp() const;
   /// Highest bus bandwidth shown in the table's upper sizes; 0: no table.
   [[nodiscard]] double best_bus() const;
   [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }
-  /// The thresholds of one thing, whoever asks.
+  /// The thresholds of one signal or topic.
   [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules.numbers.find(of)->second; }
 };
 
-/// Connections over a network that is not plain sockets; all of them together.
+/// All connections over a network other than plain sockets, combined.
 struct Fabric {
-  int times = 0, direct = 0;  ///< connections, those with GPUDirect
+  int times = 0, direct = 0;  ///< direct: those with GPUDirect
   std::set<int> devices;
   io::LogLine first, first_indirect;
 };
@@ -89,31 +91,31 @@ struct Fabric {
 
 /// "line 12: text".
 [[nodiscard]] std::string cited(const io::LogLine& line);
-/// The same for the first of several, with their number.
+/// The same for the first of several, with their count.
 [[nodiscard]] std::string cited(const io::Seen& seen);
 /// "12.3 GB/s" in three significant digits.
 [[nodiscard]] std::string gigabytes(double bytes_per_second);
 
-/// The machine told by the GPUs and adapters a log lists; nothing when they leave it open.
+/// The machine identified by the GPUs and adapters in a log; nothing if they are ambiguous.
 struct Machine {
   std::string system;   ///< a name of data/
-  int nics = 0;         ///< of a node, as the log shows; 0: as described
+  int nics = 0;         ///< per node, from the log; 0: as described
   double nic_rate = 0;  ///< byte/s of one; 0: as described
 };
 [[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
 
-/// Sets a table beside its prediction.
+/// Compares a table with its prediction.
 [[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);
-/// What the table and the prediction say together, in one sentence.
+/// The result of the comparison, in one sentence.
 [[nodiscard]] std::string compared_in_words(const Context& context);
 /// The same for a slow run: measured against predicted.
 [[nodiscard]] std::string against(const Context& context);
 
-/// Reads --expected. \throws RequestError when it is no rate
+/// Reads --expected. \throws RequestError when it is not a rate
 [[nodiscard]] Expectation parse_expectation(const std::string& text);
-/// The run, or the best figure quoted, is clearly above what was expected.
+/// The run, or the best quoted figure, is clearly above the expected rate.
 [[nodiscard]] bool exceeds_expectation(const Context& context);
-/// It is as good as reached.
+/// It practically reaches the expected rate.
 [[nodiscard]] bool meets_expectation(const Context& context);
 
 }  // namespace fabricost::diagnosis

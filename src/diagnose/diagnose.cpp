@@ -1,6 +1,7 @@
 /// \file diagnose.cpp
-/// Reads what a log holds, compares it with its machine, asks every rule, and orders the answers. A run is healthy when nothing is proven
-/// against it, no hint is left unanswered by a comparison, and the comparison is inside the prediction's interval.
+/// Reads a log, compares it with its machine, evaluates every rule, and orders the findings. A run is healthy
+/// if no fault is proven, no hint remains that the comparison does not refute, and the comparison is inside
+/// the prediction's interval.
 
 #include <fabricost/diagnose/diagnose.hpp>
 
@@ -35,7 +36,7 @@ double median(std::vector<double>& values) {
   return values[(values.size() - 1) / 2];
 }
 
-/// The table with most sizes, as printed.
+/// The table with the most sizes, as printed.
 std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& test) {
   std::vector<diagnosis::Shown> best;
   for (const io::LogRun& run : runs) {
@@ -62,7 +63,7 @@ std::vector<diagnosis::Shown> curve_of(const std::vector<io::LogRun>& runs, std:
   return best;
 }
 
-/// Rows of all tables, where none of them has a time above 0.
+/// Rows of all tables if none of them has a time above 0, else 0.
 int rows_without_time(const std::vector<io::LogRun>& runs) {
   int rows = 0;
   for (const io::LogRun& run : runs)
@@ -74,8 +75,8 @@ int rows_without_time(const std::vector<io::LogRun>& runs) {
   return rows;
 }
 
-/// Holds every point to what its machine's wires and a kernel's launch allow. \param system nullptr: not known \param doubt how many times
-/// the links it looks like it may have
+/// Checks every point against the limits of its machine's wires and of a kernel launch. \param system
+/// nullptr: not known \param doubt factor on the rate of the links that is still accepted
 diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, double doubt) {
   diagnosis::Impossible out;
   out.of = points.size();
@@ -96,10 +97,10 @@ diagnosis::Impossible impossible_in(const std::vector<Point>& points, const Syst
   return out;
 }
 
-/// Points on the machine they are compared with: a guessed one gets the adapters the log shows.
+/// Assigns points to the machine they are compared with: a guessed one gets the adapters of the log.
 void place_on(Points& points, const diagnosis::Machine& machine) {
   for (Point& p : points.points) {
-    p.gpu_direct.reset();  // what the machine should give, not what this run's messages excuse
+    p.gpu_direct.reset();  // the comparison is with what the machine should give, whatever this run's messages excuse
     if (machine.nics > 0) p.nics_per_node = machine.nics;
     if (machine.nic_rate > 0) p.nic_rate = LineRate::from_value(machine.nic_rate * 8);
   }
@@ -119,11 +120,11 @@ std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& 
   return out;
 }
 
-/// What of a long log is held: more than any run of nccl-tests prints, and some 100 MB.
+/// Maximum points kept of a long log: more than any nccl-tests run prints, some 100 MB.
 constexpr std::size_t most_points = 65536;
 struct Enough {};
 
-/// The first points of a log. \param whole false when there are more
+/// The first points of a log. \param whole false if there are more
 Points first_points(const std::filesystem::path& file, const PointSource& source, bool& whole) {
   Points out;
   try {
@@ -137,7 +138,8 @@ Points first_points(const std::filesystem::path& file, const PointSource& source
   return out;
 }
 
-/// Reads the points; where bandwidths leave the number of ranks open, with the one power of two of full nodes that they fit.
+/// Reads the points; if the number of ranks is unknown, tries the only power of two of full nodes that fits
+/// the bandwidths.
 Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
                        std::vector<std::string>& notes, bool& whole) {
   try {
@@ -168,7 +170,7 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
   }
 }
 
-/// A file of which nothing is known: neither NCCL's words nor a table nor figures about communication.
+/// Refuses a file without any known content: no NCCL message, table or figure about communication.
 [[noreturn]] void refuse(const std::filesystem::path& file) {
   io::LineReader lines(file);
   std::string line;
@@ -178,7 +180,8 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
                          "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
 }
 
-/// Figures of the field: an algorithm, a version, nodes or GPUs they belong to; repeated times; or the field's words in their lines.
+/// True for figures with an algorithm, a version, or a number of nodes or GPUs; for repeated times; or for
+/// lines with terms of the field.
 bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   constexpr std::ptrdiff_t repeats = 4;
   if (std::count_if(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) { return q.seconds > 0; }) >= repeats) return true;
@@ -191,13 +194,14 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   });
 }
 
-/// Words about machines stand in documents, sources and tables as well: they count only in a file that may be a log.
+/// Words about machines also occur in documents, sources and tables: they count only in a file that may be a
+/// log.
 bool is_notes(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
   return extension.empty() || extension == ".txt" || extension == ".log" || extension == ".out" || extension == ".err";
 }
 
-/// Keeps the strongest finding of each cause; what others say of it is added to its evidence.
+/// Keeps the strongest finding of each cause and adds the evidence of the others to it.
 void merge(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
   std::vector<Finding> out;
@@ -211,7 +215,7 @@ void merge(std::vector<Finding>& findings) {
   findings = std::move(out);
 }
 
-/// What the rows of one role say, over all files.
+/// The first finding of the rows of one role, over all files.
 std::optional<Finding> first_of(const Context& c, Role role) {
   for (const diagnosis::RuleFile& file : c.rules.files)
     for (Clue& clue : diagnosis::clues_of(file, c, {&role, 1})) return std::move(clue.finding);
@@ -221,7 +225,7 @@ std::optional<Finding> first_of(const Context& c, Role role) {
 constexpr std::array spoken{Role::proof, Role::hint, Role::defence};
 
 void conclude(Diagnosis& out, const Context& c) {
-  if (const auto impossible = first_of(c, Role::invalid)) {  // of such times no other rule says anything
+  if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
     out.healthy = false;
     out.causes = {*impossible};
     out.verdict = "impossible: the times or the sizes of this log are not what they say";
@@ -247,9 +251,9 @@ void conclude(Diagnosis& out, const Context& c) {
   merge(faults);
   merge(defences);
   if (const auto wrong = first_of(c, Role::expectation)) {
-    // who sees more than expected does not ask why some other run quoted beside it was slow
+    // a user whose run exceeds the expectation does not ask why another quoted run was slow
     const bool exceeded = !accused && diagnosis::exceeds_expectation(c);
-    // reached at its best size, a run may still be at fault at others: hints about those stay
+    // a run that meets it at its best size may still have a fault at others: hints about those stay
     const bool answers = c.judged.compared || !diagnosis::meets_expectation(c);
     const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
                                      (faults.empty() || (answers && wrong->confidence >= faults.front().confidence)));
@@ -274,7 +278,7 @@ void conclude(Diagnosis& out, const Context& c) {
     out.verdict = fmt::format("not healthy, likely {}: {}", name(out.causes.front().cause), compared);
 }
 
-/// What is missing from the log for a better answer.
+/// Notes which information is missing from the log for a better answer.
 void note_silence(Diagnosis& out, const Context& c) {
   if (c.info.messages == 0)
     out.notes.push_back("no messages of NCCL: with NCCL_DEBUG=INFO the log would name version, adapters, GPUDirect, P2P and channels");
@@ -286,7 +290,7 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
 }
 
-/// The runs of a log, of each as many rows as are held at once, and not more than a person would look at.
+/// The runs of a log, each with at most the rows kept at once, and no more runs than a person would look at.
 std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
   constexpr std::size_t most_runs = 256;
   std::vector<io::LogRun> out;
@@ -301,12 +305,12 @@ std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
       }
       fresh = last;
     });
-  } catch (const Enough&) {  // what follows is read by nobody
+  } catch (const Enough&) {  // the rest is not used
   }
   return out;
 }
 
-/// Every text that leaves quotes the log: without what a terminal acts on.
+/// Removes terminal control characters from every text, since texts quote the log.
 void make_plain(Diagnosis& out) {
   const auto plain = [](std::string& text) { text = io::plain_text(std::move(text)); };
   plain(out.verdict);

@@ -1,7 +1,8 @@
 /// \file expected.cpp
-/// Is the expectation a rate this operation could show at all? The usual slips, each with its arithmetic: both directions of a link added
-/// up, bits taken for bytes, a line rate taken for what a library moves, algorithm for bus bandwidth, the sum of the adapters as a ceiling
-/// for two nodes, the average over all sizes, a message too small.
+/// Is the expected rate possible for this operation? Checks the usual mistakes, each with its arithmetic:
+/// both directions of a link summed, bits taken for bytes, a line rate taken for a library's throughput,
+/// algorithm for bus bandwidth, the sum of the adapters as a limit for two nodes, the average over all sizes,
+/// a message too small.
 
 #include "diagnose/context.hpp"
 #include "diagnose/rate_units.hpp"
@@ -23,10 +24,10 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-/// What the run showed: the table's largest sizes, else the best figure quoted in the log.
+/// The rate of the run: the table's largest sizes, else the best figure quoted in the log.
 double shown_bus(const Context& c) {
   if (const double best = c.best_bus(); best > 0) return best;
-  // where several nodes are spoken of, one alone is no answer
+  // if several nodes are mentioned, a figure of one node does not answer
   const bool several = std::any_of(c.quoted.begin(), c.quoted.end(), [](const Quoted& q) { return q.nodes > 1 && q.rate > 0; });
   double best = 0;
   for (const Quoted& q : c.quoted)
@@ -34,7 +35,7 @@ double shown_bus(const Context& c) {
   return best;
 }
 
-/// One-way rate of one GPU's scale-up links: of the machine, else by "NVn" in a topology matrix.
+/// One-way rate of one GPU's scale-up links: from the machine, else from "NVn" in a topology matrix.
 double one_way_links(const Context& c, const Numbers& n, std::string& how) {
   if (c.system) {
     const Tier* tier = c.system->tier(TierRole::scale_up);
@@ -52,18 +53,18 @@ double one_way_links(const Context& c, const Numbers& n, std::string& how) {
 
 bool near(double a, double b, double tolerance) { return b > 0 && std::fabs(a / b - 1) <= tolerance; }
 
-/// Too little was measured to show a bandwidth.
+/// No size is large enough to show a bandwidth.
 bool shows_nothing_large(const Context& c, const Numbers& n) {
   return !(shown_bus(c) > 0) || (!c.curve.empty() && c.largest() < n["smallest"]);
 }
 
-/// What the largest messages move of a link's rate.
+/// Share of a link's rate that the largest messages reach.
 std::string moved_share(const Numbers& n) { return fmt::format("{:.0f} to {:.0f} %", 100 * n["least_moved"], 100 * n["most_moved"]); }
 std::string moved(const Numbers& n, double rate) {
   return fmt::format("{} of it: {} to {}", moved_share(n), gigabytes(n["least_moved"] * rate), gigabytes(n["most_moved"] * rate));
 }
 
-/// Nothing large was measured: still, a line rate or a headline is no figure to expect.
+/// Even without large sizes, a line rate or a headline figure is not a rate to expect.
 std::optional<Facts> line_rate_expected(const Context& c, const Numbers&) {
   const Numbers& n = c.numbers("expectation");
   const double e = c.expected.rate;
@@ -79,7 +80,7 @@ std::optional<Facts> line_rate_expected(const Context& c, const Numbers&) {
   return std::nullopt;
 }
 
-/// Bus bandwidth predicted for the compared operation at another size; 0: cannot be.
+/// Bus bandwidth predicted for the compared operation at another size; 0: impossible.
 double predicted_bus(const Context& c, double bytes, int nodes) {
   if (!c.system || c.judged.at == nullptr) return 0;
   Operation op = c.judged.at->operation;
@@ -139,7 +140,7 @@ bool meets_expectation(const Context& c) {
 
 namespace {
 
-/// The expectation set beside the run: one slip after another, each with its arithmetic.
+/// Compares the expectation with the run: one possible mistake after another, each with its arithmetic.
 class Account {
  public:
   explicit Account(const Context& context) : c(context), shown(shown_bus(context)), meant(context.expected.rate) {
@@ -157,7 +158,7 @@ class Account {
     if (why.empty()) why = fmt::format("{} expected, {} measured: the expectation is met", say(e.rate), say(shown));
   }
 
-  bool reached = false, slipped = false;  ///< by the run; by whoever expected it
+  bool reached = false, slipped = false;  ///< by the run; in the expectation
   [[nodiscard]] Facts facts() const {
     const double off = std::max(e.rate / shown, shown / e.rate);
     return {e.typed, say(shown), fmt::format("{:.3g}", off), why};
@@ -261,7 +262,7 @@ class Account {
                         at.operation.nodes));
   }
 
-  /// Without a description: does each GPU get what an adapter of a usual rate carries?
+  /// Without a description: does each GPU get the throughput of an adapter of a usual rate?
   [[nodiscard]] bool full_adapters() {
     const int local = c.ranks_per_node();
     if (c.judged.compared || c.nodes() <= 2 || local < 4 || collective() != Collective::all_reduce) return false;

@@ -1,6 +1,6 @@
 /// \file judge.cpp
-/// When a table counts as slow: data/diagnosis/comparison.yaml says it, `judgement` holds its numbers. All-to-all at small sizes, a launch
-/// to every peer, is not judged.
+/// When a table counts as slow: defined in data/diagnosis/comparison.yaml; `judgement` holds its numbers.
+/// All-to-all at small sizes, a launch to every peer, is not judged.
 
 #include "diagnose/context.hpp"
 
@@ -23,8 +23,8 @@ double median_beyond(std::vector<const ComparedSize*>& sizes) {
   return beyond(*sizes[(sizes.size() - 1) / 2]);
 }
 
-/// NCCL's send and receive move 16 bytes at a time where both ends are aligned; parts that are not take a path many times slower, which is
-/// the size's fault and not the machine's.
+/// NCCL's send and receive move 16 bytes at a time if both ends are aligned; unaligned parts take a path that
+/// is many times slower, because of the size and not of the machine.
 bool misaligned(const ComparedSize& one) {
   if (one.operation.collective != Collective::all_to_all || one.ranks < 2) return false;
   const auto part = static_cast<long long>(one.operation.bytes.value()) / one.ranks;

@@ -1,7 +1,8 @@
 /// \file machine.cpp
-/// Which described machine a log was made on, told by what it lists: GPU names in nccl-tests' rank list, or "8x B200" in what people write.
-/// One node is the machine that data/systems calls usual for its GPU. Several nodes need their adapters: Amazon's by the plugin's name,
-/// others by count and rate in NCCL's own topology dump. What stays open is not guessed.
+/// Identifies the machine of a log from its contents: GPU names in nccl-tests' rank list, or "8x B200" in
+/// free text. One node is the machine that data/systems calls usual for its GPU. Several nodes need their
+/// adapters: Amazon's by the plugin's name, others by count and rate in NCCL's own topology dump. What stays
+/// ambiguous is not guessed.
 
 #include "diagnose/context.hpp"
 
@@ -55,7 +56,7 @@ class Boards {
   io::MachineIdentities machines_ = io::machine_identities(data_directory());
 };
 
-/// The one of those clusters whose NICs are Amazon's.
+/// The cluster among those whose NICs are Amazon's.
 std::optional<Machine> on_amazon(const Board& board) {
   for (const std::string& name : board.clusters) {
     const System system = load_system(name, {}, "none", KernelSets::none());

@@ -1,5 +1,5 @@
 /// \file quoted.cpp
-/// Cutting lines into "words: figure unit" and reading the words.
+/// Splits lines into "words: figure unit" and interprets the words.
 
 #include "diagnose/quoted.hpp"
 
@@ -53,7 +53,7 @@ double factor_in(const std::array<Unit, N>& units, std::string_view name) {
   return 0;
 }
 
-/// "~58", "365-370" (the first), "830+": a number and what is glued to it. Nothing for "2.19.3", "0x1d", "mlx5_0".
+/// "~58", "365-370" (the first), "830+": a number and its suffix. Nothing for "2.19.3", "0x1d", "mlx5_0".
 struct Number {
   double value = 0;
   std::string_view rest;
@@ -92,7 +92,7 @@ bool is_variable(std::string_view token) {
          (token.starts_with("NCCL_") || token.starts_with("RCCL_") || token.starts_with("UCX_") || token.starts_with("FI_"));
 }
 
-/// A count as it is printed; 0 for what is none.
+/// A count as it is printed; 0 if it is not one.
 int whole(double value) { return value >= 1 && value < 1e6 && value == std::floor(value) ? static_cast<int>(value) : 0; }
 
 /// A number of nodes in words: "2 nodes", "4-5 nodes", "single node", "two nodes", "six-node".
@@ -193,13 +193,14 @@ void read_label(std::string_view label, Quoted& out) {
   }
 }
 
-/// A label that says what sets its figure apart: enough to believe a number without a unit.
+/// A label that distinguishes its figure: enough to believe a number without a unit.
 bool telling(const Quoted& q) {
   return !q.version.empty() || !q.driver.empty() || !q.algorithm.empty() || !q.pair.first.empty() || q.nodes > 0 || !q.settings.empty();
 }
 
-/// A number without a unit is GB/s where its label says what sets it apart and its place that it is a result: last of its piece under a
-/// heading or word of bandwidth, behind "version:", or behind "algorithm:" ("NVLS: 365-370 for 2..4 GPUs").
+/// A number without a unit is GB/s if its label distinguishes it and its place marks it as a result: last of
+/// its piece under a heading or word of bandwidth, after "version:", or after "algorithm:" ("NVLS: 365-370
+/// for 2..4 GPUs").
 bool means_a_rate(const Quoted& q, bool last, bool under_heading, bool glued) {
   const bool colon = q.label.ends_with(":");
   if (!q.algorithm.empty() && (colon || q.label.empty())) return true;
@@ -270,7 +271,7 @@ class Reader {
     if (comment && out_.size() == before) heading(line);
   }
 
-  /// A comment without a figure says what follows it.
+  /// A comment without a figure is the heading of what follows.
   void heading(std::string_view line) {
     heading_ = Quoted{};
     read_label(line, heading_);
@@ -356,7 +357,7 @@ class Reader {
       else
         continue;
       const std::string rest = lower(piece);
-      if (rest.find("algbw") != std::string::npos || q.rate > 1e15) return;  // of another measure
+      if (rest.find("algbw") != std::string::npos || q.rate > 1e15) return;  // another quantity
       out_.push_back(std::move(q));
       return;
     }

@@ -1,7 +1,8 @@
 #pragma once
 /// \file quoted.hpp
-/// Figures people write beside a log: "NCCL 2.19.4: 24.2 GB/s; NCCL 2.20.5: 18.3", "pair a,b 49.4", "ib_write_bw 395 Gb/s". What tells two
-/// of them apart (a version, a variable, an algorithm, a pair of nodes, a number of nodes) is the experiment somebody made. Private.
+/// Figures people write beside a log: "NCCL 2.19.4: 24.2 GB/s; NCCL 2.20.5: 18.3", "pair a,b 49.4",
+/// "ib_write_bw 395 Gb/s". The difference between two of them (a version, a variable, an algorithm, a pair or
+/// number of nodes) is the experiment. Private.
 
 #include "readings/logs/nccl_info.hpp"
 
@@ -12,7 +13,7 @@
 
 namespace fabricost::diagnosis {
 
-/// One figure with what was said of it. Empty and zero: not said.
+/// One figure and its description. Empty and zero: not stated.
 struct Quoted {
   double rate = 0;     ///< byte/s; 0 when a time was quoted
   double seconds = 0;  ///< of one call; 0 when a rate was quoted
@@ -23,9 +24,9 @@ struct Quoted {
   std::pair<std::string, std::string> pair;                   ///< of nodes
   std::vector<std::string> gpus;                              ///< between these
   int nodes = 0, ranks = 0;
-  bool perftest = false;  ///< of ib_write_bw and its kin: the wire without NCCL
+  bool perftest = false;  ///< of ib_write_bw and similar tools: the wire without NCCL
   bool by_default = false;
-  bool near = false, far = false;  ///< below one leaf or rack; across them
+  bool near = false, far = false;  ///< below one leaf or rack; across several
   std::string left_out;            ///< "without node17"
   bool whole = false;              ///< of all adapters together
   io::LogLine line;
@@ -33,10 +34,11 @@ struct Quoted {
 
 /// Its rate and line, to cite.
 [[nodiscard]] std::string shown(const Quoted& figure);
-/// Measured in the same way, at the same size, on as many nodes: only what is looked at may differ.
+/// Measured in the same way, at the same size, on as many nodes: only the property under comparison may
+/// differ.
 [[nodiscard]] bool alike(const Quoted& a, const Quoted& b);
 
-/// The figures of a log outside nccl-tests tables, and of its tables where comment lines tell them apart.
+/// The figures of a log outside nccl-tests tables, and from its tables if comment lines distinguish them.
 [[nodiscard]] std::vector<Quoted> quoted_figures(const std::filesystem::path& file);
 
 }  // namespace fabricost::diagnosis

@@ -1,6 +1,6 @@
 #pragma once
 /// \file rate_units.hpp
-/// Rates as logs and people spell them. Private to the sources.
+/// Spellings of rates in logs and by users. Private to the sources.
 
 #include <array>
 #include <string_view>

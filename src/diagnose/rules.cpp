@@ -1,6 +1,7 @@
 /// \file rules.cpp
-/// Reading data/diagnosis. A name that is neither sign nor signal, a threshold nobody asks for or one that is missing, and a {fact} that no
-/// condition of its row gives are faults of the file, found when it is read and not when a log first needs them.
+/// Reads data/diagnosis. A name that is neither sign nor signal, an unused or missing threshold, and a {fact}
+/// that no condition of its row provides are faults of the file, reported when it is read instead of when a
+/// log first needs them.
 
 #include "diagnose/rules.hpp"
 
@@ -26,7 +27,7 @@ using io::Faults;
 using io::MapReader;
 using io::SpecNode;
 
-/// Signs that the reader of logs finds by arithmetic, or that signals ask for.
+/// Signs that the log reader computes, or that signals depend on.
 constexpr std::array<std::string_view, 5> needed_signs{"link_downgraded", "p2p_unsupported", "protection_error", "retries_exceeded",
                                                        "verbs_missing"};
 
@@ -43,7 +44,7 @@ std::string uppered(std::string text) {
   return text;
 }
 
-/// {names} in a text.
+/// The {names} in a text.
 std::vector<std::string> placeholders(std::string_view text) {
   std::vector<std::string> out;
   for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
@@ -66,7 +67,7 @@ std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
   return out;
 }
 
-/// Two passes over all files: first what is named, then the rules that use the names.
+/// Two passes over all files: first the named signs and signals, then the rules that use them.
 class RuleReader {
  public:
   Rules read() {
@@ -197,10 +198,10 @@ class RuleReader {
     rules_.files.push_back(std::move(file));
   }
 
-  /// What a row has from those around it, beside what it says itself.
+  /// Properties that a row inherits from its context.
   struct Given {
     bool weight = false, role = false;
-    const SpecNode* at = nullptr;  ///< thresholds, the nearest
+    const SpecNode* at = nullptr;  ///< nearest thresholds
     std::string at_path;
   };
 
@@ -273,7 +274,8 @@ class RuleReader {
     return out;
   }
 
-  /// Gives every signal of the row its thresholds, and asks whether the row says all that a finding needs. \param facts it has without them
+  /// Gives every signal of the row its thresholds, and checks that the row defines all that a finding needs.
+  /// \param facts available without its conditions
   void complete(const SpecNode& node, const std::string& path, Row& row, const Given& given,
                 std::set<std::string, std::less<>> facts = {}) {
     const auto fault = [&](std::string_view key, std::string message, std::string remedy) {

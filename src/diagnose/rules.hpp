@@ -1,7 +1,7 @@
 #pragma once
 /// \file rules.hpp
-/// Rules of diagnosis as data/diagnosis has them: signs (words of a log), signals (what is computed from it, src/diagnose/signals_*.cpp)
-/// with their thresholds, and rows that say what follows. Private.
+/// Rules of diagnosis in data/diagnosis: signs (words of a log), signals (computed from it,
+/// src/diagnose/signals_*.cpp) with their thresholds, and rows with their conclusions. Private.
 
 #include "readings/logs/nccl_info.hpp"
 #include "text/units.hpp"
@@ -21,12 +21,12 @@ namespace fabricost::diagnosis {
 
 struct Context;
 
-/// Thresholds by name, in coherent units: those a signal has everywhere, and those of the row that asks it.
+/// Thresholds by name, in coherent units: the signal's general ones and those of the row that uses it.
 class Numbers {
  public:
   void set(std::string_view name, std::vector<double> values);
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// \throws std::logic_error where the signal did not declare it
+  /// \throws std::logic_error when the signal did not declare it
   [[nodiscard]] double operator[](std::string_view name) const { return list(name).front(); }
   [[nodiscard]] double get(std::string_view name, double otherwise) const { return has(name) ? list(name).front() : otherwise; }
   [[nodiscard]] const std::vector<double>& list(std::string_view name) const;
@@ -36,9 +36,9 @@ class Numbers {
   std::vector<std::pair<std::string, std::vector<double>>> values_;
 };
 
-/// What a signal found, as texts for evidence and remedy, in the order it declares their names.
+/// Findings of a signal as texts for evidence and remedy, in the order of its declared names.
 using Facts = std::vector<std::string>;
-/// Found, without more to say of it.
+/// A finding without facts.
 [[nodiscard]] inline std::optional<Facts> found(bool is) { return is ? std::optional{Facts{}} : std::nullopt; }
 
 struct Threshold {
@@ -48,10 +48,10 @@ struct Threshold {
   Use use = Use::needed;
 };
 
-/// One thing that can be told from a log and its comparison.
+/// A property computed from a log and its comparison.
 struct Signal {
   std::string_view name;
-  std::optional<Facts> (*test)(const Context&, const Numbers&) = nullptr;  ///< nullptr: thresholds of something else
+  std::optional<Facts> (*test)(const Context&, const Numbers&) = nullptr;  ///< nullptr: only thresholds
   std::vector<std::string_view> facts = {};
   std::vector<Threshold> thresholds = {};
 };
@@ -67,18 +67,18 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> quoted_network_signals();
 [[nodiscard]] std::span<const Signal> expectation_signals();
 
-/// How much a finding is worth beside a measurement.
+/// Weight of a finding relative to a measurement.
 enum class Role : unsigned char {
-  proof,        ///< stands whatever the table shows
-  hint,         ///< speaks only while the run is in doubt
-  defence,      ///< says why a healthy run looks slow
-  expectation,  ///< says that more was expected than can be
-  last_resort,  ///< where nothing else says anything
-  invalid       ///< the log is not what it says: nothing else counts
+  proof,        ///< holds whatever the table shows
+  hint,         ///< counts only while the run is in doubt
+  defence,      ///< explains why a healthy run looks slow
+  expectation,  ///< the expectation was higher than possible
+  last_resort,  ///< used if there is no other finding
+  invalid       ///< the log contradicts itself: nothing else counts
 };
 inline constexpr std::array<std::string_view, 6> role_names{"proof", "hint", "defence", "expectation", "last_resort", "invalid"};
 
-/// A sign or a signal that is there, or is not.
+/// A sign or a signal, possibly negated.
 struct Term {
   bool negated = false;
   std::string name;
@@ -87,7 +87,7 @@ struct Term {
 };
 using Condition = std::vector<Term>;  ///< one of them
 
-/// What follows when every condition holds.
+/// The conclusion if every condition holds.
 struct Row {
   std::optional<Cause> cause;  ///< nothing: a fact of that name has it
   double weight = 0;
@@ -96,7 +96,7 @@ struct Row {
   std::string evidence, remedy;  ///< with {facts}
 };
 
-/// Which values of a variable are meant; of an empty test all.
+/// Values of a variable that match; an empty test matches all.
 struct ValueTest {
   std::vector<std::string> any;  ///< in upper case
   std::string starts, not_starts, holds;
@@ -104,13 +104,13 @@ struct ValueTest {
   [[nodiscard]] bool fits(std::string_view value) const;
 };
 
-/// What a variable does that was set so.
+/// The effect of a variable that was set to such values.
 struct SettingRow {
   std::string variable, what;
   ValueTest value;
   Row row;
 };
-/// What was wrong where setting a variable so helps.
+/// The cause if setting a variable to such values helped.
 struct Help {
   std::string variable;
   ValueTest value;
@@ -119,8 +119,8 @@ struct Help {
 
 struct RuleFile {
   int order = 0;
-  bool other_runs = false;               ///< what it looks at may belong to another run than the log's own
-  std::vector<std::vector<Row>> groups;  ///< of each the first row that holds speaks
+  bool other_runs = false;               ///< its evidence may belong to a run other than the log's own
+  std::vector<std::vector<Row>> groups;  ///< the first row of each group that holds applies
   std::vector<SettingRow> settings;
 };
 
@@ -128,7 +128,7 @@ struct Rules {
   std::vector<io::Sign> signs;
   std::vector<RuleFile> files;  ///< in their order: of equal weights, the first is named first
   std::vector<Help> helps;
-  std::map<std::string, Numbers, std::less<>> numbers;  ///< of each signal, wherever it is asked
+  std::map<std::string, Numbers, std::less<>> numbers;  ///< of each signal, wherever it is used
 };
 
 /// Reads data/diagnosis. \throws SpecError with every fault of its files
@@ -138,7 +138,7 @@ struct Clue {
   Finding finding;
   Role role = Role::hint;
 };
-/// What the rows of these roles find; settings first.
+/// The findings of the rows with these roles; settings first.
 [[nodiscard]] std::vector<Clue> clues_of(const RuleFile& file, const Context& context, std::span<const Role> roles);
 
 }  // namespace fabricost::diagnosis

@@ -1,5 +1,5 @@
 /// \file signals_adapter.cpp
-/// The way between GPU and network adapter: GPUDirect RDMA, and adapters on the wrong side of the CPU.
+/// The path between GPU and network adapter: GPUDirect RDMA, and adapters on the wrong side of the CPU.
 
 #include "diagnose/context.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using io::LogLine;
 
-/// GPUDirect refused for distance: the adapter sits elsewhere.
+/// GPUDirect refused because of distance: the adapter is elsewhere.
 std::optional<Facts> pair_refused(const Context& c, const Numbers&) {
   for (const io::DirectPair& pair : c.info.direct_pairs)
     if (!pair.on) return Facts{cited(pair.line), fmt::format("{}", pair.distance), fmt::format("{}", pair.limit)};
@@ -34,8 +34,8 @@ std::optional<Facts> few_direct_connections(const Context& c, const Numbers&) {
   return Facts{cited(fabric.first_indirect), fmt::format("{}", fabric.direct), fmt::format("{}", fabric.times)};
 }
 
-/// Adapters far from the GPUs: PHB crosses the CPU, SYS the socket. It takes the rate to prove it: one direction may still fit (a
-/// broadcast).
+/// Adapters far from the GPUs: PHB crosses the CPU, SYS the socket. Only the rate proves it: a single
+/// direction (a broadcast) may still fit.
 std::optional<Facts> far_adapter_is_slow(const Context& c, const Numbers& n) {
   const std::string& path = c.info.widest_path;
   const bool far = path == "PHB" || path == "SYS" || path == "NODE";
@@ -48,7 +48,8 @@ std::optional<Facts> far_adapter_is_slow(const Context& c, const Numbers& n) {
   return Facts{cited(c.info.widest_path_line), path, gigabytes(shown), gigabytes(nic), fmt::format("{:.0f}", 100 * shown / nic)};
 }
 
-/// In a topology matrix: some GPUs with NVLink reach adapters below their own bridge, others across the sockets only.
+/// In a topology matrix: some GPUs with NVLink reach adapters below their own bridge, others only across the
+/// sockets.
 std::optional<Facts> adapters_across_sockets(const Context& c, const Numbers&) {
   int rows = 0, far_rows = 0;
   LogLine first;

@@ -1,5 +1,5 @@
 /// \file signals_curve.cpp
-/// The shape of bandwidth over size: a collapse, a dip, flat and low, late at small sizes.
+/// The shape of bandwidth over size: a collapse, a dip, flat and low, slow at small sizes.
 
 #include "diagnose/context.hpp"
 
@@ -40,7 +40,7 @@ std::optional<Facts> collapse(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// A fall that larger sizes make good again: the tuner changes algorithm or protocol too early or too late.
+/// A drop that larger sizes recover from: the tuner changes algorithm or protocol too early or too late.
 std::optional<Facts> dip(const Context& c, const Numbers& n) {
   const auto rows = large_rows(c);
   for (std::size_t i = 0; i + 2 < rows.size(); ++i) {
@@ -70,7 +70,7 @@ std::optional<Facts> few_channels_listed(const Context& c, const Numbers& n) {
   return Facts{cited(c.info.channels_line)};
 }
 
-/// NVLink needs many channels to be filled; two or four are what NCCL makes for PCIe.
+/// NVLink needs many channels; two or four are what NCCL opens for PCIe.
 std::optional<Facts> few_channels_on_nvlink(const Context& c, const Numbers& n) {
   bool nvlink = c.multicasts().value_or(false);
   for (const io::MatrixRow& row : c.info.matrix)
@@ -79,7 +79,7 @@ std::optional<Facts> few_channels_on_nvlink(const Context& c, const Numbers& n) 
   return Facts{cited(c.info.channels_line)};
 }
 
-/// Without any machine to compare with: GPUs that never exceed a rate of PCIe, flat from 1 MiB on.
+/// Without a machine to compare with: GPUs that never exceed a rate of PCIe, flat from 1 MiB on.
 std::optional<Facts> flat_and_low(const Context& c, const Numbers& n) {
   const auto rows = large_rows(c);
   if (c.judged.compared || rows.size() < 3 || c.largest() < n["size"] || c.best_bus() > n["rate"] || !c.info.net.empty())

@@ -1,5 +1,6 @@
 /// \file signals_distance.cpp
-/// The distance from the prediction, beside the rates of the described machine: one adapter's, a ring's, PCIe's, host memory's.
+/// The distance from the prediction compared with rates of the described machine: one adapter's, a ring's,
+/// PCIe's, host memory's.
 
 #include "diagnose/context.hpp"
 
@@ -63,8 +64,9 @@ std::optional<Facts> rate_of_one_adapter(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// The ring's own prediction fits where in-switch reduction was to run. Looked at wherever the constants were measured, because the
-/// interval widens beyond; what is named is one definite thing, so being outside the interval is enough on a machine that was named.
+/// The ring's own prediction fits where in-switch reduction was expected. Tested wherever the constants were
+/// measured, because the interval widens beyond; this is one specific cause, so on a machine named by the
+/// user a deviation outside the interval is enough.
 std::optional<Facts> rate_of_the_ring(const Context& c, const Numbers& n) {
   if (!c.judged.compared || !c.system || c.judged.at->operation.nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
   int switched = 0, as_ring = 0;

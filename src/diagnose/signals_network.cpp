@@ -13,7 +13,7 @@ namespace {
 
 using io::LogLine;
 
-/// What logs say of sockets.
+/// What logs say about sockets.
 struct Sockets {
   bool used, named, verbs_missing;
   explicit Sockets(const io::NcclInfo& info)
@@ -22,11 +22,11 @@ struct Sockets {
         verbs_missing(info.has("verbs_missing")) {}
 };
 
-/// Several nodes whose machine has more than TCP, and none of whose connections goes over it.
+/// Several nodes whose machine has a fabric beyond TCP, but no connection uses it.
 std::optional<Facts> fabric_expected(const Context& c, const Numbers&) {
   const io::NcclInfo& info = c.info;
   if (c.wants_tcp() || fabric_of(info).times > 0) return std::nullopt;
-  // one node needs no network: NCCL says Socket there and moves nothing over it
+  // one node needs no network: NCCL prints Socket there and moves nothing over it
   const int nodes = c.nodes();
   if (nodes <= 1 && info.setting("NCCL_P2P_DISABLE") != nullptr) return std::nullopt;  // sockets as a substitute for P2P
   return found(nodes != 1 && !(nodes == 0 && !over_sockets(info) && (info.peer > 0 || info.shared_memory > 0)));

@@ -13,7 +13,7 @@ namespace {
 
 using io::LogLine;
 
-/// The slowest PCIe link to a GPU in NCCL's dump, and the rate of the fastest of all.
+/// The slowest PCIe link to a GPU in NCCL's dump, and the rate of the fastest.
 struct PcieLinks {
   const io::TopologyLink* least = nullptr;
   double most = 0;
@@ -49,7 +49,7 @@ std::optional<Facts> nvlink_in_pairs(const Context& c, const Numbers& n) {
     const auto own = std::find(row.cells.begin(), row.cells.end(), "X");
     if (own == row.cells.end()) continue;
     int with = 0, without = 0;
-    // GPUs stand first, as many as the largest NVLink column or the row's own index tell
+    // GPUs come first; their number follows from the largest NVLink column or the row's own index
     std::size_t columns = static_cast<std::size_t>(own - row.cells.begin()) + 1;
     for (std::size_t i = 0; i < row.cells.size(); ++i)
       if (row.cells[i].starts_with("NV")) columns = std::max(columns, i + 1);
@@ -62,7 +62,8 @@ std::optional<Facts> nvlink_in_pairs(const Context& c, const Numbers& n) {
     if (with > 0 && without > 0 && mixed == nullptr) mixed = &row;
   }
   if (mixed == nullptr || gpus < 3) return std::nullopt;
-  // a hybrid cube mesh leaves some pairs without a link and still closes rings: every GPU has several peers there
+  // a hybrid cube mesh leaves some pairs without a link but still closes rings: every GPU has several peers
+  // there
   const double peers = static_cast<double>(linked) / gpus;
   if (peers > n["peers"]) return std::nullopt;
   return Facts{cited(mixed->line), fmt::format("{:.2g}", peers)};
@@ -104,7 +105,7 @@ std::optional<Facts> no_nvls_channels(const Context& c, const Numbers&) {
   return c.info.nvls_channels == 0 ? std::optional{Facts{cited(c.info.nvls_channels_line)}} : std::nullopt;
 }
 
-/// NCCL's dump of a machine whose boards have NVLink shows none.
+/// NCCL's dump of a machine whose boards have NVLink lists none.
 std::optional<Facts> no_nvlink_in_topology(const Context& c, const Numbers&) {
   bool gpus = false, links = false, board = false;
   for (const io::TopologyLink& link : c.info.topology) {
@@ -123,7 +124,7 @@ std::optional<Facts> network_alone(const Context& c, const Numbers&) {
 
 std::optional<Facts> peer_connections(const Context& c, const Numbers&) { return found(c.info.peer > 0); }
 std::optional<Facts> one_node(const Context& c, const Numbers&) { return found(c.one_node()); }
-/// One rank a node has no neighbour to copy to.
+/// With one rank per node there is no neighbour to copy to.
 std::optional<Facts> neighbours_in_a_node(const Context& c, const Numbers&) { return found(c.nodes() <= 1 || c.ranks_per_node() != 1); }
 std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
   return found(c.system && c.system->domain > c.system->gpus_per_node);

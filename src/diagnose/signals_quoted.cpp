@@ -1,6 +1,6 @@
 /// \file signals_quoted.cpp
-/// Figures that differ in one thing only are an experiment: the version, a variable, the algorithm, the driver. What it changed is the
-/// cause.
+/// Figures that differ in one property only are an experiment: the version, a variable, the algorithm, the
+/// driver. That property is the cause.
 
 #include "diagnose/context.hpp"
 
@@ -20,14 +20,14 @@ namespace fabricost::diagnosis {
 std::string shown(const Quoted& q) { return fmt::format("{} (line {})", gigabytes(q.rate), q.line.number); }
 
 bool alike(const Quoted& a, const Quoted& b) {
-  const bool one_line = a.line.number == b.line.number;  // what was said once holds for the whole line
+  const bool one_line = a.line.number == b.line.number;  // what is stated once holds for the whole line
   const bool nodes = a.nodes == b.nodes || (one_line && (a.nodes == 0 || b.nodes == 0));
   return nodes && a.perftest == b.perftest && a.pair == b.pair && a.gpus == b.gpus && (a.bytes == b.bytes || a.bytes == 0 || b.bytes == 0);
 }
 
 namespace {
 
-/// Calls per second or bytes per second: larger is better; 0 where neither was quoted.
+/// Calls per second or bytes per second: larger is better; 0 if neither was quoted.
 double speed(const Quoted& q) { return q.rate > 0 ? q.rate : q.seconds > 0 ? 1 / q.seconds : 0; }
 std::string shown_speed(const Quoted& q) {
   return q.rate > 0 ? shown(q) : fmt::format("{} (line {})", time_text(Time::from_value(q.seconds)), q.line.number);
@@ -45,7 +45,7 @@ std::array<int, 3> numbers_of(const std::string& version) {
   return out;
 }
 
-/// Both name a version, with nothing else set.
+/// Both name a version, without other settings.
 bool of_versions(const Quoted& a, const Quoted& b) {
   return !a.version.empty() && !b.version.empty() && alike(a, b) && a.settings.empty() && b.settings.empty() && b.rate > 0;
 }
@@ -105,7 +105,7 @@ std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// Same question, two algorithms: the default is the slower one.
+/// Same operation, two algorithms: the default is the slower one.
 std::optional<Facts> default_is_slower(const Context& c, const Numbers& n) {
   for (const Quoted& a : c.quoted)
     for (const Quoted& b : c.quoted) {
@@ -135,7 +135,7 @@ std::optional<Facts> algorithms_differ(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// Tree or in-switch reduction above what a ring gives: their bus bandwidth is not a wire's rate.
+/// Tree or in-switch reduction above a ring's result: their bus bandwidth is not the rate of a wire.
 std::optional<Facts> beyond_the_ring(const Context& c, bool in_switch) {
   const Numbers& n = c.numbers("ring_beside_others");
   const Quoted *ring = nullptr, *other = nullptr;
@@ -162,7 +162,7 @@ std::optional<Facts> another_driver(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// A figure quoted without a table equals what the machine gives.
+/// A figure quoted without a table equals the machine's prediction.
 std::optional<Facts> as_predicted(const Context& c, const Numbers& n) {
   if (!c.system || !c.curve.empty() || c.nodes() > 1) return std::nullopt;
   const Quoted* best = nullptr;

@@ -1,6 +1,6 @@
 /// \file signals_quoted_network.cpp
-/// Figures that differ in where they were measured: the pair of nodes, their number, above or below a leaf, the wire without NCCL, one GPU
-/// or adapter and the others; and calls that differ among themselves.
+/// Figures that differ in where they were measured: the pair of nodes, their number, above or below a leaf,
+/// the wire without NCCL, one GPU or adapter against the others; and calls that differ among themselves.
 
 #include "diagnose/context.hpp"
 
@@ -16,7 +16,7 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-/// Below one leaf against across leaves: what differs is the network's upper part.
+/// Below one leaf against across leaves: the difference is the upper part of the network.
 std::optional<Facts> slower_across_leaves(const Context& c, const Numbers& n) {
   for (const Quoted& a : c.quoted)
     for (const Quoted& b : c.quoted)
@@ -32,12 +32,12 @@ std::optional<Facts> better_without_one(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// Pairs of nodes of which some are slow.
+/// Pairs of nodes, some of which are slow.
 struct Pairs {
-  std::string figures;  ///< of the slowest and the fastest; empty: they do not differ
+  std::string figures;  ///< of the slowest and the fastest; empty: no difference
   int slow = 0;
   std::pair<std::string, int> suspect;  ///< in most slow pairs
-  bool in_fast = false;                 ///< and in a fast one, too
+  bool in_fast = false;                 ///< also in a fast one
 
   explicit Pairs(const Context& c) {
     const double ratio = c.numbers("pairs_of_nodes")["ratio"];
@@ -74,7 +74,8 @@ std::optional<Facts> suspect_node(const Context& c, const Numbers&) {
   return Facts{pairs.suspect.first, fmt::format("{}", pairs.suspect.second), fmt::format("{}", pairs.slow), pairs.figures};
 }
 
-/// Rates by numbers of nodes from two on, the last figure of each; empty unless the last is clearly below the first.
+/// Rates by number of nodes from two on, the last figure of each; empty unless the last is clearly below the
+/// first.
 std::map<int, const Quoted*> falling(const Context& c) {
   std::map<int, const Quoted*> by_nodes;
   for (const Quoted& q : c.quoted)
@@ -99,7 +100,7 @@ std::optional<Facts> falls_from_two_nodes(const Context& c, const Numbers& n) {
   return Facts{shown(*two), fmt::format("{}", last->nodes), shown(*last)};
 }
 
-/// The wire carries what it should, NCCL does not.
+/// The wire reaches its rate, NCCL does not.
 std::optional<Facts> wire_faster_than_library(const Context& c, const Numbers& n) {
   double one = 0, all = 0, library = 0;
   int nodes = 0;
@@ -132,7 +133,7 @@ std::optional<Facts> one_gpu_slower(const Context& c, const Numbers& n) {
   return Facts{between(*least), shown(*least), between(*most), shown(*most)};
 }
 
-/// One adapter by itself, and all of them: their ratio should be a whole number.
+/// One adapter alone, and all of them: their ratio should be a whole number.
 std::optional<Facts> adapters_lose_together(const Context& c, const Numbers& n) {
   const Quoted *one = nullptr, *all = nullptr;
   for (const Quoted& q : c.quoted) {
@@ -148,7 +149,7 @@ std::optional<Facts> adapters_lose_together(const Context& c, const Numbers& n) 
   return Facts{shown(*one), shown(*all), fmt::format("{:.3g}", times), fmt::format("{:.0f}", whole), gigabytes(whole * one->rate)};
 }
 
-/// Equal calls, most of them alike, a few a hundred times longer: a timeout somewhere.
+/// Equal calls, most of them with equal times, a few a hundred times longer: a timeout somewhere.
 std::optional<Facts> rare_stalls(const Context& c, const Numbers& n) {
   std::vector<const Quoted*> sorted;
   for (const Quoted& q : c.quoted)

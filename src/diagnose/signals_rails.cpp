@@ -1,6 +1,6 @@
 /// \file signals_rails.cpp
-/// Fewer adapters at work than there are: idle ones among those NCCL lists, one where the machine has several, none of the topology's in
-/// use.
+/// Fewer adapters in use than present: idle ones among those NCCL lists, one where the machine has several,
+/// none of the topology's.
 
 #include "diagnose/context.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using io::LogLine;
 
-/// One transport's connections beside the adapters, or interfaces, there are for it.
+/// One transport's connections and the adapters, or interfaces, available to it.
 struct Rails {
   const io::NetUse* use = nullptr;
   bool sockets = false;
@@ -23,10 +23,10 @@ struct Rails {
   std::string names;
 };
 
-/// One rank a node loads one adapter.
+/// One rank per node loads one adapter.
 bool several_expected(const Context& c) { return c.nodes() != 1 && c.ranks_per_node() != 1 && c.ranks() != 2; }
 
-/// The first transport for which it holds.
+/// The first transport that satisfies `holds`.
 template <class Holds>
 std::optional<Rails> rails_with(const Context& c, Holds holds) {
   if (!several_expected(c)) return std::nullopt;
@@ -48,7 +48,8 @@ std::optional<Facts> rails_without_channels(const Context& c, const Numbers&) {
                fmt::format("{}", rails->there)};
 }
 
-/// At most half of them in use. Most logs are cut: connections prove something only where all channels are among them.
+/// At most half of them in use. Most logs are cut: connections prove something only if all channels are among
+/// them.
 std::optional<Facts> idle_half(const Context& c, bool sockets) {
   const auto rails = rails_with(c, [&](const Rails& r) {
     const std::size_t channels = r.use->channels.size();
@@ -62,14 +63,14 @@ std::optional<Facts> idle_half(const Context& c, bool sockets) {
 std::optional<Facts> idle_interfaces(const Context& c, const Numbers&) { return idle_half(c, true); }
 std::optional<Facts> idle_adapters(const Context& c, const Numbers&) { return idle_half(c, false); }
 
-/// Line rate of one adapter: of NCCL's dump or its ports; hfi1 is Omni-Path; 0: not said.
+/// Line rate of one adapter, from NCCL's dump or its ports; hfi1 is Omni-Path; 0: not stated.
 double adapter_rate(const Context& c, double omnipath) {
   for (const io::TopologyLink& link : c.info.topology)
     if (link.kind == "NET" && link.rate > 0) return link.rate * 1e9;
   if (c.info.fastest_port > 0) return c.info.fastest_port * 1.25e8;
   return !c.info.adapters.empty() && c.info.adapters.front().starts_with("hfi1") ? omnipath : 0;
 }
-/// The best rate the log shows, in its table or in words.
+/// The best rate in the log, in its table or in words.
 double any_rate(const Context& c) {
   double best = c.best_bus();
   for (const Quoted& q : c.quoted)
@@ -138,7 +139,7 @@ std::pair<std::set<std::string>, LogLine> topology_adapters(const Context& c) {
   return {nets, first};
 }
 
-/// The topology dump: adapters present in one part, none of them in the graph NCCL made.
+/// The topology dump lists adapters, but NCCL's graph contains none of them.
 std::optional<Facts> unused_adapters_in_topology(const Context& c, const Numbers&) {
   const auto [nets, first] = topology_adapters(c);
   const Fabric fabric = fabric_of(c.info);

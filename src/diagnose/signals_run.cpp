@@ -1,6 +1,6 @@
 /// \file signals_run.cpp
-/// How the program was started, and whether its times can be at all: a clock in another unit, sizes cut or scaled, a table edited by hand,
-/// a timer that was never read.
+/// How the program was started, and whether its times are possible: a clock in another unit, sizes cut or
+/// scaled, a table edited by hand, a timer that was never read.
 
 #include "diagnose/context.hpp"
 
@@ -13,7 +13,7 @@ namespace fabricost::diagnosis {
 
 namespace {
 
-/// Two ranks 0: every host ran a test of its own.
+/// Two ranks 0: every host ran a separate test.
 std::optional<Facts> second_rank_zero(const Context& c, const Numbers&) {
   std::map<int, std::set<std::string>> hosts;
   for (const io::RankLine& one : c.info.rank_lines)

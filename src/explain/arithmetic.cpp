@@ -1,6 +1,6 @@
 /// \file arithmetic.cpp
-/// The price with its numbers put in, line by line as price/line.hpp adds them up: what is paid outside, latency a, volume b, the
-/// norm that lets one hide the other, and how the norm is shared out among the parts.
+/// The price with its numbers, line by line as price/line.hpp sums them up: the part outside the norm,
+/// latency a, volume b, the norm in which one hides the other, and the parts' shares of the norm.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -19,7 +19,7 @@ constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
 [[nodiscard]] std::string megabytes(double bytes) { return fmt::format("{:.7g} MB", bytes / 1e6); }
 [[nodiscard]] std::string kind_name(TermKind kind) { return name(kind); }
 
-/// An exchange between domains: its parts are shares of a norm and no rates of their own.
+/// An exchange between domains: its parts are shares of a norm without rates of their own.
 [[nodiscard]] bool parallel(const Story& story) {
   return story.operation().collective == Collective::all_to_all && story.prediction.ran.algorithm == Algorithm::direct &&
          story.fabric().domains() > 1;
@@ -33,7 +33,7 @@ class Sum {
     if (p.count == 0) return;
     row(p.kind, p.level, fmt::format("{:.7g} x {} us", p.count, micro(p.each)), p.value());
   }
-  /// count x S over the rate that one byte's seconds are the inverse of; what would print as nothing is left out.
+  /// count x S over the rate whose inverse is one byte's seconds; omitted if it would print as 0.
   void rate(const Part& p) {
     if (p.value() * story_.bytes() < nothing) return;
     const std::string formula = parallel(story_) ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12)
@@ -54,7 +54,8 @@ class Sum {
   [[nodiscard]] std::string size() const { return size_text(story_.operation().bytes); }
 
  private:
-  /// How well the links are used meanwhile: the schedule's bytes over the part's time, of the tier's one-way rate.
+  /// Utilisation of the links meanwhile: the schedule's bytes over the part's time, relative to the tier's
+  /// one-way rate.
   [[nodiscard]] std::string links_used(const Part& p) const {
     const Fabric& f = story_.fabric();
     const bool all_links = story_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
@@ -90,7 +91,7 @@ class Sum {
   int rows_ = 0;
 };
 
-/// What the first bytes cost beyond the rate, and whole rounds of chunks.
+/// Extra cost of the first bytes, and whole rounds of chunks.
 void add_volume_extras(Sum& sum, const Story& story) {
   const Line& line = story.line();
   const double S = story.bytes();

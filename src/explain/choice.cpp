@@ -1,6 +1,6 @@
 /// \file choice.cpp
-/// What moves (the schedule), and why this algorithm and protocol ran: the tuner's beliefs beside our prices, the point-to-point
-/// limit, or the prices alone.
+/// What moves (the schedule), and why this algorithm and protocol ran: the tuner's estimates beside our
+/// prices, the point-to-point limit, or the prices alone.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -19,7 +19,7 @@ using Align = TextTable::Align;
 
 struct Row {
   Candidate candidate;
-  double believed = -1;  ///< below zero: the tuner has no opinion
+  double believed = -1;  ///< negative: the tuner has no estimate
   double priced = 0;
   bool allowed = true;
 };
@@ -29,7 +29,7 @@ struct Row {
   return price(schedule, story.fabric(), story.system->constants, candidate.protocol, story.input().byte_wide)(story.bytes());
 }
 
-/// The restriction of the question in words: "ring", "ll", "ring with ll".
+/// The request's restriction in words: "ring", "ll", "ring with ll".
 [[nodiscard]] std::string restriction(const Choice& choice) {
   if (choice.algorithm && choice.protocol) return fmt::format("{} with {}", name(*choice.algorithm), name(*choice.protocol));
   return std::string{choice.algorithm ? name(*choice.algorithm) : name(*choice.protocol)};
@@ -47,7 +47,7 @@ struct Row {
   return table.text(2);
 }
 
-/// Says so when another allowed row is priced clearly below what ran.
+/// Reports another allowed row that is priced clearly below what ran.
 [[nodiscard]] std::string lost_time(const std::vector<Row>& rows, const Story& story) {
   const Row* least = nullptr;
   for (const Row& row : rows)
@@ -110,7 +110,7 @@ struct Row {
   return out + rows_table(rows, story.prediction.ran, "runs", false);
 }
 
-/// Why the communication library runs what it runs.
+/// Why the communication library chooses what it runs.
 [[nodiscard]] std::string tell_library(const Story& story) {
   const Choice& choice = story.choice();
   if (choice.rule == Choice::Rule::fastest)

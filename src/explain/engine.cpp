@@ -1,5 +1,6 @@
 /// \file engine.cpp
-/// What inference engines add to an all-reduce: kernels of their own below a size, a call from Python, the norm that follows.
+/// What inference engines add to an all-reduce: kernels of their own below a size, a call from Python, the
+/// norm that follows.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -23,7 +24,7 @@ namespace {
   return out;
 }
 
-/// "below 8 MiB", "to 16 MiB": a limit is kept as the first size beyond it.
+/// "below 8 MiB", "to 16 MiB": a limit is stored as the first size beyond it.
 [[nodiscard]] std::string until_text(double until) {
   const double whole = std::floor(until);
   return fmt::format("{} {}", until > whole ? "to" : "below", size_text(Bytes::from_value(whole)));

@@ -1,6 +1,6 @@
 /// \file explain.cpp
-/// A prediction told to a person: the table of its terms, and the whole story in sections (explain_*.cpp has one file for each
-/// group of them).
+/// Explanation of a prediction: the table of its terms, and the full text in sections (one file for each
+/// group of sections).
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -184,7 +184,8 @@ namespace {
   out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.least, p.basis, p.extrapolated));
   if (system == nullptr) return out;
   for (const std::string& one : assumed(*system, p))
-    if (one.starts_with("GPUDirect")) out += wrapped("  ", "Assumed: " + one + ".");  // the nodes are told with the question
+    // sentences about nodes are printed with the request
+    if (one.starts_with("GPUDirect")) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }
 

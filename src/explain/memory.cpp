@@ -1,5 +1,5 @@
 /// \file memory.cpp
-/// The items of a GPU's memory, written out.
+/// The items of a GPU's memory as text.
 
 #include <fabricost/error.hpp>
 #include <fabricost/explain/memory.hpp>

@@ -1,5 +1,5 @@
 /// \file moe.cpp
-/// A dispatch or combine told to a person: each line of price/moe.hpp with the numbers it was made from.
+/// Explanation of a dispatch or combine: each line of price/moe.hpp with its numbers.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -45,7 +45,7 @@ namespace {
   return out;
 }
 
-/// The engines that run beside each other, each alone, then joined; and what is paid outside.
+/// Resources that work concurrently, each alone, then combined; and the part outside.
 [[nodiscard]] std::string moe_arithmetic(const MoePrediction& p) {
   const MoeCost& c = p.cost;
   const MoeVolume& v = c.alone;
@@ -77,7 +77,7 @@ namespace {
     out += fmt::format("    with a floor of {1} below: (floor^{0:.6g} + v^{0:.6g})^(1/{0:.6g}) = {2}\n", v.floor_order, micro(v.floor),
                        micro(floored));
   const double shared = c.work + c.inside + c.across;
-  // a floor's share of the norm stands in `start`; what is left of it is launch
+  // `start` includes a floor's share of the norm; the rest of it is launch
   const double start = v.floor > 0 ? c.start - (floored - shared) : c.start;
   TextTable sum{{{""}, {""}, {"", right}}};
   for (const auto& [what, seconds] : {std::pair{"launch", start},

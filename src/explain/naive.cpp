@@ -1,6 +1,6 @@
 /// \file naive.cpp
-/// What binds, what plain division by a datasheet's rate would have said and why it is off, and what a little more hardware
-/// would change.
+/// The limiting tier, the naive estimate at a datasheet's rate and why it is off, and the effect of slightly
+/// more hardware.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using Align = TextTable::Align;
 
-/// Seconds of a prediction by the sort of cause.
+/// Seconds of a prediction by kind of cause.
 struct Causes {
   double latency = 0, wire = 0, copies = 0;
 };
@@ -35,7 +35,7 @@ struct Causes {
   return out;
 }
 
-/// The same of an inference engine's own kernel.
+/// The same for an inference engine's own kernel.
 [[nodiscard]] std::string engine_wire_reason(const Story& story, double naive, double wire) {
   const ReduceKernel kernel = story.prediction.ran.kernel;
   std::string out;
@@ -56,7 +56,7 @@ struct Causes {
   const Fabric& f = story.fabric();
   const bool across = f.domains() > 1;
   const bool exchange = ran.algorithm == Algorithm::direct;
-  if (wire == 0) return "so few bytes that the latency growth stands for them";
+  if (wire == 0) return "the message is so small that its transfer time is already included in the latency term";
   if (story.engine_ran()) return engine_wire_reason(story, naive, wire);
   std::string out;
   const auto add = [&](std::string_view one) { out += (out.empty() ? "" : "; ") + std::string{one}; };
@@ -79,7 +79,7 @@ struct Causes {
   return out.empty() ? "at the datasheet's rate" : out;
 }
 
-/// Tiers the traffic crosses, the one at which all domains meet included (as describe_network counts them).
+/// Tiers the traffic crosses, including the one at which all domains meet (as describe_network counts them).
 [[nodiscard]] std::vector<const Tier*> tiers_felt(const System& system, const Operation& op, const Fabric& f) {
   std::vector<const Tier*> out;
   if (is_host_copy(op)) {
@@ -105,10 +105,10 @@ struct Causes {
   return ratio < 100 ? fmt::format("{:.3g} times", ratio) : fmt::format("{:.0f} times", ratio);
 }
 
-/// "-3.1 %", and "none" for what rounds to nothing.
+/// "-3.1 %", or "none" if it rounds to zero.
 [[nodiscard]] std::string changed_by(double percent) { return std::fabs(percent) < 0.05 ? "none" : fmt::format("{:+.1f} %", percent); }
 
-/// Half the ranks: half the nodes where there are several, else half of the GPUs. False when there is no half.
+/// Halves the ranks: half the nodes if there are several, else half the GPUs. False if that is impossible.
 [[nodiscard]] bool halve(Operation& op, const Fabric& f) {
   const int ranks = static_cast<int>(f.ranks());
   if (op.collective == Collective::send_recv || ranks <= 2 || ranks % 2 != 0) return false;
@@ -133,7 +133,8 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
     out.of = fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
   }
   if (f.domains() > 1) {
-    // a ring sends everything through a domain's NICs together; where GPUs send for themselves each has its share of them
+    // a ring sends everything through a domain's NICs together; GPUs that send separately each have their
+    // share of them
     const bool exchange = is_exchange(op.collective);
     const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
     const Tier* tier = system.tier(TierRole::nic);
@@ -151,7 +152,8 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
 
 namespace {
 
-/// What keeps the NICs from what they could send: their slots, the GPUs' own links, the ports to the processor. Empty where nothing does.
+/// What limits the NICs below their own rate: their slots, the GPUs' own links, the ports to the processor.
+/// Empty if nothing does.
 [[nodiscard]] std::string held_text(const Story& story) {
   if (story.system == nullptr) return "";
   const Fabric& f = story.fabric();
@@ -217,7 +219,7 @@ std::string tell_changes(const Story& story) {
 
 namespace {
 
-/// ", but not for broadcast" where a set was fitted to other operations than the one asked.
+/// ", but not for broadcast" if a set was fitted to other operations than the requested one.
 [[nodiscard]] std::string not_measured(const Story& story, Basis basis, const Shown& shown) {
   const auto place = static_cast<std::size_t>(story.operation().collective);
   if (basis == Basis::datasheet || story.host) return "";
@@ -285,7 +287,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       tier.link_bandwidth *= 1.1;
       tier.link_usable *= 1.1;
       add(fmt::format("10 % more {} bandwidth", name), faster, operation);
-    } else if (felt->oversubscription > 1 && felt != all_felt.back()) {  // all meet below the last: its uplinks are not passed
+    } else if (felt->oversubscription > 1 && felt != all_felt.back()) {  // all meet below the last tier: its uplinks are not used
       System faster = system;
       Tier& tier = faster.tiers[at];
       tier.bandwidth.value *= 1.1;
@@ -313,7 +315,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
                                         : fmt::format("half the ranks ({})", half.ranks),
           system, half);
     } catch (const RequestError&) {
-      // ranks that do not spread evenly have no half to compare with
+      // ranks that do not spread evenly cannot be halved
     }
   }
   return out;

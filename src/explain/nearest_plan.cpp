@@ -1,5 +1,5 @@
 /// \file nearest_plan.cpp
-/// Where no layout fits or keeps the limits: what comes nearest, and what would help.
+/// When no layout fits or meets the limits: the nearest one, and what would help.
 
 #include "text/short_time.hpp"
 
@@ -13,7 +13,7 @@
 namespace fabricost {
 namespace {
 
-constexpr int most_gpus = 4096;  ///< that a remedy proposes
+constexpr int most_gpus = 4096;  ///< maximum a remedy proposes
 
 [[nodiscard]] bool is_served(const ServingQuestion& question, const System& system) {
   ServingQuestion q = question;

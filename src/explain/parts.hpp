@@ -10,9 +10,9 @@
 
 namespace fabricost::detail {
 
-/// A prediction about to be told: what it was made from is its own; only what it is compared with is worked out, on `system`.
+/// A prediction to be explained: its inputs come from itself; only the comparisons are computed, on `system`.
 struct Story {
-  const System* system = nullptr;  ///< none: what the prediction carries is all that is told
+  const System* system = nullptr;  ///< null: only the contents of the prediction are explained
   const Prediction& prediction;
   Schedule schedule;
   bool host = false;  ///< GPU to host: no choice, one copy
@@ -24,7 +24,7 @@ struct Story {
   [[nodiscard]] bool engine_ran() const { return prediction.ran.kernel != ReduceKernel::library; }
   [[nodiscard]] double bytes() const { return operation().bytes.value(); }
   [[nodiscard]] ChoiceInput input() const { return {operation().collective, is_byte_wide(operation().dtype)}; }
-  /// The tier on which a part of that kind and level is spent.
+  /// The tier in which a part of that kind and level is spent.
   [[nodiscard]] std::string tier(TermKind kind, int level) const {
     return tier_of(fabric(), operation(), prediction.ran.algorithm, kind, level).c_str();
   }
@@ -32,7 +32,7 @@ struct Story {
 /// \param system may be null
 [[nodiscard]] Story story_of(const Prediction& prediction, const System* system);
 
-/// What dividing bytes by a datasheet's rate rests on. `factor` 0: nothing moves.
+/// Basis of the naive estimate. `factor` 0: nothing moves.
 struct Naive {
   double factor = 0;  ///< times S
   double rate = 0;    ///< bytes per second, one way
@@ -42,31 +42,33 @@ struct Naive {
 [[nodiscard]] Naive naive_basis(const System& system, const Operation& operation, const Fabric& fabric);
 
 [[nodiscard]] std::string tell_schedule(const Story& story);
-/// These four need the system: they compare with what did not run.
+/// These four need the system: they compare with alternatives.
 [[nodiscard]] std::string tell_choice(const Story& story);
 [[nodiscard]] std::string tell_naive(const Story& story);
 [[nodiscard]] std::string tell_changes(const Story& story);
 [[nodiscard]] std::string tell_constants(const Story& story);
 [[nodiscard]] std::string tell_arithmetic(const Story& story);
-/// Which kernels an inference engine has of its own and up to which size each runs; empty where no engine was named.
+/// An inference engine's own kernels and the size up to which each runs; empty if no engine was named.
 [[nodiscard]] std::string tell_engine(const Story& story);
-/// What a call from Python adds, line by line; empty without one.
+/// The cost of a call from Python, line by line; empty without one.
 [[nodiscard]] std::string tell_host_call(const HostCall& call);
 [[nodiscard]] std::string tell_binding(const Story& story);
-/// Links of the way that several GPUs share, one line for each kind; empty when none is, or the algorithm's routes are not known.
+/// Links of the path that several GPUs share, one line per kind; empty if there are none, or if the
+/// algorithm's routes are not known.
 [[nodiscard]] std::string tell_sharing(const Story& story);
 
-/// Terms with their tiers and shares, and their sum. \param seconds the sum, as the prediction has it
+/// Terms with their tiers and shares, and their sum. \param seconds the sum as stored in the prediction
 [[nodiscard]] std::string terms_table(const Terms& terms, double seconds);
 /// Microseconds with three decimals.
 [[nodiscard]] std::string micro(double seconds);
 /// "ring simple"
 [[nodiscard]] std::string label(Candidate candidate);
-/// "ring simple"; "pull one shot" of an engine's own kernel.
+/// "ring simple"; "pull one shot" for an engine's own kernel.
 [[nodiscard]] std::string ran_text(Candidate ran);
 /// "Nine in ten measurements should fall between ... and ... "
 [[nodiscard]] std::string range_text(double low, double high);
-/// The interval, the basis and what is extrapolated, as sentences. \param least seconds the bytes need over the links at full rate
+/// The interval, the basis and what is extrapolated, as sentences. \param least seconds the bytes need at the
+/// links' full rate
 [[nodiscard]] std::string certainty_text(double low, double high, double least, Basis basis, const Extrapolated& extrapolated);
 /// "450 GB/s one way (datasheet: ...); 650 ns a hop (...)"
 [[nodiscard]] std::string tier_source(const Tier& tier);

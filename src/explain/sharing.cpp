@@ -1,6 +1,6 @@
 /// \file sharing.cpp
-/// Which link of the way is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link of a tapered tier. The
-/// links and loads are those of network/traffic.hpp, for the algorithm that runs.
+/// Which link of the path is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link
+/// of a tapered tier. The links and loads are those of network/traffic.hpp, for the algorithm that runs.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -18,9 +18,10 @@
 namespace fabricost::detail {
 namespace {
 
-constexpr int most_gpus = 32768;  ///< beyond, laying out every message takes longer than an answer may
+constexpr int most_gpus = 32768;  ///< for more, laying out every message takes too long
 
-/// GPUs that take part: as many of each node, the first ones. Empty when they do not divide, or are too many.
+/// GPUs that take part: the same number of each node, the first ones. Empty if they do not divide, or are too
+/// many.
 [[nodiscard]] std::vector<int> gpus_of(const Story& story) {
   const Fabric& f = story.fabric();
   const int ranks = static_cast<int>(f.ranks()), nodes = std::max(1, f.nodes);
@@ -31,7 +32,8 @@ constexpr int most_gpus = 32768;  ///< beyond, laying out every message takes lo
   return out;
 }
 
-/// Those of `gpus` whose way out of their node, or into the tier, is this link; empty for a link of one GPU's own.
+/// Those of `gpus` whose path out of their node, or into the tier, uses this link; empty for a link that
+/// belongs to one GPU.
 [[nodiscard]] std::vector<int> users_of(const Topology& t, int link, const std::vector<int>& gpus) {
   const LinkBlock& b = t.block_of(link);
   const int at = link - b.first;
@@ -77,9 +79,9 @@ std::string tell_sharing(const Story& story) {
     t = topology_of(*story.system, std::max(1, story.fabric().nodes));
     traffic = TrafficCounter{t}.count(story.operation().collective, story.prediction.ran.algorithm, gpus);
   } catch (const RequestError&) {
-    return "";  // an algorithm without routes, ranks it has none for: nothing to tell
+    return "";  // an algorithm without routes, or ranks it cannot run on: nothing to report
   }
-  // of each kind of shared link the one that takes longest over its part
+  // for each kind of shared link, the one that takes longest over its part
   struct Busiest {
     int link = -1;
     double seconds = 0, bytes = 0;

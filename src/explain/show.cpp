@@ -1,5 +1,5 @@
 /// \file show.cpp
-/// A machine tier by tier as text: rates, latencies, cuts, sources.
+/// A machine as text, tier by tier: rates, latencies, oversubscription, sources.
 
 #include <fabricost/explain/show.hpp>
 
@@ -19,7 +19,7 @@ double ratio_to_next(const System& system, std::size_t i) {
 
 namespace {
 
-/// GB/s with four digits, never an exponent.
+/// GB/s with four digits, never with an exponent.
 std::string gigabytes(Bandwidth rate) {
   const double value = rate.value() / 1e9;
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);

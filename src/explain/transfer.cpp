@@ -1,5 +1,5 @@
 /// \file transfer.cpp
-/// Transfers told line by line: what is on the way, at which rate, and how it adds up.
+/// Transfers explained line by line: the parts of the path, their rates, and the sum.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"

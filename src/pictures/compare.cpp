@@ -1,5 +1,5 @@
 /// \file compare.cpp
-/// Drawing machines side by side: one wide panel of stacked times, three narrow ones of money, energy and power.
+/// Machines side by side: one wide panel of stacked times, three narrow ones of cost, energy and power.
 
 #include "pictures/svg.hpp"
 #include "text/term_words.hpp"
@@ -23,12 +23,12 @@ using Anchor = Svg::Anchor;
 constexpr double width = 980, margin = 24, names = 130, right_labels = 190, row = 44, bar = 20;
 constexpr std::string_view ink = "#1b2733", faint = "#5b6875", grid = "#d5dbe1";
 
-/// Okabe and Ito's colours but black, told apart with any colour vision (as in B. Wong, Nature Methods 8:441, 2011; first on
-/// jfly.uni-koeln.de/color); grey for what is left.
+/// Okabe and Ito's colours without black, distinguishable with any colour vision (as in B. Wong, Nature
+/// Methods 8:441, 2011; first on jfly.uni-koeln.de/color); grey for the rest.
 constexpr std::array<std::string_view, 7> palette{"#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#0072B2", "#D55E00"};
 constexpr std::string_view rest_colour = "#999999";
 
-/// A step of 1, 2 or 5 times a power of ten that cuts `top` into at most `most` parts.
+/// A step of 1, 2 or 5 times a power of ten that divides `top` into at most `most` parts.
 [[nodiscard]] double tick_step(double top, int most) {
   const double least = top / most, power = std::pow(10, std::floor(std::log10(least)));
   for (const double times : {1.0, 2.0, 5.0})
@@ -36,7 +36,7 @@ constexpr std::string_view rest_colour = "#999999";
   return 10 * power;
 }
 
-/// From a value to a place, with ticks and the unit below.
+/// Maps values to positions, with ticks and the unit below.
 class Axis {
  public:
   Axis(double left, double length, double largest, int ticks) : left_(left), step_(tick_step(largest > 0 ? largest : 1, ticks)) {
@@ -70,7 +70,8 @@ struct Layer {
   }
 };
 
-/// What is hidden behind other work (negative) is taken off the largest terms, so that what is drawn sums to the time.
+/// Negative terms (hidden behind other work) are subtracted from the largest ones, so that the bars sum to
+/// the time.
 [[nodiscard]] std::vector<TimeTerm> positive(std::vector<TimeTerm> terms) {
   double owed = 0;
   for (TimeTerm& t : terms)
@@ -85,7 +86,8 @@ struct Layer {
   return terms;
 }
 
-/// Terms in the order they are spent in; the smallest as one where there are more than colours, and those below half a per cent.
+/// Terms in the order in which they are spent; the smallest are merged if there are more than colours, as are
+/// those below half a per cent.
 [[nodiscard]] std::vector<Layer> layers_of(std::span<const Compared> all) {
   std::vector<Layer> layers;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -116,7 +118,7 @@ struct Layer {
   return layers[i].words == "the rest" ? rest_colour : palette[i];
 }
 
-/// Boxes with their words, as many in a line as fit. \return the height taken
+/// Boxes with their words, as many per line as fit. \return the height used
 double draw_legend(Svg& out, const std::vector<Layer>& layers, double top) {
   double x = margin + names, y = top;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -155,7 +157,7 @@ double draw_times(Svg& out, std::span<const Compared> all, double top) {
       if (to > from) out.box(axis.at(from), y + 3, axis.at(to) - axis.at(from), bar, colour(layers, k), ink, 0);
       from = to;
     }
-    // the interval stands below the bar, which it would hide
+    // the interval is drawn below the bar, which would hide it
     const double low = axis.at(c.low / unit), high = axis.at(c.high / unit), at = y + bar + 9;
     out.line(low, at, high, at, ink, 2);
     for (const double x : {low, high}) out.line(x, at - 4, x, at + 4, ink, 2);
@@ -171,10 +173,10 @@ double draw_times(Svg& out, std::span<const Compared> all, double top) {
 
 struct Panel {
   std::string_view title, unit;
-  double (*value)(const Compared&);  ///< below zero: not known
+  double (*value)(const Compared&);  ///< negative: not known
 };
 
-/// One narrow panel; the names of the machines stand at the left one only.
+/// One narrow panel; only the leftmost shows the names of the machines.
 void draw_panel(Svg& out, std::span<const Compared> all, const Panel& panel, double left, double length, double top) {
   constexpr double numbers = 62;
   double largest = 0;

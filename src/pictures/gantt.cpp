@@ -90,7 +90,7 @@ std::string gantt_svg(const PipelineRun& run, std::string_view title) {
     svg.panel(left, y, chart, row, "#f4f4f4", "#e0e0e0", 0);
     bool lower = false;
     for (const Bar& bar : run.bars[s]) {
-      // of two that run as one the first takes the upper half
+      // of two that run as one, the first takes the upper half
       const bool upper = bar.work.with_next;
       const double tall = upper || lower ? row / 2 : row, begin = y + (lower ? row / 2 : 0);
       const double x = left + (bar.start - from) * scale, wide = (bar.end - bar.start) * scale;

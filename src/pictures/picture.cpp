@@ -1,6 +1,7 @@
 /// \file picture.cpp
-/// Laying a machine out: a band for each tier, the network at the top, the GPUs of one node (or the first of a rack) in the middle, what
-/// joins them below. Words stand in a column at the left; the gaps between bands hold the links, with their rate at the left.
+/// Layout of a machine: one band per tier, the network at the top, the GPUs of one node (or the first of a
+/// rack) in the middle, their scale-up links below. Words are in a column at the left; the gaps between bands
+/// hold the links, with their rate at the left.
 
 #include <fabricost/pictures/picture.hpp>
 
@@ -48,7 +49,7 @@ struct Load {
   return fmt::format("#{:02x}{:02x}{:02x}", mix(0xf4, 0xf5), mix(0xf7, 0x9a), mix(0xfa, 0x4e));
 }
 
-/// What a row of boxes shows: all, or the first ones and how many more there are.
+/// Contents of a row of boxes: all, or the first ones and the number of the others.
 struct Row {
   int total = 0, shown = 0;
   double width = 0, step = 0, left = 0;
@@ -106,7 +107,8 @@ class Picture {
     }
   }
 
-  /// A band with its words; \return its upper edge. `above`: what its links to the band above carry; empty: none are drawn.
+  /// A band with its words; \return its upper edge. `above`: capacity of its links to the band above; empty:
+  /// none are drawn.
   double band(const std::vector<std::string>& words, Load load, std::string_view tier, double height = band_height) {
     const double top = y_;
     svg_.panel(page_margin, top, page_width - 2 * page_margin, height, prediction_ != nullptr ? heat(load.share) : "#f4f7fa", "#c5d0da");
@@ -126,7 +128,7 @@ class Picture {
     y_ += height;
     return top;
   }
-  /// Room for links below the band just drawn, with their rate.
+  /// Space for links below the band just drawn, with their rate.
   void rate_of_links(const std::string& text) {
     svg_.text(column, y_ + gap / 2 + 4, text, 12, Svg::Anchor::start, false, column_width, "#33475b");
     y_ += gap;
@@ -189,7 +191,7 @@ class Picture {
       rate_of_links(fmt::format("{:.3g} : 1", network_below(tier).oversubscription));
     }
   }
-  /// The network tier below one that has another below it: its uplinks are the links drawn between the two.
+  /// The network tier below one that has another below it: its uplinks are drawn between the two.
   [[nodiscard]] const Tier& network_below(const Tier& tier) const {
     const Tier* out = &tier;
     for (const Tier& each : system_.tiers) {
@@ -210,7 +212,7 @@ class Picture {
     boxes(row, top + box_offset(), box_height, "NIC", "#e4dcef");
     const Row below = middle_row();
     const double from = top + box_offset() + box_height, to = y_ + gap + box_offset();
-    // of a rack, the first node's
+    // for a rack, the first node's
     const int nodes = std::max(1, system_.domain / std::max(1, system_.gpus_per_node));
     const int mine = std::clamp(below.total / nodes, 1, below.shown);
     const int lines = std::max(row.shown, mine);
@@ -221,7 +223,7 @@ class Picture {
                                    : fmt::format("{} each", rate_text(tier.bandwidth.value))) +
                   (nodes > 1 ? ", NICs of the first node" : ""));
   }
-  /// What NICs hang above: PCIe where it is described, else the GPUs.
+  /// What NICs are attached to: PCIe if it is described, else the GPUs.
   [[nodiscard]] Row middle_row() const {
     for (const Tier& tier : system_.tiers)
       if (tier.role == TierRole::host || tier.role == TierRole::c2c) return host_row(tier);
@@ -306,7 +308,7 @@ class Picture {
                        rate_text(tier.link_bandwidth * static_cast<double>(most)));
   }
 
-  /// Arcs from GPU to GPU, the deeper the farther apart.
+  /// Arcs from GPU to GPU, deeper with distance.
   void arcs(const Tier& tier, const Row& row, double top) {
     std::vector<Edge> edges = tier.edges;
     const int n = std::min(tier.endpoints, row.shown);

@@ -1,8 +1,9 @@
 #pragma once
 /// \file probe_table.hpp
-/// Every probe of `fabricost measure`, a row each: its word, its group, the sizes it is worth, the bytes it moves, what its page says of
-/// it. The plan, the titles, the rows of the file, the rates in the command's table, the readers of points, the made-up machine of the
-/// tests and the tables of docs/reference/probes.md are made from these rows. Private to the sources.
+/// Every probe of `fabricost measure`, one row each: its word, its group, its useful sizes, the bytes it
+/// moves, and its texts for the page. The plan, the titles, the rows of the file, the rates in the command's
+/// table, the readers of points, the simulated machine of the tests and the tables of
+/// docs/reference/probes.md are generated from these rows. Private to the sources.
 
 #include <fabricost/collective.hpp>
 
@@ -13,7 +14,7 @@
 
 namespace fabricost::measure {
 
-/// What is timed; a row of `probe_table` for each, in this order.
+/// What is timed; one row of `probe_table` each, in this order.
 enum class ProbeKind : unsigned char {
   memory_copy,
   memory_read,
@@ -43,11 +44,11 @@ enum class ProbeKind : unsigned char {
 /// Probes of one group have the same kind of case: a GPU, a GPU and its host, pairs of GPUs, a communicator.
 enum class ProbeGroup : unsigned char { memory, launch, host, peer, collectives, overlap };
 
-/// What `--only` may name, besides a probe's word and a collective's name.
+/// What `--only` accepts besides a probe's word and a collective's name.
 inline constexpr std::array<std::string_view, 6> probe_groups{"memory", "launch", "host", "peer", "collectives", "overlap"};
 [[nodiscard]] constexpr std::string_view name(ProbeGroup group) { return probe_groups[static_cast<std::size_t>(group)]; }
 
-/// From where to where a probe is measured over size.
+/// Range of sizes over which a probe is measured.
 enum class ProbeSizes : unsigned char {
   none,       ///< it has no size
   memory,     ///< 256 KiB to 4 GiB
@@ -61,12 +62,13 @@ struct ProbeType {
   std::string_view word;  ///< in the column `operation` of the file
   ProbeGroup group;
   ProbeSizes sizes;
-  bool quick = false;         ///< its curve over size is worth its time in a quick plan, too
-  double traffic = 0;         ///< bytes moved for each of `bytes`; 0: its rows are times alone
-  std::string_view mover{};   ///< of a transfer between two ends, whose rows are those of a send_recv; empty: it is none
+  bool quick = false;         ///< its curve over size is also worth its time in a quick plan
+  double traffic = 0;         ///< bytes moved per `bytes`; 0: its rows are only times
+  std::string_view mover{};   ///< of a transfer between two ends, whose rows are those of a send_recv; empty: not a
+                              ///< transfer
   std::string_view timed{};   ///< docs/reference/probes.md: what is timed,
   std::string_view bytes{};   ///< what `bytes` counts,
-  std::string_view remark{};  ///< what is left out, or good to know
+  std::string_view remark{};  ///< what is excluded, or good to know
 };
 
 inline constexpr std::string_view copy_engine = "copy engine", by_kernel = "kernel";
@@ -143,7 +145,7 @@ static_assert(
 /// "memory_read"
 [[nodiscard]] constexpr std::string_view word(ProbeKind kind) { return type_of(kind).word; }
 
-/// The probe of that word in any spelling; nullptr: none of ours.
+/// The probe of that word in any spelling; nullptr: unknown.
 [[nodiscard]] inline const ProbeType* probe_named(std::string_view text) {
   const std::string wanted = detail::folded(text);
   const auto* found =
@@ -151,7 +153,8 @@ static_assert(
   return found == probe_table.end() ? nullptr : found;
 }
 
-/// Why no model of communication prices the rows that bear a probe's own word. Transfers between two ends do not bear it.
+/// Why rows with a probe's own word are not priced by any model of communication. Transfers between two ends
+/// do not have it.
 [[nodiscard]] constexpr std::string_view why_not_priced(const ProbeType& probe) {
   switch (probe.group) {
     case ProbeGroup::memory: return "probe of one GPU's memory, not of a transfer";

@@ -1,6 +1,6 @@
 /// \file calibration.cpp
-/// Calibration files read onto constants that hold the prior, and which of them speak for a system: those of its GPU generation and its
-/// transport, then one given by hand, which replaces what it fits and leaves the rest.
+/// Reads calibration files onto constants that hold the prior, and selects those for a system: of its GPU
+/// generation and its transport, then one given by hand, which replaces only what it fits.
 
 #include "specs/calibration.hpp"
 
@@ -20,14 +20,14 @@ namespace fabricost::io {
 
 namespace {
 
-/// What one part of a calibration file says of itself.
+/// Header of one part of a calibration file.
 struct CalibratedPart {
   ConstantSet set = ConstantSet::scale_up;
   double smallest = 512, largest = 512 * mebibyte;
   int fewest_ranks = 2, most_ranks = 8, most_nodes = 1;
   std::vector<FittedOn> fitted_on;
-  Library library = Library::other;  ///< whose habits they are; other: the file does not say
-  bool whole = true;                 ///< false: of compute, what memory streams at alone; what products reach is as it was
+  Library library = Library::other;  ///< library it was fitted to; other: not stated
+  bool whole = true;                 ///< false: of compute only the memory rates; product rates are unchanged
 };
 
 /// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
@@ -35,7 +35,7 @@ class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
 
-  /// A file of data/transports: the constants of that one transport, beside what specs/transports.cpp reads of it.
+  /// A file of data/transports: the constants of one transport; specs/transports.cpp reads its other keys.
   void read_transport() {
     of_transport_ = true;
     read();
@@ -93,7 +93,7 @@ class CalibrationReader {
         in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
-    // rates of the constants are kept as shares of this one; a transport and the kernels have shares only
+    // rates of the constants are stored as shares of this one; a transport and the kernels only have shares
     const bool rated = part.set == ConstantSet::scale_up || part.set == ConstantSet::pcie;
     const bool needs_measured = rated || (part.set == ConstantSet::transport && !of_transport_);
     if (const SpecNode* measured = in.take("measured", needs_measured))
@@ -211,7 +211,7 @@ bool among(const std::vector<std::string>& names, const std::vector<std::string>
                      [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
 }
 
-/// Hardware nobody here measured through NCCL: a step costs the tier's own latency, nothing is added by a protocol.
+/// Hardware that was not measured through NCCL: a step costs the tier's own latency, protocols add nothing.
 void use_datasheet(System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   const double hop = tier != nullptr && tier->latency.value.value() > 0 ? tier->latency.value.value() : 1 * microsecond;
@@ -239,7 +239,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
     of_transport ? reader.read_transport() : reader.read();
-    // a file given by hand is believed to be of this machine unless it names others
+    // a file given by hand applies to this machine unless it names others
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
       const Shown shown = shown_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
@@ -302,7 +302,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     if (wanted && (set == ConstantSet::custom ? c.custom_name : c.moe_name) == "prior") stretch_prior(set, c);  // generation not measured
   if (const Tier* nic = system.tier(TierRole::nic))
     if (const TransportSpec* transport = library.known_transport(nic->transport.name)) apply(transport->tree, false, true);
-  // a file given by hand speaks for what it fits; the rest stays as shipped
+  // a file given by hand replaces what it fits; the rest stays as shipped
   if (calibration.find('\n') != std::string_view::npos)
     apply(parse_spec_text(std::string{calibration}, "calibration"), true);
   else if (!calibration.empty())

@@ -1,6 +1,6 @@
 #pragma once
 /// \file calibration.hpp
-/// Calibration files: the constants of price/, fitted somewhere, and for which machines they speak.
+/// Calibration files: fitted constants of price/, and the machines they apply to.
 
 #include "specs/store.hpp"
 
@@ -12,13 +12,14 @@
 
 namespace fabricost::io {
 
-/// What was overridden by hand, so that it is no longer the machine that was measured.
+/// Parts overridden by hand, which therefore differ from the measured machine.
 struct Altered {
   bool inside = false;   ///< the GPU or the scale-up tier
   bool outside = false;  ///< the NICs or the network
 };
 
-/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels which shipped sets of kernels are read
+/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels shipped
+/// sets of kernels to read
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
                       Faults& faults);
 

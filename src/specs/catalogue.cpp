@@ -31,7 +31,7 @@ void append_fixed(std::string& out, Unsigned number) {
   for (std::size_t i = 0; i < sizeof(Unsigned); ++i) out += static_cast<char>(static_cast<unsigned char>(number >> (8 * i)));
 }
 
-/// `bytes` holds enough of them.
+/// Requires enough bytes.
 template <class Unsigned>
 Unsigned fixed_at(std::string_view bytes, std::size_t at) {
   Unsigned number = 0;
@@ -50,7 +50,7 @@ class Lines {
       start = end == std::string_view::npos ? end : end + 1;
     }
   }
-  /// `size` bytes that start `behind` a mark; empty when there are not so many.
+  /// `size` bytes that start `behind` a mark; empty if there are too few.
   [[nodiscard]] std::string_view at(const Mark& mark, std::size_t behind, std::size_t size) const {
     if (mark.line < 1 || mark.column < 1 || static_cast<std::size_t>(mark.line) > starts_.size()) return {};
     const std::size_t start = starts_[static_cast<std::size_t>(mark.line) - 1] + static_cast<std::size_t>(mark.column) - 1 + behind;
@@ -130,7 +130,7 @@ class Reader {
     fine_ = false;
     return 0;
   }
-  /// Of things that take at least one byte each.
+  /// A count of things that take at least one byte each.
   std::size_t count() {
     const std::size_t n = number();
     if (n <= bytes_.size() - at_) return n;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file catalogue.hpp
-/// Documents that were parsed when the program was built, found again by their content. A text that is byte for byte one of them needs no
-/// parser; a text that differs anywhere is simply not in the catalogue, so an edited file always says what it says.
+/// Documents that were parsed when the program was built, found by their content. A text that equals one of
+/// them byte for byte needs no parser; an edited text is not in the catalogue and is parsed.
 ///
 /// Layout, little-endian: 8 bytes of magic, the number of documents, one row per document sorted by the hash of its text, then the trees.
 ///
@@ -18,7 +18,7 @@
 
 namespace fabricost::io {
 
-/// A document for the catalogue: its text and what the parser made of it.
+/// A document for the catalogue: its text and its parsed tree.
 struct ParsedDocument {
   std::string text;
   SpecNode root;
@@ -27,12 +27,12 @@ struct ParsedDocument {
 /// The catalogue of these documents, as bytes.
 [[nodiscard]] std::string catalogue_of(std::span<const ParsedDocument> documents);
 
-/// The tree of `text` if `catalogue` holds it, its marks pointing into `file`. Bytes that are no catalogue, are cut or damaged hold
-/// nothing.
+/// The tree of `text` if `catalogue` holds it, its marks pointing into `file`. An invalid, cut or damaged
+/// catalogue holds nothing.
 [[nodiscard]] std::optional<SpecNode> tree_in(std::string_view catalogue, std::string_view text,
                                               const std::shared_ptr<const SpecFile>& file);
 
-/// Takes trees of this process from `catalogue`, which stays where it is for good; empty: from no catalogue. Any thread, any time.
+/// Takes trees from `catalogue`, which must outlive the process; empty: no catalogue. Thread-safe.
 void use_catalogue(const std::string_view& catalogue);
 /// The one in use, or empty.
 [[nodiscard]] std::string_view used_catalogue();

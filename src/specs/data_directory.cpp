@@ -1,6 +1,6 @@
 /// \file data_directory.cpp
-/// Finds data/ from where the program and the library are, so that an installed tree can be moved: no path of the machine that
-/// built it is compiled in, but for a part of somebody's build, which is not installed.
+/// Finds data/ relative to the program and the library, so that an installed tree can be moved: no path of
+/// the build machine is compiled in, except for parts of a build tree that are not installed.
 
 #include "specs/data_directory.hpp"
 
@@ -24,10 +24,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Set before main by programs compiled with an installed package; no constructor of ours may run later and undo it.
+/// Set before main by programs compiled with an installed package; constant-initialised, so that no later
+/// constructor resets it.
 constinit std::atomic<const char*> package_data = nullptr;
 
-/// What use_data_directory named; empty: nothing. Written and read by any thread.
+/// The folder given to use_data_directory; empty: none. Thread-safe.
 struct NamedDirectory {
   std::mutex guard;
   fs::path path;

@@ -1,16 +1,17 @@
 #pragma once
 /// \file data_directory.hpp
-/// Which folders a program, or the library in it, brings along.
+/// The data folders that come with a program or its library.
 
 #include <filesystem>
 
 namespace fabricost::io {
 
-/// Whether specs are there.
+/// Whether it contains specs.
 [[nodiscard]] bool has_data(const std::filesystem::path& folder);
 
-/// share/fabricost/data in the folder of this file or in one above it: PREFIX/share for PREFIX/bin/fabricost and for a library in
-/// PREFIX/lib, a link to the sources for all that stands in a build tree. A wheel has data/ beside the folder of its command. Empty: none.
+/// share/fabricost/data in the folder of this file or in one above it: PREFIX/share for PREFIX/bin/fabricost
+/// and for a library in PREFIX/lib, in a build tree a link to the sources. A wheel has data/ beside the
+/// folder of its command. Empty: none.
 [[nodiscard]] std::filesystem::path data_beside(const std::filesystem::path& program);
 
 }  // namespace fabricost::io

@@ -1,5 +1,5 @@
 /// \file failures.cpp
-/// Reading data/workloads/reliability.yaml, and measured times per iteration.
+/// Reads data/workloads/reliability.yaml, and measured times per iteration.
 
 #include "specs/reader.hpp"
 #include "specs/store.hpp"

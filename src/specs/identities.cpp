@@ -1,5 +1,6 @@
 /// \file identities.cpp
-/// Reading `identity:` of GPU files, and the index over data/ that knows a GPU by its name, its PCI id or what else a machine shows of it.
+/// Reads `identity:` of GPU files, and builds the index over data/ that finds a GPU by name, PCI id or other
+/// properties of a machine.
 
 #include "specs/identities.hpp"
 
@@ -26,7 +27,7 @@ bool is_pci_id(std::string_view text) {
          std::all_of(text.begin() + 5, text.end(), hex);
 }
 
-/// `names:` and `pci:` of a map.
+/// Reads `names:` and `pci:` of a map.
 void read_clues(MapReader& in, GpuIdentity& into, std::string_view gpu, const std::string& stands_for) {
   for (const SpecNode* one : in.texts("names")) {
     if (one->text.size() < 2) in.fault(*one, "names", fmt::format("\"{}\" is part of too many names", one->text), "write more of it");
@@ -102,7 +103,7 @@ int whole(std::string_view text) {
 /// 5 of "pcie-5"; 0: another link.
 int pcie_of(std::string_view link) { return link.starts_with("pcie-") ? whole(link.substr(5)) : 0; }
 
-/// Refuses a clue of two GPUs, then puts the longer first.
+/// Refuses a clue shared by two GPUs, then sorts longer ones first.
 void settle(std::vector<KnownClue>& clues, std::string_view what, const fs::path& data) {
   std::stable_sort(clues.begin(), clues.end(), [](const KnownClue& a, const KnownClue& b) {
     return a.clue.size() != b.clue.size() ? a.clue.size() > b.clue.size() : a.clue < b.clue;
@@ -227,7 +228,7 @@ const CloudInstance* GpuIdentities::instance_in(std::string_view text) const {
 }
 
 int GpuIdentities::slot_generation(double lane_rate) const {
-  constexpr double as_written = 0.9;  // "32 GT/s", "31.5 Gbit/s": what carries the bits is not always what is counted
+  constexpr double as_written = 0.9;  // tolerance for "32 GT/s", "31.5 Gbit/s": line and payload rates are both in use
   int out = 0;
   for (const auto& [generation, rate] : slots_)
     if (lane_rate >= as_written * rate) out = generation;

@@ -1,5 +1,5 @@
 /// \file load_model.cpp
-/// Model files: the shape of a transformer, read strictly, and the names people have for it.
+/// Model files: the shape of a transformer, read strictly, and its common names.
 
 #include "specs/store.hpp"
 
@@ -114,7 +114,7 @@ void read_blocks(MapReader& in, Model& m) {
   m.expert_blocks = many('E');
 }
 
-/// Values that are each one but not together: a fault at the one to mend.
+/// Values that are valid one by one but not together: a fault at the one to correct.
 void check_together(const SpecNode& tree, const Model& m, Faults& faults) {
   const auto fault = [&](std::string_view part, std::string_view key, std::string message, std::string remedy) {
     const SpecNode* at = tree.find(part);
@@ -197,7 +197,7 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   return m;
 }
 
-/// A name without what people write differently.
+/// A name without common differences in spelling.
 std::string folded_model(std::string_view name) {
   std::string out;
   for (const char c : name)
@@ -205,7 +205,7 @@ std::string folded_model(std::string_view name) {
   return out;
 }
 
-/// Every name in use, folded, and the file it means; a name before a `/` does not count where the rest is enough.
+/// Every known name, folded, and its file; the prefix before a `/` may be omitted if the rest is unique.
 struct Names {
   std::map<std::string, std::string> full, last;
   std::vector<std::string> all;  ///< as written, for suggestions

@@ -65,7 +65,7 @@ Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& libr
 
 bool by_hand(const SpecNode& value) { return value.mark.file && value.mark.file->name.starts_with("--set"); }
 
-/// Refuses what was set by hand of a tier whose price does not depend on it.
+/// Refuses overrides of a tier that do not affect its price.
 void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::string& path, Faults& faults) {
   const bool joins_over_host = tier.role == TierRole::scale_up && tier.kind == TierKind::host;
   const bool closes = tier.kind == TierKind::torus || tier.kind == TierKind::ring;
@@ -85,7 +85,8 @@ void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::st
   }
 }
 
-/// The uppermost network tier has no uplinks. (Older files gave a tier the oversubscription of the links into it.)
+/// The uppermost network tier has no uplinks. (Older files gave a tier the oversubscription of the links into
+/// it.)
 void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) {
   const Tier *top = nullptr, *below = nullptr;
   for (const Tier& tier : system.tiers) {
@@ -116,7 +117,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.title = in.text("title");
   system.notes = in.text("notes");
   system.provenance = in.provenance(tree);
-  // who looks for a machine by these reads them from all files (specs/identities.hpp)
+  // looked up across all files by specs/identities.hpp
   for (const std::string_view key : {"aliases", "usual_for"})
     for (const SpecNode* one : in.texts(key))
       if (one->text.empty() || !std::all_of(one->text.begin(), one->text.end(), is_name_letter))
@@ -157,7 +158,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       if (!tier.name.empty() && !names.insert(std::string{tier.name.view()}).second)
         faults.add(issue_at(mark_of("name"), fmt::format("tiers[{}].name", i), fmt::format("a second tier \"{}\"", tier.name.view()),
                             "names are unique; l2 and hbm come from the GPU"));
-      const bool counted = node.find("endpoints") != nullptr;  // else that was said
+      const bool counted = node.find("endpoints") != nullptr;  // otherwise already reported
       if (counted && tier.role == TierRole::scale_up && tier.endpoints != system.domain)
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
                             fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
@@ -200,7 +201,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
     if (!io::is_gpu_path(inside)) io::apply_override(tree, path, value);
   }
   io::Faults faults;
-  // a file that extends a machine without a name of its own is that machine, altered
+  // a file that extends a machine and has no name of its own is that machine, altered
   const bool nameless = chain.size() > 1 && chain[chain.size() - 2] == chain.back();
   io::Altered altered{.inside = nameless, .outside = nameless};
   System system = io::read_system(tree, library, split, altered, faults);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file near_or_all.hpp
-/// The remedy for a word that is none of a table of names. Private to the sources.
+/// The remedy for a word that is not in a table of names. Private to the sources.
 
 #include <fabricost/specs/load.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace fabricost::io {
 
-/// "did you mean ring?", or "one of: " and all names where none is near.
+/// "did you mean ring?", or "one of: " and all names if none is near.
 template <std::size_t N>
 [[nodiscard]] std::string near_or_all(std::string_view wanted, const std::array<std::string_view, N>& names) {
   const std::vector<std::string> all(names.begin(), names.end());

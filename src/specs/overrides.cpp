@@ -1,6 +1,6 @@
 /// \file overrides.cpp
-/// The path of an override through a spec's tree, with or without its leading `tiers`, a tier by name or by index; the value it ends at is
-/// replaced, and what stood there kept beside it.
+/// Follows the path of an override through a spec's tree, with or without its leading `tiers`, tiers by name
+/// or by index; replaces the value at its end and keeps the old one beside it.
 
 #include "specs/overrides.hpp"
 
@@ -48,7 +48,8 @@ std::vector<std::string> tier_names(const SpecNode& tiers) {
   return out;
 }
 
-/// A value that would be laid over what is there and change none of it: an empty map; tiers, which merge by name, without a key to change.
+/// A value that would change nothing when laid over the existing one: an empty map; tiers, which merge by
+/// name, without a key to change.
 bool changes_nothing(const std::string& key, const SpecNode& given) {
   if (given.kind == SpecNode::Kind::map) return given.entries.empty();
   if (key != "tiers" || given.kind != SpecNode::Kind::list) return false;
@@ -137,7 +138,7 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
   SpecNode given = parse_spec_text(value, "--set " + path);
   if (changes_nothing(segments.back(), given))
     throw nowhere(path, value, "changes nothing", "write the key to change, TIER.KEY=VALUE: for example nic.gdr=false");
-  over.mark = at->find("value") != nullptr ? given.mark : at->mark;  // a quantity is replaced whole
+  over.mark = at->find("value") != nullptr ? given.mark : at->mark;  // a quantity is replaced as a whole
   if (given.kind == SpecNode::Kind::null) throw nowhere(path, value, "has no value", "write PATH=VALUE");
   over.entries.push_back({segments.back(), given.mark, std::move(given)});
   overlay(*at, over);

@@ -1,5 +1,5 @@
 /// \file parser.cpp
-/// From YAML to a tree: yaml-cpp's events build it, and what the format has no place for is refused on the way. A document that was
+/// Builds a tree from yaml-cpp's events and refuses what the format does not allow. A document that was
 /// parsed when the program was built comes from the catalogue (spec_catalogue.hpp).
 
 #include "specs/catalogue.hpp"
@@ -26,13 +26,13 @@ constexpr std::size_t largest_spec = 1U << 20U;
 constexpr std::size_t deepest = 24;
 constexpr std::size_t most_values = 10'000;
 
-/// False for a text that holds what only an escape such as "\0" or "\e" can bring in.
+/// False for a text with characters that need an escape such as "\0" or "\e".
 bool is_printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
 }
 
-/// yaml-cpp takes an unclosed quote to run to the end of the file.
+/// yaml-cpp treats an unclosed quote as running to the end of the file.
 bool is_closed(const std::string& text, std::size_t open) {
   const char quote = text[open];
   for (std::size_t i = open + 1; i < text.size(); ++i) {
@@ -49,7 +49,7 @@ bool is_closed(const std::string& text, std::size_t open) {
 /// Builds the tree from the parser's events; faults are collected, not thrown.
 class Builder : public YAML::EventHandler {
  public:
-  /// \param text what is parsed, for the quotes in it
+  /// \param text the parsed text, for checking its quotes
   Builder(std::shared_ptr<const SpecFile> file, const std::string& text, std::vector<Issue>& issues)
       : file_(std::move(file)), text_(text), issues_(issues) {}
 
@@ -108,7 +108,7 @@ class Builder : public YAML::EventHandler {
     if (anchor != 0) fault(mark, "anchors (&name) are not part of the format", "write the value out where it is needed");
   }
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
-    // "?" stands for a plain value, "!" for a quoted one
+    // yaml-cpp's tag is "?" for a plain value and "!" for a quoted one
     if (tag != "?" && tag != "!" && !tag.empty()) fault(mark, "tags (!name) are not part of the format", "leave it out");
   }
   SpecNode leaf(const YAML::Mark& mark, YAML::anchor_t anchor, SpecNode::Kind kind, std::string text) {
@@ -145,7 +145,7 @@ class Builder : public YAML::EventHandler {
     if (frame.node.kind == SpecNode::Kind::list) {
       frame.node.items.push_back(std::move(node));
     } else if (frame.has_key) {
-      if (node.kind == SpecNode::Kind::null) node.mark = frame.key_mark;  // the parser points to whatever comes next
+      if (node.kind == SpecNode::Kind::null) node.mark = frame.key_mark;  // the parser's mark is at whatever comes next
       frame.node.entries.push_back({frame.key, frame.key_mark, std::move(node)});
       frame.has_key = false;
     } else {  // a null key
@@ -185,7 +185,7 @@ void check_text(const std::string& text, const std::string& name) {
   }
 }
 
-/// What to do about the commonest of yaml-cpp's messages.
+/// Remedies for the commonest of yaml-cpp's messages.
 std::string yaml_remedy(const std::string& message) {
   if (message == YAML::ErrorMsg::MAP_VALUE)
     return "the line before lacks its colon or is indented otherwise, or a text with \": \" needs quotes";
@@ -212,7 +212,7 @@ SpecNode parsed(const std::shared_ptr<const SpecFile>& file) {
       const Mark mark = second.root.mark;
       if (more && second.root.kind != SpecNode::Kind::null)
         issues.push_back(issue_at(mark, "", "a second document (---) in one file", "one file describes one thing"));
-      else if (more && mark.line == last.line && mark.column == last.column)  // the parser does not get past what it finds here
+      else if (more && mark.line == last.line && mark.column == last.column)  // the parser cannot get past it
         issues.push_back(issue_at(mark, "", "not valid YAML: unexpected text", "write `key: value` lines"));
       last = mark;
     }

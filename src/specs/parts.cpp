@@ -1,5 +1,5 @@
 /// \file parts.cpp
-/// GPU, link and switch files: the parts systems are made of.
+/// GPU, link and switch files: the parts of a system.
 
 #include "specs/identities.hpp"
 #include "specs/store.hpp"
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 7> vendors{"nvidia", "amd", "google", "in
 constexpr std::array<std::string_view, 14> families{"nvlink", "c2c",  "pcie", "infiniband", "ethernet",   "efa",      "slingshot",
                                                     "ualink", "xgmi", "ici",  "ub",         "neuronlink", "omnipath", "memory"};
 
-/// Keys every document may have and no part keeps.
+/// Keys that every document may have and no part stores.
 void common_keys(MapReader& in) {
   in.take("extends");
   in.text("notes");

@@ -1,5 +1,5 @@
 /// \file prices.cpp
-/// Reading data/prices: amounts with units no hardware spec has (USD/kWh, USD/kW/month, years).
+/// Reads data/prices: amounts with units that hardware specs do not have (USD/kWh, USD/kW/month, years).
 
 #include <fabricost/economics/reliability.hpp>
 #include <fabricost/specs/prices.hpp>

@@ -1,6 +1,6 @@
 /// \file reader.cpp
-/// One field after another out of a map of a spec: its kind checked, its range, its name among those that are known. A fault says where,
-/// what, and what to write instead; a key nobody asked for is one too.
+/// Reads the fields of a spec's map one by one and checks kind, range and known names. A fault says where,
+/// what, and what to write instead; an unread key is a fault, too.
 
 #include "specs/reader.hpp"
 
@@ -144,7 +144,7 @@ std::vector<int> MapReader::counts(std::string_view key) {
 }
 
 Provenance MapReader::provenance(const SpecNode& value) const {
-  // only what the file of the value says: a number keeps its source when another file is laid over its section
+  // only from the value's own file: a number keeps its source when another file is laid over its section
   Provenance out;
   std::string source;
   std::string confidence;
@@ -158,7 +158,7 @@ Provenance MapReader::provenance(const SpecNode& value) const {
   if (value.mark.file) {
     if (source.empty()) source = value.mark.file->source;
     if (confidence.empty()) confidence = value.mark.file->confidence;
-    if (source.empty()) source = value.mark.file->name;  // a file that does not say, or --set
+    if (source.empty()) source = value.mark.file->name;  // a file without a source, or --set
   }
   out.source = source;
   for (std::size_t i = 0; i < confidence_names.size(); ++i)

@@ -1,7 +1,7 @@
 #pragma once
 /// \file reader.hpp
-/// Reading a spec tree field by field. Faults are collected so that all of a file's are reported at once; a field that could
-/// not be read has its default, which nobody sees because the load ends in an error.
+/// Reads a spec tree field by field. Faults are collected so that all of a file's are reported at once; a
+/// field that could not be read has its default, which is never used because the load ends in an error.
 
 #include "specs/tree.hpp"
 #include "text/units.hpp"
@@ -20,7 +20,7 @@
 
 namespace fabricost::io {
 
-/// What all readers of one load share.
+/// State shared by all readers of one load.
 struct Faults {
   std::vector<Issue> issues;
   void add(Issue issue) {
@@ -37,8 +37,8 @@ struct Faults {
 
 class MapReader {
  public:
-  /// \param path of the map inside the document, "" for the document itself. `source` and `confidence` are known everywhere, `notes` where
-  /// somebody takes them.
+  /// \param path of the map inside the document, "" for the document itself. `source` and `confidence` are
+  /// allowed everywhere, `notes` only where it is read.
   MapReader(const SpecNode& node, std::string path, Faults& faults);
 
   [[nodiscard]] bool has(std::string_view key) const { return node_.find(key) != nullptr; }
@@ -50,7 +50,7 @@ class MapReader {
 
   std::string text(std::string_view key, bool required = false);
   std::string name(std::string_view key, bool required = false);
-  /// A name of data/, or a path: as it can be opened from here when it was given relative to its own file.
+  /// A name in data/, or a path: converted from relative to its own file to one that can be opened from here.
   std::string reference(std::string_view key, bool required = false);
   /// The entries of a list of plain texts.
   std::vector<const SpecNode*> texts(std::string_view key);
@@ -74,7 +74,7 @@ class MapReader {
     return value.has_value();
   }
 
-  /// One of a closed set of names, of which the `hidden` ones are ours and not the format's.
+  /// One of a closed set of names; `hidden` ones are internal and not part of the format.
   template <class Enum, std::size_t N>
   Enum choice(std::string_view key, const std::array<std::string_view, N>& names, Enum otherwise, bool required = false,
               std::initializer_list<Enum> hidden = {}) {
@@ -94,11 +94,11 @@ class MapReader {
     return index < 0 ? std::string{} : std::string{names[static_cast<std::size_t>(index)]};
   }
 
-  /// Where a value of this map comes from: its own map, this section or the file it stands in, whichever speaks first.
+  /// The source of a value of this map: its own map, this section or its file, the first that states one.
   [[nodiscard]] Provenance provenance(const SpecNode& value) const;
 
   void fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy);
-  /// Reports keys nobody took, with the nearest known one. Call last.
+  /// Reports unread keys, with the nearest known one. Call last.
   void finish();
 
  private:

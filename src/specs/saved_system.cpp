@@ -1,5 +1,5 @@
 /// \file saved_system.cpp
-/// A machine saved as it was asked for: the description it starts from, what was overridden, the calibration it is priced with.
+/// Saves a machine as requested: its base description, the overrides, and the calibration.
 
 #include <fabricost/specs/saved_system.hpp>
 

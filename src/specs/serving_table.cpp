@@ -1,5 +1,5 @@
 /// \file serving_table.cpp
-/// Serving frameworks and the constants fitted of them: data/workloads/serving-stacks.yaml and serving.yaml.
+/// Serving frameworks and their fitted constants: data/workloads/serving-stacks.yaml and serving.yaml.
 
 #include "specs/store.hpp"
 #include "text/short_time.hpp"
@@ -53,7 +53,7 @@ void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& i
   }
 }
 
-/// How published runs of a stack were set, where that is known and differs.
+/// Settings of a stack's published runs, if they are known and differ.
 std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& path, Faults& faults) {
   std::vector<PublishedSettings> out;
   const SpecNode* list = of.take("settings");

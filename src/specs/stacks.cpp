@@ -1,5 +1,5 @@
 /// \file stacks.cpp
-/// Software stacks: data/stacks/*.yaml, and what published runs say of each (data/workloads/stacks.yaml).
+/// Software stacks: data/stacks/*.yaml, and their factors from published runs (data/workloads/stacks.yaml).
 
 #include <fabricost/specs/stacks.hpp>
 #include "specs/stacks.hpp"
@@ -92,7 +92,8 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   return out;
 }
 
-/// What published runs say of a stack as a whole (data/workloads/stacks.yaml): its factor, what is left, on which generations.
+/// Results of published runs for a stack as a whole (data/workloads/stacks.yaml): its factor, the residuals,
+/// the generations.
 void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& faults) {
   MapReader in(tree, "", faults);
   for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
@@ -115,7 +116,7 @@ void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& 
   in.finish();
 }
 
-/// data/workloads/stacks.yaml, where it is.
+/// data/workloads/stacks.yaml, if it exists.
 std::optional<SpecNode> fitted_stacks(SpecStore& library) {
   if (library.find("workloads", "stacks").empty()) return std::nullopt;
   return library.resolve("workloads", "stacks");

@@ -1,6 +1,6 @@
 #pragma once
 /// \file stacks.hpp
-/// Stacks with the published groups they speak for.
+/// Stacks with their published groups of runs.
 
 
 #include <fabricost/kernels/stack.hpp>
@@ -10,8 +10,8 @@
 
 namespace fabricost::io {
 
-/// A group of published rows a stack ran: the beginning of the group's name and, where a group holds several stacks, a word of the row's
-/// model or notes.
+/// A group of published rows that a stack ran: the prefix of the group's name and, if a group holds several
+/// stacks, a word in the row's model or notes.
 struct PublishedBy {
   std::string group, word;
 };
@@ -24,7 +24,8 @@ struct NamedStack {
 /// Every stack of data/stacks.
 [[nodiscard]] std::vector<NamedStack> shipped_stacks();
 
-/// The stack that speaks most closely for a row: the longest beginning of its group, words before none; megatron-core when none does.
+/// The most specific stack for a row: the longest prefix of its group, with word before without;
+/// megatron-core if none matches.
 [[nodiscard]] const NamedStack& stack_of(const std::vector<NamedStack>& stacks, std::string_view group, std::string_view text);
 
 }  // namespace fabricost::io

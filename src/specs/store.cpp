@@ -1,6 +1,6 @@
 /// \file store.cpp
-/// Which file a name means (folders of data/, aliases, paths beside the file that names them), names near an unknown one, and a file laid
-/// over the one it `extends`.
+/// Resolves names to files (folders of data/, aliases, paths beside the file that names them), suggests near
+/// names, and lays a file over the one it `extends`.
 
 #include "specs/store.hpp"
 
@@ -54,13 +54,13 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
     std::size_t distance = io::edit_distance(wanted, name);
-    // a part of the name is nearer than its missing letters say
+    // a substring counts as nearer than its missing letters
     if (wanted.size() >= 3 && (name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos))
       distance = std::min<std::size_t>(distance, 1);
     if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
-  const auto same = [](const std::string& a, const std::string& b) {  // but for upper and lower case
+  const auto same = [](const std::string& a, const std::string& b) {  // ignoring case
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return io::lower(x) == io::lower(y); });
   };
   std::vector<std::string> out;
@@ -98,7 +98,7 @@ fs::path beside(const fs::path& file, const std::string& given) {
   std::string rest = given;
   while (rest.starts_with("./")) rest.erase(0, rest.find_first_not_of('/', 1));
   const std::string out = (place / rest).string();
-  return is_path(out) ? fs::path{out} : fs::path{"./" + out};  // a file without a suffix stays one, not a name
+  return is_path(out) ? fs::path{out} : fs::path{"./" + out};  // a file without a suffix stays a path and does not become a name
 }
 
 bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults) {
@@ -178,7 +178,7 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file, 
     if (next.empty()) throw refuse(unknown(folder, base->text), "");
     if (by_path && !is_there(next))
       throw refuse(fmt::format("no file \"{}\"", next.string()), "a path is relative to the file that names it");
-    std::error_code error;  // whatever cannot be compared is refused when it is read
+    std::error_code error;  // a file that cannot be compared is refused when it is read
     if (std::any_of(open.begin(), open.end(), [&](const fs::path& step) { return fs::equivalent(step, next, error); })) {
       std::string circle;
       for (const fs::path& step : open) circle += step.filename().string() + " -> ";

@@ -1,6 +1,7 @@
 #pragma once
 /// \file store.hpp
-/// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch, transport) that systems are made of.
+/// Finds spec files by name, resolves `extends`, and loads the small parts (GPU, link, switch, transport) of
+/// systems.
 
 #include "specs/reader.hpp"
 #include "specs/transports.hpp"
@@ -18,7 +19,7 @@
 
 namespace fabricost::io {
 
-/// The view of data/ of one load, or of several in a row: each file is read once. For one thread.
+/// A view of data/ for one load, or several in a row: each file is read once. For one thread.
 class SpecStore {
  public:
   SpecStore();
@@ -30,17 +31,17 @@ class SpecStore {
   const Link* link(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const SwitchSpec* switch_spec(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
   const TransportSpec* transport(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
-  /// One that a tier was given; nullptr: none of that name was.
+  /// A transport that a tier of this load uses; nullptr: not loaded.
   [[nodiscard]] const TransportSpec* known_transport(const Label& name) const;
 
   [[nodiscard]] const std::filesystem::path& data() const { return data_; }
-  /// Where a name of `folder` lives; empty when it does not.
+  /// The file of a name in `folder`; empty if there is none.
   [[nodiscard]] std::filesystem::path find(std::string_view folder, const std::string& name) const;
 
  private:
-  /// The same for whatever somebody may call a system: upper case, underscores, aliases.
+  /// The same for any spelling of a system: upper case, underscores, aliases.
   [[nodiscard]] std::filesystem::path find_or_alias(std::string_view folder, const std::string& wanted) const;
-  /// What to say of a name that is nowhere.
+  /// The message for an unknown name.
   [[nodiscard]] std::string unknown(std::string_view folder, const std::string& wanted) const;
   template <class Part, class Read>
   const Part* part(std::map<std::string, Part>& known, std::string_view folder, Read&& read, const SpecNode& at, const std::string& path,
@@ -63,12 +64,12 @@ class SpecStore {
 /// A system without calibration, for listing many: what they share is read once.
 [[nodiscard]] System load_uncalibrated(SpecStore& library, std::string_view name);
 
-/// True for what names a file rather than an entry of data/.
+/// True for a path rather than an entry of data/.
 [[nodiscard]] bool is_path(std::string_view name_or_path);
-/// A path written in `file`, from its folder: "./link.yaml" in "./my.yaml" is "link.yaml". Only "./" in front goes: what is behind ".."
-/// depends on links of the file system.
+/// A path written in `file`, resolved from its folder: "./link.yaml" in "./my.yaml" is "link.yaml". Only a
+/// leading "./" is removed: the meaning of ".." depends on links of the file system.
 [[nodiscard]] std::filesystem::path beside(const std::filesystem::path& file, const std::string& given);
-/// True, and a fault at `at`, for the path of a file that is not there.
+/// True, with a fault at `at`, for the path of a file that does not exist.
 [[nodiscard]] bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
 
 }  // namespace fabricost::io

@@ -1,6 +1,6 @@
 /// \file tier_reader.cpp
-/// The keys of one tier; what its links and switch say where it does not; and the checks that hold the two against each other: rate, shape,
-/// edges, ports.
+/// Reads the keys of one tier; its links and switch provide what the tier leaves out; both are checked
+/// against each other: rate, shape, edges, ports.
 
 #include "specs/tier_reader.hpp"
 
@@ -14,7 +14,7 @@ namespace fabricost::io {
 
 namespace {
 
-constexpr std::size_t longest_tier_name = 15;  // tables have columns for that
+constexpr std::size_t longest_tier_name = 15;  // the column width of tables
 static_assert(longest_tier_name <= Label::capacity);
 
 class TierReader {
@@ -77,14 +77,14 @@ class TierReader {
     const bool scalar = value != nullptr && value->kind == SpecNode::Kind::scalar;
     if (!scalar || (!is_path(value->text) && library_.find("transports", value->text).empty())) {
       const std::vector<std::string> names = names_in("transports");
-      in_.one_of("transport", std::vector<std::string_view>(names.begin(), names.end()), required);  // says what is known
+      in_.one_of("transport", std::vector<std::string_view>(names.begin(), names.end()), required);  // the fault lists the known names
       return;
     }
     const std::string given = in_.reference("transport");
     if (const TransportSpec* spec = library_.transport(*value, in_.path_of("transport"), given, faults_)) tier_.transport = spec->transport;
   }
 
-  /// What the NICs' cards sit in, where it is not what the GPUs hang on.
+  /// The slot of the NICs' cards, if it differs from the GPUs'.
   void read_slot() {
     const std::string slot = in_.reference("slot");
     if (slot.empty()) return;
@@ -149,7 +149,7 @@ class TierReader {
       tier_.bandwidth = {Bandwidth::from_value(given->number), given->provenance};
       if (link_ == nullptr) {
         tier_.link_bandwidth = Bandwidth::from_value(given->number / tier_.links);
-      } else {  // an overridden total changes its links alike
+      } else {  // an overridden total also changes its links
         tier_.link_bandwidth *= factor;
         tier_.link_usable *= factor;
       }
@@ -169,7 +169,9 @@ class TierReader {
     tier_.latency = derived;
     const auto given = in_.quantity("latency", QuantityKind::time);
     if (given) tier_.latency = {Time::from_value(given->number), given->provenance};
-    // what the constants were fitted with is the value before anybody overrode it; of a scale-up tier a measurement is no other hardware
+    // The calibration was fitted with the latency from before any override; only the difference to it is
+    // charged. Exception: a *measured* scale-up latency describes the same hardware more precisely, so it is
+    // not a difference.
     tier_.nominal_latency = tier_.latency.value;
     const SpecNode* first = node_.find("latency");
     if (first == nullptr || first->replaced == nullptr) return;
@@ -201,7 +203,7 @@ class TierReader {
       double all = 1;
       for (const int d : tier_.dims) all *= d;
       const SpecNode* given = node_.find("dims");
-      const bool said = given != nullptr && tier_.dims.empty();  // what is wrong with them
+      const bool said = given != nullptr && tier_.dims.empty();  // already reported
       if (!said)
         need(!tier_.dims.empty() && tier_.dims.size() <= 3, "dims", "a torus needs one to three dims", "write for example [4, 4, 4]");
       if (!tier_.dims.empty())
@@ -241,7 +243,7 @@ class TierReader {
       in_.fault(node_, "edges", "is missing: a mesh_graph needs its edges", "write [[0, 1, 1], ...]: endpoint, endpoint, links");
       return;
     }
-    if (at->kind != SpecNode::Kind::list || (tier_.edges.empty() && !at->items.empty())) return;  // said already
+    if (at->kind != SpecNode::Kind::list || (tier_.edges.empty() && !at->items.empty())) return;  // already reported
     std::vector<int> links(static_cast<std::size_t>(tier_.endpoints), 0);
     for (const Edge& edge : tier_.edges) {
       links[static_cast<std::size_t>(edge.from)] += edge.links;
@@ -251,7 +253,7 @@ class TierReader {
     if (*fewest == 0)
       in_.fault(*at, "edges", fmt::format("leave endpoint {} without a link", fewest - links.begin()),
                 "every endpoint needs at least one edge");
-    else if (tier_.links < *fewest || tier_.links > *most)  // where they differ, `links` is one endpoint's count
+    else if (tier_.links < *fewest || tier_.links > *most)  // if endpoints differ, `links` is the count of one of them
       in_.fault(*at, "edges", fmt::format("give every endpoint {} to {} links, but `links` says {}", *fewest, *most, tier_.links),
                 "correct the edges or `links`");
   }

@@ -1,6 +1,7 @@
 #pragma once
 /// \file tier_reader.hpp
-/// One tier of a spec: its rate from links, its latency from link and switch, checked against the hardware it is made of.
+/// One tier of a spec: its rate from links, its latency from link and switch, checked against the hardware it
+/// consists of.
 
 #include "specs/store.hpp"
 

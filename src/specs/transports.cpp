@@ -1,5 +1,5 @@
 /// \file transports.cpp
-/// Reading data/transports.
+/// Reads data/transports.
 
 #include "specs/transports.hpp"
 

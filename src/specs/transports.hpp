@@ -1,7 +1,7 @@
 #pragma once
 /// \file transports.hpp
-/// Files of data/transports: what a transport is like, its constants (those of a calibration it extends, or its own), and the adapters by
-/// which a topology is told to run it.
+/// Files of data/transports: the properties of a transport, its constants (those of a calibration it extends,
+/// or its own), and the adapters by which a topology identifies it.
 
 #include "specs/reader.hpp"
 #include "specs/tree.hpp"
@@ -15,11 +15,12 @@
 
 namespace fabricost::io {
 
-/// One thing about the NICs of a machine, or several together, that tells their transport. What is not said always holds.
+/// A property of one or several NICs of a machine that identifies their transport. Conditions that are not
+/// given always hold.
 struct AdapterClue {
   std::vector<std::string> pci;     ///< ids as "1d0f:efa0", or vendors
-  std::vector<std::string> names;   ///< how devices' names begin
-  std::string pci_class;            ///< how the PCI class begins
+  std::vector<std::string> names;   ///< prefixes of device names
+  std::string pci_class;            ///< prefix of the PCI class
   std::string gpus;                 ///< vendor of the GPUs beside them
   std::vector<std::string> beside;  ///< generations of those
   std::string instance;             ///< how the name of the cloud's machine ends
@@ -31,8 +32,9 @@ struct AdapterClue {
 /// `adapters:` of one file; not inherited.
 struct Adapters {
   std::string transport;
-  std::vector<std::string> links;  ///< of data/links, of which the one nearest to a NIC's rate is meant
-  std::string rate;                ///< what is said of the link's rate where a topology tells none; empty: what is usual beside the GPU
+  std::vector<std::string> links;  ///< of data/links; the one nearest to the NIC's rate is used
+  std::string rate;                ///< source text of the link's rate if a topology states none; empty: the usual NIC
+                                   ///< beside the GPU
   bool one_rate = false;           ///< every such adapter has that rate
   std::vector<AdapterClue> clues;
 };
@@ -43,7 +45,7 @@ struct TransportSpec {
   SpecNode tree;  ///< its constants, as specs/calibration.cpp reads them
 };
 
-/// Keys of a transport that a calibration has not.
+/// Keys of a transport that a calibration does not have.
 inline constexpr std::array<std::string_view, 7> transport_keys{"network",      "relative",  "sockets", "roce",
                                                                 "switch_ports", "protocols", "adapters"};
 

@@ -1,6 +1,6 @@
 /// \file tree.cpp
-/// What is done with trees: looking up a key, laying one over another, telling where in its file a value stands. Also how a file of text
-/// is read whole.
+/// Operations on trees: looking up a key, laying one over another, finding the place of a value in its file.
+/// Also reads a whole text file.
 
 #include "specs/tree.hpp"
 
@@ -22,7 +22,7 @@ namespace fabricost::io {
 
 namespace {
 
-/// A line, counted from 1, without its end; empty when there is none.
+/// A line, counted from 1, without its end; empty if it does not exist.
 std::string_view line_of(std::string_view text, int number) {
   if (number < 1) return {};
   for (; number > 1; --number) {
@@ -35,7 +35,7 @@ std::string_view line_of(std::string_view text, int number) {
   return text;
 }
 
-/// A quantity with its origin, `{value: ..., source: ...}`, is one value: it is replaced whole.
+/// A quantity with its origin, `{value: ..., source: ...}`, is one value and replaced as a whole.
 bool is_value_map(const SpecNode& node) { return node.kind == SpecNode::Kind::map && node.find("value") != nullptr; }
 
 const SpecNode* item_named(const SpecNode& list, const std::string& name) {
@@ -123,7 +123,7 @@ void overlay(SpecNode& base, const SpecNode& over) {
         }
       } else {
         base.entries.push_back(entry);
-        base.entries.back().value.replaced = std::make_shared<SpecNode>();  // it replaces what would have been derived
+        base.entries.back().value.replaced = std::make_shared<SpecNode>();  // it replaces a derived value
       }
     }
     return;

@@ -1,8 +1,9 @@
 #pragma once
 /// \file tree.hpp
-/// A YAML document as a tree in which every value still knows its file, line and column, also after one file was laid over
-/// another. Refused on the way in: anything but a regular file, more than 1 MiB or 10,000 values, bytes that are not UTF-8 text,
-/// nesting beyond 24, duplicate keys, anchors, aliases and tags, unclosed quotes, more than one document.
+/// A YAML document as a tree in which every value knows its file, line and column, even after one file was
+/// laid over another. Refused on reading: anything but a regular file, more than 1 MiB or 10,000 values,
+/// bytes that are not UTF-8 text, nesting beyond 24, duplicate keys, anchors, aliases and tags, unclosed
+/// quotes, more than one document.
 
 #include <fabricost/error.hpp>
 
@@ -14,7 +15,7 @@
 
 namespace fabricost::io {
 
-/// The file a value was read from, and what it says of all its numbers.
+/// The file a value was read from, and the origin it states for all its numbers.
 struct SpecFile {
   std::string name;  ///< as the user would write it
   std::string text;
@@ -37,7 +38,7 @@ struct SpecNode {
   std::vector<Entry> entries;   ///< of a map, in order
   std::vector<SpecNode> items;  ///< of a list
   Mark mark;
-  std::shared_ptr<const SpecNode> replaced;  ///< what an overriding file or --set replaced
+  std::shared_ptr<const SpecNode> replaced;  ///< the value that an overriding file or --set replaced
 
   [[nodiscard]] const SpecNode* find(std::string_view key) const;
   [[nodiscard]] SpecNode* find(std::string_view key);
@@ -54,10 +55,11 @@ struct SpecNode::Entry {
 /// The same for text from elsewhere (the value of --set); `origin` stands in for the file name.
 [[nodiscard]] SpecNode parse_spec_text(const std::string& text, const std::string& origin);
 
-/// Lays `over` on `base`: maps merge key by key, `tiers` merge by name, all else is replaced (and remembered).
+/// Lays `over` on `base`: maps merge key by key, `tiers` merge by name, everything else is replaced (and
+/// remembered).
 void overlay(SpecNode& base, const SpecNode& over);
 
-/// At most some 300 bytes of a text, for messages: on one line, without what a terminal acts on.
+/// At most some 300 bytes of a text, for messages: on one line, without control characters.
 [[nodiscard]] std::string clipped(std::string text);
 
 /// An issue at a mark.

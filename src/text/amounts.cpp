@@ -40,7 +40,7 @@ template <std::size_t N>
   throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
 }
 
-/// What `read` returns; what it refuses names the option.
+/// Calls `read` and prefixes its error message with the option's name.
 template <class Read>
 [[nodiscard]] auto naming(std::string_view option, Read&& read) {
   try {

@@ -1,14 +1,15 @@
 #pragma once
 /// \file error_histogram.hpp
-/// How many predictions are how far off, and to which side, as bars of characters. Private to the sources.
+/// Distribution of prediction errors, as bars of characters. Private to the sources.
 
 #include <string>
 #include <vector>
 
 namespace fabricost {
 
-/// Eleven lines under a heading, at most 100 columns: below -50 %, -50 to -25, -25 to -10, -10 to -5, -5 to -2, -2 to 2 and so on up, each
-/// bin with its lower end; a bar is as long as its share of the fullest bin, and whatever is there shows.
+/// Eleven lines under a heading, at most 100 columns: below -50 %, -50 to -25, -25 to -10, -10 to -5, -5 to
+/// -2, -2 to 2 and so on up, each bin including its lower end; a bar is as long as its share of the fullest
+/// bin, and every bin that is not empty has one.
 /// \param errors predicted / measured - 1
 [[nodiscard]] std::string error_histogram(const std::vector<double>& errors);
 

@@ -28,7 +28,7 @@ class Parser {
   [[noreturn]] void fail(const std::string& message, const std::string& remedy = "write the file again: it may be cut or edited") const {
     throw SpecError({fault_in_line(lines_.name(), std::max(1, lines_.number()), static_cast<int>(at_) + 1, line_, message, remedy)});
   }
-  /// Goes to the next character that is no blank; true when there is none.
+  /// Moves to the next non-blank character; true if there is none.
   bool at_end() {
     while (more_) {
       while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r')) ++at_;

@@ -1,7 +1,8 @@
 #pragma once
 /// \file json_events.hpp
-/// JSON as a stream of events in constant memory: whoever reads a long file keeps what he needs and nothing else. Objects, lists, text,
-/// numbers, true, false, null, nested at most 32 deep; anything else is refused with its place. Private to the sources.
+/// JSON as a stream of events in constant memory: readers of a long file keep only what they need. Objects,
+/// lists, text, numbers, true, false, null, nested at most 32 deep; anything else is refused with its place.
+/// Private to the sources.
 
 #include "text/line_reader.hpp"
 
@@ -20,7 +21,7 @@ struct JsonEvent {
   int line = 1;
 };
 
-/// Calls `take` for every value. \throws SpecError with line and column where the file is no JSON
+/// Calls `take` for every value. \throws SpecError with line and column where the file is not JSON
 void read_json(const std::filesystem::path& file, const std::function<void(const JsonEvent&)>& take);
 
 }  // namespace fabricost::io

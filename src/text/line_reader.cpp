@@ -1,5 +1,5 @@
 /// \file line_reader.cpp
-/// Reading in blocks, so that neither a long file nor a line without end takes memory.
+/// Reads in blocks, so that neither a long file nor an endless line takes memory.
 
 #include "text/line_reader.hpp"
 
@@ -23,7 +23,7 @@ std::string shown(std::string text) {
   return plain_text(std::move(text));
 }
 
-/// True when every byte is ASCII: what logs nearly always are, at eight bytes a step.
+/// True if every byte is ASCII, as in nearly all logs; eight bytes per step.
 bool is_ascii(const std::string& text) {
   constexpr std::uint64_t high_bits = 0x8080808080808080ULL;
   std::size_t i = 0;
@@ -37,7 +37,7 @@ bool is_ascii(const std::string& text) {
   return true;
 }
 
-/// What a path is when it is no regular file.
+/// The kind of a path that is not a regular file.
 const char* kind_of(std::filesystem::file_type type) {
   switch (type) {
     case std::filesystem::file_type::directory: return "a directory";

@@ -1,8 +1,9 @@
 #pragma once
 /// \file line_reader.hpp
-/// A text file line by line in constant memory. Refused with a reason: whatever is not a regular file, more than 2 GiB, lines beyond
-/// 1 MiB, zero bytes, UTF-16. Line ends may be LF or CRLF; a byte order mark is dropped; bytes that are no UTF-8 (Latin-1, a cut character)
-/// become U+FFFD, so that what is quoted from a line is text everywhere.
+/// A text file line by line in constant memory. Refused with a reason: anything but a regular file, more than
+/// 2 GiB, lines beyond 1 MiB, zero bytes, UTF-16. Line ends may be LF or CRLF; a byte order mark is dropped;
+/// bytes that are not UTF-8 (Latin-1, a cut character) become U+FFFD, so that quoted lines are text
+/// everywhere.
 
 #include <fabricost/error.hpp>
 
@@ -25,9 +26,9 @@ class LineReader {
 
   /// The next line without its end; false after the last. \throws SpecError
   [[nodiscard]] bool next(std::string& line);
-  /// Of the line read last, from 1.
+  /// Number of the last line read, from 1.
   [[nodiscard]] int number() const { return number_; }
-  /// False when the line read last was the file's last and had no line end: it may be cut.
+  /// False if the last line read ended the file without a line end: it may be cut.
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -42,7 +43,7 @@ class LineReader {
   bool ended_ = true;
 };
 
-/// A fault at a place of a file that the reader shows with its line. \param column 0: of the whole line
+/// A fault at a place of a file, shown with its line. \param column 0: the whole line
 [[nodiscard]] Issue fault_in_line(const std::string& file, int number, int column, const std::string& line, std::string message,
                                   std::string remedy);
 

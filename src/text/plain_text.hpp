@@ -1,7 +1,8 @@
 #pragma once
 /// \file plain_text.hpp
-/// What may be shown: names of files, lines of logs and words of a command line hold any bytes, and terminals act on some of them. Every
-/// text that leaves for a terminal, and every message, passes here. Private to the sources.
+/// Cleaning of text to be shown: file names, log lines and words of a command line hold any bytes, and
+/// terminals act on some of them. Every text written to a terminal, and every message, passes through here.
+/// Private to the sources.
 
 #include "text/utf8.hpp"
 
@@ -11,10 +12,11 @@
 
 namespace fabricost::io {
 
-inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, what stands for bytes that are no character
+inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, in place of bytes that are not a character
 
-/// True for characters that a terminal acts on instead of showing them: C0 but newline and tab, DEL, C1 (U+0080 to U+009F), line and
-/// paragraph separators, and the marks, embeddings, overrides and isolates that turn the direction of text round (Unicode UAX 9).
+/// True for characters that a terminal acts on instead of showing them: C0 except newline and tab, DEL, C1
+/// (U+0080 to U+009F), line and paragraph separators, and the marks, embeddings, overrides and isolates that
+/// change the direction of text (Unicode UAX 9).
 [[nodiscard]] inline bool acts_on_terminal(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return (byte(0) < 0x20 && byte(0) != '\n' && byte(0) != '\t') || byte(0) == 0x7F;
@@ -53,7 +55,7 @@ inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, wh
   return out;
 }
 
-/// The text with U+FFFD for every byte that is no part of a UTF-8 character.
+/// The text with U+FFFD for every byte that is not part of a UTF-8 character.
 inline void make_utf8(std::string& text) {
   std::size_t i = 0;
   while (i < text.size()) {

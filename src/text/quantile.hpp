@@ -8,7 +8,7 @@
 
 namespace fabricost::io {
 
-/// The p-quantile of sorted values, between neighbours by proportion; 0 when there are none.
+/// The p-quantile of sorted values, interpolated between neighbours; 0 if there are none.
 [[nodiscard]] inline double quantile(const std::vector<double>& sorted, double p) {
   if (sorted.empty()) return 0;
   const double at = p * static_cast<double>(sorted.size() - 1);

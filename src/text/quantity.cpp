@@ -1,6 +1,6 @@
 /// \file quantity.cpp
-/// Sizes as people write them, read and printed without the locale. A number without a unit is bytes; a unit that could mean two
-/// things (64k, 64KB, 8Gb) is refused with both spellings to choose from.
+/// Sizes as text, read and printed independently of the locale. A number without a unit is bytes; an
+/// ambiguous unit (64k, 64KB, 8Gb) is refused with both spellings to choose from.
 
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -43,12 +43,12 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", 1},
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   std::string shown{text};
-  for (char& c : shown)  // what a terminal would act on is not repeated to it
+  for (char& c : shown)  // control characters are not echoed to the terminal
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   throw RequestError(fmt::format("\"{}\" {}", shown, why));
 }
 
-/// A number at the start of `text` and what follows it; nothing when there is none.
+/// A number at the start of `text` and what follows it; nothing if there is none.
 struct Leading {
   double number;
   std::string_view digits, rest;
@@ -62,7 +62,7 @@ struct Leading {
   return Leading{number, text.substr(0, length), trimmed(text.substr(length))};
 }
 
-/// What the writer of a unit nobody defines probably meant.
+/// The probable meaning of an unknown unit.
 [[nodiscard]] std::string remedy(const Leading& value) {
   std::string letters;
   for (const char c : value.rest) letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -145,7 +145,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
   }
 }
 
-/// Three digits, as many as the model is good for.
+/// Three digits, which matches the model's accuracy.
 [[nodiscard]] std::string three_digits(double value) {
   return value < 9.995 ? fmt::format("{:.2f}", value) : value < 99.95 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file rough_size.hpp
-/// Sizes for reading, where the exact byte does not matter. Private to the sources.
+/// Approximate sizes, for places where the exact byte does not matter. Private to the sources.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 namespace fabricost {
 
-/// "1.8 MiB", "219 KiB": binary units, a digit behind the point below ten.
+/// "1.8 MiB", "219 KiB": binary units, one decimal below ten.
 [[nodiscard]] inline std::string rough_size(double bytes) {
   static constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

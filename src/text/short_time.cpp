@@ -1,5 +1,5 @@
 /// \file short_time.cpp
-/// Times as people write them.
+/// Short times as text.
 
 #include "text/short_time.hpp"
 

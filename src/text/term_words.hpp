@@ -1,6 +1,7 @@
 #pragma once
 /// \file term_words.hpp
-/// The terms of a step or a token (economics/terms.hpp) in words for those who read an answer without the documentation.
+/// The terms of a step or a token (economics/terms.hpp) in words, for readers of an answer without the
+/// documentation.
 
 #include <array>
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace fabricost::io {
 
-/// "idle in the pipeline" of "bubble"; a name without words of its own stays as it is.
+/// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 21> words{{
       {"compute", "computing"},

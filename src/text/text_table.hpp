@@ -1,6 +1,6 @@
 #pragma once
 /// \file text_table.hpp
-/// Plain text as people read it: tables whose columns line up and paragraphs that end before the margin. Private to the sources.
+/// Plain text layout: tables with aligned columns and paragraphs broken at a margin. Private to the sources.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace fabricost {
 
-/// Columns two blanks apart, as wide as their widest cell. Trailing empty cells may be left out of a row.
+/// Columns two blanks apart, as wide as their widest cell. Trailing empty cells of a row may be omitted.
 class TextTable {
  public:
   enum class Align : unsigned char { left, right };
@@ -19,7 +19,7 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// All lines, each ended; the line of headings is left out when all are empty.
+  /// All lines, each ended; without the line of headings if all are empty.
   [[nodiscard]] std::string text(std::size_t indent = 0) const;
 
  private:
@@ -32,7 +32,8 @@ inline constexpr TextTable::Align right = TextTable::Align::right;
 /// Characters a terminal shows for UTF-8 text.
 [[nodiscard]] std::size_t shown_width(std::string_view text);
 
-/// `text` broken between words so that no line is longer than `width`; the first line starts with `first`, the others with as many blanks.
+/// `text` broken between words into lines of at most `width`; the first starts with `first`, the others with
+/// as many blanks.
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
 
 }  // namespace fabricost

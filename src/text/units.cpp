@@ -1,6 +1,6 @@
 /// \file units.cpp
-/// Text to a number in coherent units. A rate of a link without its direction, bits that may be bytes, a fraction above 1 and values beyond
-/// what hardware has are refused with what to write.
+/// Parses text into a number in coherent units. A link rate without its direction, ambiguous bits or bytes, a
+/// fraction above 1 and values beyond any hardware are refused with the correct spelling.
 
 #include "text/units.hpp"
 
@@ -80,7 +80,7 @@ Parsed link_rate(std::string_view text, double number, std::string_view rest, bo
   if (unit.empty() || unit == "per" || unit == "both")
     return Refusal{fmt::format("\"{}\" has no unit", text),
                    fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
-  if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: say which
+  if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: the spelling must be explicit
     return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
   if (!bytes && !bits)
     return Refusal{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),

@@ -1,7 +1,7 @@
 #pragma once
 /// \file units.hpp
-/// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in coherent units or what
-/// is wrong and what to write instead.
+/// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in
+/// coherent units, or what is wrong and what to write instead.
 
 #include <string>
 #include <string_view>
@@ -20,7 +20,8 @@ enum class QuantityKind { link_rate, line_rate, memory_rate, size, time, flop_ra
 /// \return bytes/s in one direction, line bits/s, bytes, seconds, flop/s, Hz, W, USD, USD/s or a plain number
 [[nodiscard]] Parsed parse_quantity(std::string_view text, QuantityKind kind);
 
-/// A number in front of a text, in any locale with a point; what follows it, trimmed, is left in `rest`. NaN when there is none.
+/// A number with a decimal point at the start of a text, in any locale; the trimmed rest is left in `rest`.
+/// NaN if there is none.
 [[nodiscard]] double leading_number(std::string_view text, std::string_view& rest);
 
 }  // namespace fabricost::io

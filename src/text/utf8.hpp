@@ -1,13 +1,13 @@
 #pragma once
 /// \file utf8.hpp
-/// What is text: the characters of UTF-8.
+/// The characters of UTF-8.
 
 #include <cstddef>
 #include <string_view>
 
 namespace fabricost::io {
 
-/// Bytes of the UTF-8 character that starts at `i`; 0 when it is none.
+/// Bytes of the UTF-8 character that starts at `i`; 0 if there is none.
 [[nodiscard]] inline std::size_t character_at(std::string_view text, std::size_t i) {
   const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
   const auto follows = [&](std::size_t k) { return (byte(k) & 0xC0U) == 0x80U; };

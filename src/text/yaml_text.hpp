@@ -1,6 +1,6 @@
 #pragma once
 /// \file yaml_text.hpp
-/// Texts as every YAML writer of this library puts them down. Private to the sources.
+/// Texts as written by every YAML writer of this library. Private to the sources.
 
 #include "text/utf8.hpp"
 
@@ -9,7 +9,8 @@
 
 namespace fabricost::io {
 
-/// A text in double quotes, as YAML and JSON have it. Control characters become blanks, bytes that are no text question marks.
+/// A text in double quotes, valid in YAML and JSON. Control characters become blanks, bytes that are not text
+/// question marks.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {

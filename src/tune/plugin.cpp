@@ -1,10 +1,12 @@
 /// \file plugin.cpp
-/// What `tune` found, for NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example: README.md and plugin.c of 2.27 to 2.30).
+/// The findings of `tune`, for NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example: README.md and
+/// plugin.c of 2.27 to 2.30).
 ///
-/// The plugin compares sizes with NCCL's nBytes, which is the nccl-tests size (tuner_bytes), both ends included. Channels are written
-/// as 0: NCCL keeps its own count when a tuner returns 0 (src/enqueue.cc: nMaxChannels == 0). The -1 of the plugin's README leaves the
-/// plugin's initial value of 1 in place, that is ONE channel, and so does a call that no line matches; AMD's copy of the plugin was mended
-/// for that (ROCm/rccl pull request 1985), and the file says what to change.
+/// The plugin compares sizes with NCCL's nBytes, which is the nccl-tests size (tuner_bytes), both ends
+/// included. Channels are written as 0: NCCL keeps its own count when a tuner returns 0 (src/enqueue.cc:
+/// nMaxChannels == 0). The -1 of the plugin's README leaves the plugin's initial value of 1 in place, which
+/// means ONE channel; so does a call that no line matches. AMD fixed its copy of the plugin (ROCm/rccl pull
+/// request 1985); the file says what to change.
 
 #include "text/rough_size.hpp"
 
@@ -25,7 +27,7 @@ namespace {
   }
 }
 
-/// As NCCL_ALGO spells it; case does not matter there, underscores do.
+/// Spelling in NCCL_ALGO; case does not matter there, underscores do.
 [[nodiscard]] std::string environment_name(Algorithm a) { return detail::folded(nccl_name(a)); }
 
 /// A name in a comment: no line break, and short enough for the plugin's buffer of 256 characters.

@@ -1,6 +1,6 @@
 /// \file tune.cpp
-/// The search for sizes at which NCCL's choice loses: sixteen sizes an octave and both sides of every switch point, bisected to the byte
-/// where what was found changes.
+/// The search for sizes at which NCCL's choice loses: sixteen sizes per octave and both sides of every switch
+/// point, with changes of the result bisected to the byte.
 
 #include <fabricost/choice/forced.hpp>
 #include <fabricost/predict/curve.hpp>
@@ -18,15 +18,15 @@ namespace {
 constexpr double worth_listing = 0.05;  ///< of log time: see tune.hpp
 constexpr int per_octave = 16;
 
-/// True when a price rests on measurements of this algorithm for this operation: in-switch reduction was measured as all_reduce of all
-/// eight GPUs of a server and of racks (price/in_switch.hpp).
+/// True if a price rests on measurements of this algorithm for this operation: in-switch reduction was
+/// measured as all_reduce of all eight GPUs of a server and of racks (price/in_switch.hpp).
 [[nodiscard]] bool is_measured(Algorithm a, Collective op, const Fabric& f) {
   if (a == Algorithm::nvls && (op != Collective::all_reduce || f.local() < 8)) return false;
   return has_fitted_form(a, op, f);
 }
 
-/// Why no range of a question can be sure; empty when one can. The constants inside a node were fitted to all_reduce, all_gather and
-/// reduce_scatter, those between nodes to what their file says was measured.
+/// Why no range of a request can be sure; empty if one can. The constants inside a node were fitted to
+/// all_reduce, all_gather and reduce_scatter, those between nodes to the measurements listed in their file.
 [[nodiscard]] std::string doubt_of(Collective op, const Fabric& f, const System& system) {
   if (f.library == Library::rccl) return "RCCL chooses by tables of its own, for which NCCL's stand in here";
   if (f.over_pcie && f.domains() <= 1 && f.local() > 4)
@@ -40,15 +40,16 @@ constexpr int per_octave = 16;
   return "";
 }
 
-/// Between nodes a ring's steps inside a node are taken to cost five times LL's under LL128 (price/internode.hpp), from runs in which NCCL
-/// never ran both at one size: which of the two wins there has not been seen.
+/// Between nodes a ring's steps inside a node are assumed to cost five times LL's under LL128
+/// (price/internode.hpp), from runs in which NCCL never ran both at one size: which of the two is faster
+/// there has not been measured.
 [[nodiscard]] bool never_compared(Candidate a, Candidate b, const Fabric& f) {
   const auto both = [&](Protocol x, Protocol y) { return (a.protocol == x && b.protocol == y) || (a.protocol == y && b.protocol == x); };
   return f.domains() > 1 && f.local() > 1 && both(Protocol::ll, Protocol::ll128);
 }
 constexpr std::string_view never_compared_text = "between nodes LL and LL128 were never measured side by side";
 
-/// What was found at one size.
+/// The result at one size.
 struct Found {
   Candidate now;
   std::optional<Candidate> better{};
@@ -93,7 +94,8 @@ class Question {
   [[nodiscard]] int nodes() const { return curve_.fabric().nodes; }
   [[nodiscard]] int ranks() const { return static_cast<int>(curve_.fabric().ranks()); }
 
-  /// Among what is surely faster the fastest, else among what is faster; but `keep` while nothing is better by enough to be listed.
+  /// The fastest of the surely faster pairs, else of all faster ones; but `keep` while nothing is better by
+  /// the listed threshold.
   [[nodiscard]] Found at(double bytes, std::optional<Candidate> keep) const {
     Found out{curve_.ran(bytes)};
     const PricedChoice now = priced(out.now, curve_.line(bytes), bytes);
@@ -118,7 +120,7 @@ class Question {
     return out;
   }
 
-  /// The range from `first` to `last` over which `found` was found, measured where most time is lost.
+  /// The range from `first` to `last` with this result, evaluated where most time is lost.
   [[nodiscard]] SlowRange range(const Found& found, double first, double last, const std::vector<double>& sizes) const {
     SlowRange out;
     out.collective = op_.collective;
@@ -144,7 +146,7 @@ class Question {
     return out;
   }
 
-  /// Sizes to look at: steps, and both sides of where NCCL changes.
+  /// Sizes to examine: steps, and both sides of each of NCCL's switch points.
   [[nodiscard]] std::vector<double> sizes() const {
     std::vector<double> out;
     const auto add = [&out](double bytes) {
@@ -171,7 +173,8 @@ class Question {
     return {line(bytes), sure.half_width + beyond_own_choice(c, bytes), sure.basis};
   }
 
-  /// Factors of two between a size and the nearest one at which NCCL runs a pair by itself; nothing when it never does.
+  /// Factors of two between a size and the nearest one at which NCCL chooses the pair; nothing if it never
+  /// does.
   [[nodiscard]] std::optional<double> octaves_from_own_choice(Candidate c, double bytes) const {
     std::optional<double> nearest;
     for (int i = 0; i < curve_.pieces(); ++i) {
@@ -184,7 +187,7 @@ class Question {
     return nearest;
   }
 
-  /// How much less sure a pair's price is where NCCL does not run it by itself.
+  /// Widening of a pair's interval where NCCL does not choose it.
   [[nodiscard]] double beyond_own_choice(Candidate c, double bytes) const {
     const IntervalWidths& w = system_.constants.interval;
     const std::optional<double> octaves = octaves_from_own_choice(c, bytes);
@@ -201,7 +204,7 @@ class Question {
   std::vector<Line> lines_;
 };
 
-/// The ranges of one question, each from the first to the last byte at which the same is found.
+/// The ranges of one request, each from the first to the last byte with the same result.
 void add_ranges(const Question& question, std::vector<SlowRange>& out) {
   const std::vector<double> sizes = question.sizes();
   double first = sizes.front();
@@ -212,7 +215,7 @@ void add_ranges(const Question& question, std::vector<SlowRange>& out) {
   };
   double low = first;
   for (const double size : sizes) {
-    while (!still(size)) {  // more than one change may hide between two sizes
+    while (!still(size)) {  // there may be more than one change between two sizes
       double high = size;
       while (high - low > 1) {
         const double middle = std::floor(0.5 * (low + high));

@@ -1,5 +1,5 @@
 /// \file leave_out.cpp
-/// Points left out by source and size.
+/// Excludes points by source and size.
 
 #include <fabricost/validation/leave_out.hpp>
 
@@ -21,7 +21,8 @@ std::optional<double> size_of_field(std::string_view field) {
   }
 }
 
-/// Whether a name begins as the pattern says; `*` stands for any letters, and the first place each piece is found at will do.
+/// Whether a name starts with the pattern; `*` stands for any letters, and the first match of each piece is
+/// sufficient.
 bool begins_like(std::string_view name, std::string_view pattern) {
   std::size_t star = pattern.find('*');
   if (!name.starts_with(pattern.substr(0, star))) return false;

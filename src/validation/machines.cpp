@@ -1,5 +1,5 @@
 /// \file machines.cpp
-/// Loading the machines that measured points name, and asking of them what the points answer.
+/// Loads the machines that measured points name, and predicts what the points measured.
 
 #include "validation/machines.hpp"
 
@@ -23,7 +23,7 @@ bool known_without_calibration(const std::string& name) {
   }
 }
 
-/// What the point knows of its NICs and the machine's description says otherwise.
+/// NIC properties of the point that differ from the machine's description.
 std::vector<std::string> overrides(const System& system, const Point& point) {
   std::vector<std::string> out;
   const Tier* nic = system.tier(TierRole::nic);
@@ -33,11 +33,11 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
   };
   if (point.gpu_direct && *point.gpu_direct != nic->gpu_direct) set("gdr", *point.gpu_direct ? "true" : "false");
   if (point.sharp && *point.sharp != nic->sharp) set("sharp", *point.sharp ? "true" : "false");
-  const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions say what of it is payload
+  const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions state how much of it is payload
   const double own = nic->bandwidth.value.value();
   const bool other_rate = rate > 0 && std::fabs(rate / own - 1) > 0.1;
   const bool other_count = point.nics_per_node > 0 && point.nics_per_node != nic->endpoints;
-  // twice as many ports of half the rate are the same way out
+  // twice as many ports of half the rate are equivalent
   if (other_rate && other_count && std::fabs(rate * point.nics_per_node / (own * nic->endpoints) - 1) < 0.1) return out;
   if (other_count) set("endpoints", std::to_string(point.nics_per_node));
   if (other_rate) set("bandwidth", fmt::format("{:.17g} GB/s per direction", rate / 1e9));

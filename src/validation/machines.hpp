@@ -1,6 +1,6 @@
 #pragma once
 /// \file machines.hpp
-/// The machine and the question behind a measured point. Private to the sources.
+/// The machine and the operation of a measured point. Private to the sources.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/readings/points.hpp>
@@ -16,14 +16,15 @@
 
 namespace fabricost::io {
 
-/// The calibration asked for is not there: no point's fault, and no reason to skip them all.
+/// The requested calibration does not exist: not a fault of the points, and no reason to skip them all.
 struct CalibrationFault {
   std::string message;
 };
 
 [[nodiscard]] std::string first_line(const std::string& text);
 
-/// Machines as the points found them, each loaded once. GPUDirect, SHARP and NICs that a point knows override the description's.
+/// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point override the
+/// description's.
 class Machines {
  public:
   using Adjust = std::function<void(System&)>;
@@ -34,7 +35,8 @@ class Machines {
   /// \throws RequestError for an unknown name, CalibrationFault
   const System& of(const Point& point);
 
-  /// Whether a point's machine is known; then its GPUs per node are filled in where it did not say, else it is counted in `skipped`.
+  /// Whether a point's machine is known; fills in the GPUs per node if the point lacks them, else counts it
+  /// in `skipped`.
   /// \throws RequestError when the calibration does not exist, SpecError when a description is faulty
   [[nodiscard]] bool knows(Point& point, std::vector<Skipped>& skipped);
 
@@ -50,8 +52,9 @@ class Machines {
   std::map<Key, const System*> seen_;
 };
 
-/// The question a point answers. A transfer says its path; nccl-tests' send_recv goes round all ranks, so between nodes when there are
-/// several. oneCCL's benchmark counts an all_gather by what one rank contributes, where nccl-tests counts what each receives.
+/// The operation of a point. A transfer has a path; nccl-tests' send_recv goes round all ranks, so between
+/// nodes if there are several. oneCCL's benchmark counts an all_gather by what one rank contributes,
+/// nccl-tests by what each receives.
 [[nodiscard]] Operation question_of(const Point& point, const System& system);
 
 }  // namespace fabricost::io

@@ -21,14 +21,14 @@ namespace fabricost {
 namespace {
 
 constexpr double headroom = 1.02;                  ///< clocks and printed digits
-constexpr double slower = 1.3;                     ///< a warm-up row against those behind it
-constexpr double flat = 0.1;                       ///< neighbours of a flat curve differ by no more
-constexpr std::size_t first_rows = 4;              ///< of a sweep, that may be warm-up
-constexpr std::size_t same_in_a_row = 10;          ///< times under two names
-constexpr std::size_t fewest_impossible = 3;       ///< of a run, that make all of it doubtful
-constexpr double one_message = 4.0 * 1024 * 1024;  ///< from here on the wire takes nearly all of a message's time
+constexpr double slower = 1.3;                     ///< ratio of a warm-up row to those after it
+constexpr double flat = 0.1;                       ///< maximum difference of neighbours on a flat curve
+constexpr std::size_t first_rows = 4;              ///< rows of a sweep that may be warm-up
+constexpr std::size_t same_in_a_row = 10;          ///< equal times under two names
+constexpr std::size_t fewest_impossible = 3;       ///< impossible times of a run that make all of it doubtful
+constexpr double one_message = 4.0 * 1024 * 1024;  ///< from here on, nearly all of a message's time is wire time
 
-/// NICs of a point where it knows them, else the machine's: bytes per second one way out of a node.
+/// Bytes per second one way out of a node, by the NICs of the point or else of the machine.
 double out_of_node(const System& system, const Point& point) {
   const Tier* nic = system.tier(TierRole::nic);
   double rate = nic != nullptr ? nic->bandwidth.value.value() : 0;
@@ -53,14 +53,14 @@ double of_transfer(const System& system, const Point& point) {
   return 0;
 }
 
-/// Machines by name, each loaded once; none for a name nobody knows.
+/// Machines by name, each loaded once; none for an unknown name.
 class Machines {
  public:
   const System* of(const std::string& name) {
     const auto [at, fresh] = loaded_.try_emplace(name);
     if (fresh) try {
         at->second = std::make_unique<System>(load_system(name));
-      } catch (const Error&) {  // nothing to hold the point to
+      } catch (const Error&) {  // nothing to check the point against
       }
     return at->second.get();
   }
@@ -69,14 +69,14 @@ class Machines {
   std::map<std::string, std::unique_ptr<System>> loaded_;
 };
 
-/// A collective by a library of kernels, done before one could have started.
+/// A collective by a library of kernels that finished before a kernel could have started.
 bool below_a_launch(const Point& p) {
   static constexpr std::array<std::string_view, 7> by_kernels{"nccl", "rccl", "oneccl", "vllm", "sglang", "trtllm", ""};
   return !p.path && p.ranks() > 1 && p.seconds < shortest_collective &&
          std::find(by_kernels.begin(), by_kernels.end(), std::string_view{p.library}) != by_kernels.end();
 }
 
-/// What belongs to one run: rows of one table.
+/// Key of a run: rows of one table.
 using Run = std::tuple<std::string, std::string, int, int, Collective, DataType, std::optional<bool>, std::optional<Path>, bool>;
 Run run_of(const Point& p) {
   return {p.source, p.system, p.nodes, p.gpus_per_node, p.collective, p.dtype, p.in_place, p.path, p.both_ways};
@@ -145,7 +145,8 @@ class Screen {
       }
   }
 
-  /// One impossible time is a slip; many say that the run's clock or its sizes are wrong, and so are those that look possible.
+  /// One impossible time is a slip; several mean that the run's clock or its sizes are wrong, so that its
+  /// plausible times are, too.
   void runs() {
     struct Count {
       std::size_t all = 0, impossible = 0;
@@ -186,7 +187,7 @@ class Screen {
         hash = (hash ^ std::hash<double>{}(points_[j].seconds)) * 0x9E3779B97F4A7C15ULL + (hash >> 29U);
         different.insert(points_[j].seconds);
       }
-      if (different.size() < 3) continue;  // a flat stretch of few digits proves nothing
+      if (different.size() < 3) continue;  // a flat stretch with few digits proves nothing
       auto& places = seen[hash];
       bool known = false;
       for (const Place& other : places) {
@@ -227,7 +228,7 @@ class Screen {
     for (std::size_t k = 1; k < first_rows && k + 1 < sweep.size(); ++k) {
       const double low = std::min(time(k), time(k + 1)), high = std::max(time(k), time(k + 1));
       if (high > low * (1 + flat)) continue;
-      // everything before the first flat pair, when all of it is slower
+      // everything before the first flat pair, if all of it is slower
       for (std::size_t j = 0; j < k; ++j)
         if (time(j) <= slower * high) return;
       for (std::size_t j = 0; j < k; ++j)
@@ -273,7 +274,8 @@ double highest_bus_bandwidth(const System& system, const Point& point) {
     const bool in_switch = point.collective == Collective::all_reduce && f.in_switch && may(Algorithm::nvls);
     return in_switch ? std::max(1.0, 2 * (n - 1) / (n + 1)) * B : B;
   }
-  // the share of a node's NICs that as many GPUs use, over the nodes of a domain; one GPU may use a NIC that is nobody else's
+  // the share of a node's NICs for this number of GPUs, over the nodes of a domain; a single GPU may use an
+  // unshared NIC
   const Tier* nic = system.tier(TierRole::nic);
   const double per_node = out_of_node(system, point);
   const double count = point.nics_per_node > 0 ? point.nics_per_node : nic != nullptr ? nic->endpoints : 0;

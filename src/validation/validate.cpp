@@ -1,5 +1,5 @@
 /// \file validate.cpp
-/// Pricing measured points and summing up the errors.
+/// Prices measured points and summarises the errors.
 
 #include <fabricost/validation/validate.hpp>
 

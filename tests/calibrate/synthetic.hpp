@@ -1,6 +1,7 @@
 #pragma once
 /// \file synthetic.hpp
-/// Measurements nobody made: times of known constants with noise of a known size, so that a fit can be held to the truth.
+/// Synthetic measurements: times from known constants with noise of a known size, so that a fit can be
+/// compared with the truth.
 
 #include "support/random_cases.hpp"
 
@@ -38,7 +39,7 @@ inline std::vector<double> sizes(double first = 512, double last = 512.0 * 1024 
 inline const std::vector<Collective> four_operations{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                                                      Collective::all_to_all};
 
-/// As `calibrate` makes them for one machine; with `flat` as for several together.
+/// As `calibrate` creates blocks for one machine; with `flat` as for several together.
 inline Block block_of(ConstantSet set, const Constants& prior, double latency, double rate, double spread = 1) {
   Block block;
   block.set = set;
@@ -58,7 +59,7 @@ inline Block flat_block(double flat = 0.3) {
 struct Grid {
   std::vector<Collective> ops = four_operations;
   std::vector<int> ranks{2, 4, 8};
-  std::vector<int> nodes{1};  ///< above one: that many nodes with all their GPUs, `ranks` is not asked
+  std::vector<int> nodes{1};  ///< above one: that many nodes with all their GPUs; `ranks` is ignored
   std::vector<double> bytes = sizes();
   std::vector<DataType> types{DataType::half};
 };
@@ -73,8 +74,8 @@ void each_question(const Grid& grid, const System& system, Call&& call) {
             call(Operation{.collective = op, .bytes = Bytes::from_value(bytes), .ranks = ranks, .nodes = nodes, .dtype = type});
 }
 
-/// The grid's points on a machine whose true constants it carries: NCCL's choice settles what runs, the price of that with normal
-/// noise in log is what was measured.
+/// Measures the grid's points on a machine that carries the true constants: NCCL's choice determines what
+/// runs; its price with normal noise in log is the measured time.
 inline void measure(std::vector<Series>& series, std::size_t machine, const System& truth, const Grid& grid, Random& random,
                     double scale = 0.05, double spread = noise) {
   using Key = std::tuple<Collective, int, int, Algorithm, Protocol, bool>;
@@ -101,7 +102,7 @@ inline void measure(std::vector<Series>& series, std::size_t machine, const Syst
   });
 }
 
-/// Constants as the prior believes they may be: its own spreads and common factors, inside the bounds.
+/// Constants drawn from the prior: with its spreads and common factors, inside the bounds.
 inline Constants drawn(const Block& block, Random& random) {
   const auto table = parameters_of(block.set);
   for (;;) {
@@ -128,7 +129,7 @@ inline const Unknown& unknown_named(const Fit& fit, std::string_view key) {
   throw std::logic_error("no constant " + std::string{key});
 }
 
-/// The same as points of a file, for a machine of data/. `factor` scales every time.
+/// The same as points of a file, for a machine in data/. `factor` scales every time.
 inline Points points_of(const System& truth, const std::string& called, const Grid& grid, Random& random, double spread = noise,
                         double factor = 1) {
   Points out;

@@ -8,7 +8,7 @@ namespace fabricost::test {
 
 constexpr double KiB = 1024, MiB = 1048576, GiB = 1073741824;
 
-/// First power of two from which on `wanted` runs and nothing else before 8 GiB, in MiB.
+/// First power of two, in MiB, from which on only `wanted` runs up to 8 GiB.
 template <class Wanted>
 double stays_from(const System& system, const Operation& op, Wanted&& wanted) {
   const Curve curve = compile(system, op);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file logs.hpp
-/// Logs written for one test each, and what diagnose makes of them.
+/// Logs written for single tests, and their diagnoses.
 
 #include <fabricost/diagnose/diagnose.hpp>
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/// A file that goes with its scope.
+/// A file that is removed at the end of its scope.
 class TemporaryLog {
  public:
   explicit TemporaryLog(const std::string& text, const std::string& extension = ".txt")
@@ -38,7 +38,7 @@ inline fabricost::Diagnosis diagnosed(const std::string& text, const fabricost::
   return fabricost::diagnose(log.path(), request);
 }
 
-/// The first or second cause, as the project measures itself.
+/// True if it is the first or second cause, the project's own measure of success.
 inline bool names(const fabricost::Diagnosis& d, fabricost::Cause cause) {
   for (std::size_t i = 0; i < d.causes.size() && i < 2; ++i)
     if (d.causes[i].cause == cause) return true;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file simulated_tokens.hpp
-/// Tokens that choose experts one by one with Gumbel noise on log-weights, groups first where a limit holds: an oracle for routing.
+/// Simulated tokens that choose experts one by one with Gumbel noise on log-weights, groups first if there is
+/// a limit: an oracle for routing.
 
 #include <fabricost/experts/routing.hpp>
 
@@ -16,8 +17,8 @@ class Tokens {
  public:
   Tokens(const Gate& gate, std::vector<double> weights, unsigned seed) : gate_(gate), weights_(std::move(weights)), random_(seed) {}
 
-  /// The experts of one token. With a limit the M groups drawn are those of the largest best score of one expert each... all alike, or, for
-  /// skewed weights, by the sum of their two best scores as DeepSeek-V3 ranks them.
+  /// The experts of one token. With a limit, the M groups are those with the highest best score; for skewed
+  /// weights, those with the highest sum of two best scores, as DeepSeek-V3 ranks them.
   std::vector<int> choose() {
     std::vector<std::pair<double, int>> scores;
     scores.reserve(weights_.size());
@@ -40,7 +41,8 @@ class Tokens {
       for (int m = 0; m < gate_.group_limit; ++m)
         for (int i = 0; i < each; ++i)
           open.push_back(scores[static_cast<std::size_t>(groups[static_cast<std::size_t>(m)].second * each + i)]);
-      // alike experts: a fresh draw inside the groups, since being picked as the best must not favour a group's own experts
+      // equal experts: draw again inside the groups, since being picked for its best score must not favour a
+      // group's experts
       if (alike())
         for (auto& [clock, i] : open) clock = uniform_(random_);
       scores = std::move(open);
@@ -66,7 +68,7 @@ class Tokens {
     for (const double p : touched_each(sets, tokens)) out += p;
     return out;
   }
-  /// Mean over `trials` of the fullest rank's choices over the mean, `tokens` tokens each.
+  /// Mean over `trials` of the fullest rank's choices over the mean, with `tokens` tokens per trial.
   double fullest_over_mean(int ranks, int tokens, int trials) {
     const int size = gate_.experts / ranks;
     double sum = 0;

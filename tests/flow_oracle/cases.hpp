@@ -1,7 +1,7 @@
 #pragma once
 /// \file cases.hpp
-/// The fabrics and the families of algorithms that are compared: how each is executed in the simulator, and which schedule says what it
-/// costs.
+/// The compared fabrics and families of algorithms: how each runs in the simulator, and the schedule that
+/// prices it.
 
 #include "compare.hpp"
 #include "partners.hpp"
@@ -45,7 +45,7 @@ inline Collective collective(Op op) {
   throw std::logic_error("no such collective");
 }
 
-/// One (algorithm, collective, fabric, ranks): the worst of the sizes must be within `bound`.
+/// One (algorithm, collective, fabric, ranks): the worst error over the sizes must be within `bound`.
 inline void agree(const std::string& row, const std::string& what, const std::function<double(double)>& simulated, const Schedule& schedule,
                   const Costs& costs, const std::vector<double>& sizes, double bound) {
   double worst = 0;
@@ -68,7 +68,7 @@ inline void agree(const std::string& row, const std::string& what, Program& prog
   agree(
       row, what, [&](double bytes) { return program.seconds(bytes); }, schedule, costs, sizes, bound);
 }
-/// A pipeline's time with ever smaller chunks: it is a + b / chunks, so two numbers of chunks give a.
+/// A pipeline's time in the limit of small chunks: it is a + b / chunks, so two numbers of chunks give a.
 inline std::function<double(double)> endless_chunks(const std::function<double(int, double)>& seconds, int chunks) {
   return [seconds, chunks](double bytes) {
     return bytes == tiny_message ? seconds(1, bytes) : 2 * seconds(2 * chunks, bytes) - seconds(chunks, bytes);
@@ -99,7 +99,7 @@ inline const std::vector<int> counts{2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 32, 48,
 inline const std::vector<std::array<int, 2>> splits{{1, 2}, {1, 3}, {1, 4}, {1, 8}, {1, 16}, {2, 2}, {2, 3}, {2, 4}, {3, 2}, {3, 3}, {4, 2},
                                                     {4, 3}, {4, 4}, {4, 8}, {5, 3}, {6, 4},  {8, 2}, {8, 3}, {8, 4}, {8, 8}, {16, 4}};
 
-/// How exact a family is on a fabric.
+/// Expected accuracy of a family on a fabric.
 struct Expected {
   std::vector<double> sizes;
   double bound;
@@ -122,7 +122,7 @@ inline Fabric domains(int g, int N, bool rails) {
       .group = g, .groups = N, .inner_rate = B, .inner_latency = near_hop, .outer_rate = W, .outer_latency = far_hop, .rails = rails};
   return {rails ? "domains, rails" : "domains, shared NICs", two_levels(t), Levels{g, N}, {{near_hop, B}, {far_hop, W}}, g, N, rails};
 }
-/// Where the inside binds.
+/// A fabric limited inside the group.
 inline Fabric fast_nics(int g, int N) {
   TwoLevels t{.group = g, .groups = N, .inner_rate = B, .inner_latency = near_hop, .outer_rate = 3 * g * B, .outer_latency = far_hop};
   return {"domains, fast NICs", two_levels(t), Levels{g, N}, {{near_hop, B}, {far_hop, 3 * g * B}}, g, N};
@@ -141,13 +141,13 @@ inline Fabric pcie_pairs(int N) {
 
 inline std::vector<Ring> rings_of(const Fabric& f) {
   if (!f.rails || f.g == 1) return {ring_through(counted(f.g * f.N), 0)};
-  std::vector<Ring> rings;  // ring j enters a domain at rank j and leaves it by the rank before
+  std::vector<Ring> rings;  // ring j enters a domain at rank j and leaves it from the rank before
   for (int j = 0; j < f.g; ++j) {
     std::vector<int> members;
     for (int d = 0; d < f.N; ++d)
       for (int i = 0; i < f.g; ++i) members.push_back(d * f.g + (j + i) % f.g);
     rings.push_back(ring_through(members, j));
-    // blocks by place in the ring, so that slot homes are ranks
+    // blocks by position in the ring, so that slot homes are ranks
   }
   return rings;
 }
@@ -192,7 +192,7 @@ inline void halving(const Fabric& f, const Expected& e) {
   for (const bool near_first : {true, false})
     for (const Op op : ring_like) {
       const int n = f.net.ranks;
-      // an all-reduce divides its data among those that are not folded
+      // an all-reduce divides its data among the ranks that are not folded
       std::vector<int> home;
       for (int r = 0; r < n; ++r)
         if (op != Op::all_reduce || (r % f.g < power_of_two_below(f.g) && r / f.g < power_of_two_below(f.N))) home.push_back(r);
@@ -246,7 +246,7 @@ inline void everything_to_a_partner(const Fabric& f, const Expected& e) {
 }
 inline void inference_kernels(const Fabric& f, const Expected& e) {
   const int n = f.net.ranks;
-  Program one(f.net, Op::all_gather, one_each(n), 1);  // everybody's whole vector to everybody
+  Program one(f.net, Op::all_gather, one_each(n), 1);  // every rank's whole vector to every other
   direct(one, Op::all_gather);
   agree("one_shot | " + f.name, "all_reduce, " + shape(f.g, f.N), one, schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels),
         f.costs, e.sizes, e.bound);
@@ -285,7 +285,7 @@ inline void send_recv(const Fabric& f, const Expected& e) {
   for (int r = 0; r < n; ++r) step.push_back({{r, (r + (f.N > 1 ? f.g : 1)) % n, {r}, false}, 0, {}, {}});
   p.step(step);
   Costs each = f.costs;
-  each.outer.rate /= f.g;  // a rank's part of its group's way out
+  each.outer.rate /= f.g;  // a rank's share of its group's outer rate
   agree("send_recv | " + f.name, shape(f.g, f.N), p, send_recv_schedule(f.levels, f.N > 1 ? 1 : 0), each, e.sizes, e.bound);
 }
 

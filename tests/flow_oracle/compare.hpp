@@ -1,7 +1,8 @@
 #pragma once
 /// \file compare.hpp
-/// Simulated beside modelled: a price from the phases of a schedule with a hop and a rate for each level, nothing for launch or floor and
-/// no overlap, at a tiny, a middle and a huge message. Counts what agrees exactly (1e-9) and what within 3 %.
+/// Compares simulation and model: a price from the phases of a schedule with a hop and a rate per level,
+/// without launch, floor or overlap, for a tiny, a middle and a huge message. Counts results that agree
+/// exactly (1e-9) and within 3 %.
 
 #include <fabricost/price/generic.hpp>
 
@@ -13,7 +14,7 @@
 
 namespace flow {
 
-/// Bytes: latency alone binds; both count; bandwidth alone binds.
+/// Bytes: limited by latency; by both; by bandwidth.
 inline constexpr double tiny_message = 1e-6, middle_message = 1e6, huge_message = 1e18;
 
 struct Row {

@@ -1,9 +1,10 @@
 #pragma once
 /// \file engine.hpp
-/// Messages as fluid over links, event by event. A flow uses links with weights; all flows under way share them max-min fairly (progressive
-/// filling: the link that leaves its flows least is filled first; Bertsekas & Gallager, Data Networks, 6.5.2). Rates are worked out anew
-/// whenever a flow starts or has left its sender. A flow is delivered one latency after its last byte was sent, and may wait for others to
-/// be sent (the order of one sender's queue) or delivered (data). Shares no code with the model.
+/// Messages as fluid over links, event by event. A flow uses links with weights; all active flows share them
+/// max-min fairly (progressive filling: the link that leaves its flows least is filled first; Bertsekas &
+/// Gallager, Data Networks, 6.5.2). Rates are computed again whenever a flow starts or has left its sender. A
+/// flow is delivered one latency after its last byte was sent, and may wait for others to be sent (the order
+/// of one sender's queue) or delivered (data). Shares no code with the model.
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +78,8 @@ class Sharing {
   std::vector<std::vector<int>> on_;
 };
 
-/// Runs all flows; `started` and `delivered` are told in order of time. Returns the seconds until the last is delivered.
+/// Runs all flows; calls `started` and `delivered` in order of time. Returns the seconds until the last is
+/// delivered.
 inline double run(const std::vector<Flow>& flows, const std::vector<double>& capacity, const std::function<void(int)>& started,
                   const std::function<void(int)>& delivered) {
   const std::size_t n = flows.size();
@@ -119,7 +121,7 @@ inline double run(const std::vector<Flow>& flows, const std::vector<double>& cap
     if (!std::isfinite(next)) throw std::logic_error("flows wait for each other in a circle");
     const double step = next - now;
     now = next;
-    // what is due within rounding of now happens now
+    // events due within rounding of now happen now
     const double close = 1e-12 * now;
     std::vector<int> still;
     for (const int f : active) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file network.hpp
-/// The wires ranks are joined by: directed links with a capacity (bytes per second), and for every pair of ranks the ways a message takes
-/// and its latency (seconds). Shares no code with the model.
+/// The wires between ranks: directed links with a capacity (bytes per second), and for every pair of ranks
+/// the routes of a message and its latency (seconds). Shares no code with the model.
 
 #include "engine.hpp"
 
@@ -14,7 +14,7 @@ namespace flow {
 
 struct Way {
   std::vector<int> links;
-  double share = 1;  ///< of the message that goes this way
+  double share = 1;  ///< share of the message on this route
 };
 
 struct Network {
@@ -30,7 +30,7 @@ struct Network {
   }
 };
 
-/// A switch that never blocks: a rank has one port out, one in. Rank `slow` has only `share` of the rate.
+/// A non-blocking switch: each rank has one port out, one in. Rank `slow` has only `share` of the rate.
 inline Network flat_switch(int n, double rate, double latency, int slow = -1, double share = 1) {
   Network net{"flat switch", n, {}, {}, {}};
   for (int r = 0; r < n; ++r)
@@ -44,12 +44,14 @@ struct TwoLevels {
   int group = 8, groups = 2;
   double inner_rate = 1, inner_latency = 0;
   double outer_rate = 1, outer_latency = 0;  ///< of a whole group
-  bool rails = false;                        ///< every rank has its own part of the group's outer rate, and messages leave by the sender's
-  bool through_ports = false;  ///< what leaves the group also passes the rank's inner port (PCIe); otherwise it has its own way to the NIC
-  int leaf = 0;                ///< groups below one leaf switch; 0: no leaves
-  double taper = 1;            ///< a leaf's uplink has 1/taper of what its groups can send
+  bool rails = false;                        ///< every rank has its own part of the group's outer rate, and messages leave
+                                             ///< by the sender's
+  bool through_ports = false;                ///< traffic leaving the group also passes the rank's inner port (PCIe); otherwise it has a
+                                             ///< separate path to the NIC
+  int leaf = 0;                              ///< groups below one leaf switch; 0: no leaves
+  double taper = 1;                          ///< a leaf's uplink has 1/taper of what its groups can send
 };
-/// Ranks meet in a switch of their group, groups in a switch or in leaf switches with uplinks to a spine.
+/// Ranks meet in a switch of their group, groups in one switch or in leaf switches with uplinks to a spine.
 inline Network two_levels(const TwoLevels& t) {
   const int n = t.group * t.groups;
   Network net{"two levels", n, {}, {}, {}};
@@ -129,7 +131,8 @@ struct Grid {
   [[nodiscard]] int link(int chip, int axis, int sign) const { return (chip * axes() + axis) * 2 + (sign > 0 ? 0 : 1); }
 };
 
-/// Messages go one axis after the other, the shorter way around; of two equal ways half of the message takes each.
+/// Messages go one axis after the other, the shorter way around; at equal distance half of the message takes
+/// each way.
 inline Network grid_network(const Grid& g, double link_rate, double hop) {
   Network net{"torus", g.chips(), {}, {}, {}};
   net.capacity.assign(static_cast<std::size_t>(g.chips() * g.axes() * 2), link_rate);

@@ -1,7 +1,8 @@
 #pragma once
 /// \file partners.hpp
-/// Step algorithms: in each step a rank talks to one partner and waits for both messages before the next. Halving and doubling (with ranks
-/// beyond a power of two folded into a neighbour), Bruck, PAT, pairwise; and those that post everything at once.
+/// Step algorithms: in each step a rank exchanges with one partner and waits for both messages before the
+/// next. Halving and doubling (with ranks beyond a power of two folded into a neighbour), Bruck, PAT,
+/// pairwise; and those that post all messages at once.
 
 #include "rings.hpp"
 
@@ -13,9 +14,9 @@ inline int power_of_two_below(int n) {
   return p;
 }
 
-/// Halving and doubling over levels (inside out {g, N}). The ranks of a level are paired at distances of a power of two; those beyond fold
-/// into the rank p below first and sit out until the end. `near_first` settles the inner level before the outer and small distances before
-/// large.
+/// Halving and doubling over levels (innermost first, {g, N}). The ranks of a level are paired at distances
+/// of a power of two; those beyond fold into the rank p below first and are idle until the end. `near_first`
+/// handles the inner level before the outer and small distances before large.
 class HalvingDoubling {
  public:
   HalvingDoubling(Program& p, std::vector<int> sizes, bool near_first, Op op) : p_(p), sizes_(std::move(sizes)), op_(op) {
@@ -30,11 +31,11 @@ class HalvingDoubling {
     }
   }
   void operator()() {
-    std::vector<std::vector<Send>> log;  // of the reducing half, for its way back
+    std::vector<std::vector<Send>> log;  // of the reducing half, for the reverse
     for (const int level : order_) half(level, log);
     if (op_ == Op::reduce_scatter) {
       for (auto step = log.begin(); step != log.end(); ++step) p_.step(*step);
-      // what belongs to folded ranks goes back to them, outer fold last in, first out
+      // the data of folded ranks returns to them, in reverse order of folding
       for (auto fold = folds_.rbegin(); fold != folds_.rend(); ++fold) {
         std::vector<Send> back;
         for (const auto& [extra, host, slots] : *fold) back.push_back({{host, extra, slots, false}, 0, {}, {}});
@@ -60,7 +61,7 @@ class HalvingDoubling {
  private:
   struct Folded {
     int extra = 0, host = 0;
-    std::vector<int> slots;  ///< it gets back reduced, or brings along to gather
+    std::vector<int> slots;  ///< returned to it reduced, or contributed by it to a gather
   };
   [[nodiscard]] int below(int level) const {
     int b = 1;
@@ -68,12 +69,12 @@ class HalvingDoubling {
     return b;
   }
   [[nodiscard]] int place(int rank, int level) const { return rank / below(level) % sizes_[static_cast<std::size_t>(level)]; }
-  /// The place that does the work for a place of a level.
+  /// The place that does the work of a place of a level.
   [[nodiscard]] int host_place(int place, int level) const {
     const int p = power_of_two_below(sizes_[static_cast<std::size_t>(level)]);
     return place < p ? place : place - p;
   }
-  /// Slots that a rank folded at this level has when the levels settled later are unfolded again: its own, and those of the ranks that
+  /// Slots that a rank folded at this level has after later levels are unfolded: its own, and those of ranks
   /// folded into it before.
   [[nodiscard]] std::vector<int> left_to(int extra, int level) const {
     std::vector<int> out;
@@ -136,7 +137,7 @@ class HalvingDoubling {
   std::vector<std::vector<Folded>> folds_;
 };
 
-/// Bruck: an item that has to go i ranks on moves by every power of two in i.
+/// Bruck: an item with i ranks to go moves by every power of two in i.
 inline void bruck_exchange(Program& p) {
   const int n = p.ranks();
   for (int d = 1; d < n; d *= 2) {
@@ -165,7 +166,7 @@ inline void bruck_gather(Program& p) {
     p.step(step);
   }
 }
-/// PAT: binomial trees of all ranks at once, far distances first when gathering, the way back when reducing.
+/// PAT: binomial trees of all ranks at once, far distances first when gathering, reversed when reducing.
 inline void pat(Program& p, Op op) {
   const int n = p.ranks();
   std::vector<std::vector<Send>> steps;
@@ -190,7 +191,8 @@ inline void pat(Program& p, Op op) {
     p.step(back);
   }
 }
-/// One partner at a time: `a` places further in the group, `b` groups further; the own group first. Slot from x n + to.
+/// One partner at a time: `a` places further in the group, `b` groups further; the own group first. Slot from
+/// x n + to.
 inline void pairwise(Program& p, int g) {
   const int n = p.ranks(), N = n / g;
   for (int b = 0; b < N; ++b)
@@ -223,8 +225,8 @@ inline void two_level_exchange(Program& p, int g) {
   if (!inside.empty()) p.step(inside);
   if (!across.empty()) p.step(across);
 }
-/// Partners at doubling distances swap all they have, level by level; places beyond a power of two hand theirs to one below, and get the
-/// level's result back. One slot.
+/// Partners at doubling distances exchange all their data, level by level; places beyond a power of two give
+/// theirs to one below and get the level's result back. One slot.
 inline void recursive_doubling(Program& p, const std::vector<int>& sizes) {
   const int n = p.ranks();
   int stride = 1;
@@ -248,7 +250,7 @@ inline void recursive_doubling(Program& p, const std::vector<int>& sizes) {
     stride *= m;
   }
 }
-/// Everything to everybody at once; slots as the collective has them.
+/// Everything to every rank at once; slots as in the collective.
 inline void direct(Program& p, Op op) {
   const int n = p.ranks();
   std::vector<Send> step;

@@ -1,8 +1,9 @@
 #pragma once
 /// \file program.hpp
-/// An algorithm as the sends it makes, in program order, on real data. A rank holds slots; a slot holds the set of ranks whose contribution
-/// is in it (a mask, 64 ranks at most). A send waits for every delivery that wrote the slots it reads; what the receiver adds or stores is
-/// checked when it happens in simulated time, so that an algorithm ends with the right data or not at all. Shares no code with the model.
+/// An algorithm as its sends, in program order, on real data. A rank holds slots; a slot holds the set of
+/// ranks that contributed to it (a mask, at most 64 ranks). A send waits for every delivery that wrote the
+/// slots it reads; additions and stores at the receiver are checked at their simulated time, so an algorithm
+/// ends with the right data or fails. Shares no code with the model.
 
 #include "network.hpp"
 
@@ -29,14 +30,14 @@ struct Move {
 };
 struct Send : Move {
   int stream = 0;          ///< sends of one stream between the same two ranks leave in order
-  std::vector<int> links;  ///< instead of the network's way, when the algorithm chooses (a direction of a torus)
+  std::vector<int> links;  ///< replaces the network's route if the algorithm chooses one (a direction of a torus)
   std::vector<int> after;  ///< also wait for these to be delivered
 };
 
 class Program {
  public:
-  /// `home` of a slot: whose it is before (all_gather, broadcast, all_to_all) or after (reduce_scatter, reduce); `goal` for all_to_all.
-  /// `share`: bytes of a slot as a share of the operation's size S.
+  /// `home` of a slot: its owner before (all_gather, broadcast, all_to_all) or after (reduce_scatter,
+  /// reduce); `goal` for all_to_all. `share`: bytes of a slot as a share of the operation's size S.
   Program(const Network& net, Op op, std::vector<int> home, double share, std::vector<int> goal = {})
       : net_(&net),
         op_(op),
@@ -86,8 +87,9 @@ class Program {
       for (const int r : {s.from, s.to}) now_.push_back({r, size() - 1 - i});
     return size() - 1;
   }
-  /// Sends that happen together: what they read was there before. A rank begins its next step when all it sent and received in its last one
-  /// has been delivered, and a message leaves when both its ends have come to its step (rendezvous).
+  /// Sends that happen together: they read the state before the step. A rank begins its next step when
+  /// everything it sent and received in the last one has been delivered; a message leaves when both of its
+  /// ends have reached its step (rendezvous).
   void step(const std::vector<Send>& sends) {
     in_step_ = true;
     now_.clear();
@@ -100,7 +102,8 @@ class Program {
       if (!next[r].empty()) part_[r] = next[r];
     in_step_ = false;
   }
-  /// A flow that switches make of many: what it moves is given, it waits for what wrote that data and for `after_sent`.
+  /// A flow that switches combine from several: its data movement is given; it waits for the writers of that
+  /// data and for `after_sent`.
   int in_switch(double bytes, double latency, std::vector<Use> uses, const std::vector<Move>& moves, std::vector<int> after_sent) {
     Flow f{.bytes = bytes, .latency = latency, .uses = std::move(uses), .after_delivered = {}, .after_sent = std::move(after_sent)};
     for (const Move& m : moves)
@@ -113,7 +116,8 @@ class Program {
     return size() - 1;
   }
 
-  /// From whom to whom how much, as multiples of S, all sends added up (in-switch flows left out: they have many ends).
+  /// Traffic between pairs as multiples of S, summed over all sends (without in-switch flows, which have many
+  /// ends).
   [[nodiscard]] std::map<std::pair<int, int>, double> between() const {
     std::map<std::pair<int, int>, double> out;
     for (std::size_t f = 0; f < flows_.size(); ++f)
@@ -121,7 +125,7 @@ class Program {
     return out;
   }
 
-  /// Seconds for S bytes. \throws std::logic_error when the data is wrong in the end or on the way.
+  /// Seconds for S bytes. \throws std::logic_error when data is wrong at the end or in between.
   [[nodiscard]] double seconds(double bytes) {
     begin();
     std::vector<Flow> sized = flows_;
@@ -208,7 +212,7 @@ class Program {
   bool in_step_ = false;
 };
 
-/// A slot for every rank, `copies` times (one for each ring or part that runs beside the others).
+/// A slot for every rank, `copies` times (one for each concurrent ring or part).
 inline std::vector<int> one_each(int ranks, int copies = 1) {
   std::vector<int> home;
   for (int c = 0; c < copies; ++c)

@@ -1,6 +1,6 @@
 #pragma once
 /// \file rings.hpp
-/// Rings, chains and the bucket algorithm, send by send. Each rank passes on what it has as soon as it has it.
+/// Rings, chains and the bucket algorithm, send by send. Each rank forwards data as soon as it has it.
 
 #include "program.hpp"
 
@@ -8,17 +8,18 @@
 
 namespace flow {
 
-/// Blocks of slots that go around members; `links[i]` from member i to the next where the algorithm chooses them.
+/// Blocks of slots that circulate among members; `links[i]` from member i to the next if the algorithm
+/// chooses them.
 struct Ring {
   std::vector<int> members;
-  std::vector<std::vector<int>> blocks;  ///< of member i: what it ends a reduce-scatter with, begins an all-gather with
+  std::vector<std::vector<int>> blocks;  ///< of member i: the result of a reduce-scatter, the input of an all-gather
   std::vector<std::vector<int>> links;
   int stream = 0;
 };
 
 inline int around(int i, int n) { return ((i % n) + n) % n; }
 
-/// One half of a ring's work. Steps of several rings interleave in program order; nothing waits but for data.
+/// One half of a ring's work. Steps of several rings interleave in program order; sends wait only for data.
 inline void go_around(Program& p, const std::vector<Ring>& rings, bool reducing) {
   for (const Ring& ring : rings) {
     const int m = static_cast<int>(ring.members.size());
@@ -44,7 +45,7 @@ inline Ring ring_through(const std::vector<int>& members, int copy) {
   return ring;
 }
 
-/// From members[0] along the list (`reducing`: the same way, adding up), chunk behind chunk.
+/// From members[0] along the list, chunk after chunk; `reducing`: adding up on the way.
 inline void chain(Program& p, const std::vector<int>& members, bool reducing) {
   for (int s = 0; s < p.slots(); ++s)
     for (std::size_t i = 0; i + 1 < members.size(); ++i) p.send({{members[i], members[i + 1], {s}, reducing}, 0, {}, {}});
@@ -82,8 +83,8 @@ inline void hierarchical(Program& p, Op op, int g) {
   }
 }
 
-/// The bucket algorithm (Sack & Gropp 2015): 2 d equal parts, part q begins along axis q mod d, forwards or backwards; slot q n + chip.
-/// Each part goes on at its own pace.
+/// The bucket algorithm (Sack & Gropp 2015): 2 d equal parts; part q begins along axis q mod d, forwards or
+/// backwards; slot q n + chip. Each part proceeds at its own pace.
 inline void bucket(Program& p, Op op, const Grid& grid) {
   const int n = grid.chips(), d = grid.axes();
   const auto run_axis = [&](int part, int phase, bool reducing) {
@@ -118,8 +119,8 @@ inline void bucket(Program& p, Op op, const Grid& grid) {
   }
 }
 
-/// Directed circles through all n ranks that use every one of the links (counted in `left`, n x n) once: as many as each rank has. Found by
-/// trying; false when there are none.
+/// Directed circles through all n ranks that use every link (counted in `left`, n x n) exactly once: as many
+/// as each rank has links. Found by backtracking; false if there are none.
 inline bool split_into_circles(std::vector<int>& left, int n, int wanted, std::vector<std::vector<int>>& found) {
   if (static_cast<int>(found.size()) == wanted) return true;
   std::vector<int> path{0};

@@ -1,13 +1,14 @@
 #pragma once
 /// \file trees.hpp
-/// Pipelined trees and switches that add and multicast. The message goes in chunks; a rank lets only so many of its chunks be under way.
+/// Pipelined trees and switches that reduce and multicast. The message is sent in chunks; a rank limits its
+/// chunks in flight.
 
 #include "rings.hpp"
 
 namespace flow {
 
-/// Parents in a binary tree over a power of two of nodes whose leaves are the odd ones (NCCL's): node 0 has one child. The second tree
-/// counts from the other end, so that its leaves are the first one's inner nodes.
+/// Parents in NCCL's binary tree over a power of two of nodes, whose leaves are the odd ones: node 0 has one
+/// child. The second tree counts from the other end, so that its leaves are the first one's inner nodes.
 inline std::vector<int> tree_parents(int nodes, bool from_other_end) {
   std::vector<int> parent(static_cast<std::size_t>(nodes), -1);
   const auto name = [&](int i) { return from_other_end ? nodes - 1 - i : i; };
@@ -35,8 +36,8 @@ inline std::vector<int> leaves_first(const std::vector<int>& parent) {
   return out;
 }
 
-/// All-reduce: a chain inside each group of g up to its first rank, two trees of half the message each over the groups, and back. Slot
-/// tree x chunks + chunk. A group lets `window` chunks of a tree be under way.
+/// All-reduce: a chain inside each group of g up to its first rank, two trees with half the message each over
+/// the groups, and back. Slot tree x chunks + chunk. A group has at most `window` chunks of a tree in flight.
 inline void double_tree(Program& p, Op op, int g, int chunks, int window) {
   const int N = p.ranks() / g;
   std::vector<std::vector<int>> last(2, std::vector<int>(static_cast<std::size_t>(N * chunks), -1));  // flow that ends (tree, group, chunk)
@@ -69,8 +70,8 @@ inline void double_tree(Program& p, Op op, int g, int chunks, int window) {
     }
 }
 
-/// A domain's switches add what all ranks send and give it to the rank that owns the part; ranks' multicasts reach all, the sender too.
-/// Links 2 r and 2 r + 1 are rank r's ports out and in.
+/// A domain's switches add what all ranks send and give it to the rank that owns the part; a rank's multicast
+/// reaches all, including the sender. Links 2 r and 2 r + 1 are rank r's ports out and in.
 class Switches {
  public:
   Switches(Program& p, double latency, double share) : p_(p), latency_(latency), share_(share) {}

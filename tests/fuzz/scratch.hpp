@@ -1,6 +1,6 @@
 #pragma once
 /// \file scratch.hpp
-/// Files of one input, in memory where the machine has such a folder; gone when the program ends.
+/// Files of one fuzz input, in memory if the machine has such a folder; removed when the program ends.
 
 #include <filesystem>
 #include <string>
@@ -10,14 +10,14 @@ namespace fuzz {
 
 class Scratch {
  public:
-  /// The folder of this process, made when it is first asked for.
+  /// The folder of this process, created on first use.
   [[nodiscard]] static Scratch& folder();
 
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch();
 
-  /// Path of a file with those bytes, in place of what had that name.
+  /// Path of a file with those bytes, replacing any file of that name.
   std::filesystem::path write(std::string_view name, std::string_view bytes) const;
   void remove(std::string_view name) const;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -27,7 +27,8 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-/// Text up to a line that holds only `mark`, and what follows that line; all of it and nothing when there is none.
+/// Text up to a line that holds only `mark`, and the text after it; the whole text and nothing if there is
+/// none.
 struct Halves {
   std::string_view first, second;
 };

@@ -1,7 +1,8 @@
 #pragma once
 /// \file targets.hpp
-/// What is fuzzed: a name and a function that takes any bytes. A function returns when the bytes were read or refused with a message; it
-/// aborts, or lets an exception out that is no fabricost::Error, when they broke something. libfuzzer.cpp and replay.cpp call them.
+/// Fuzz targets: a name and a function that takes any bytes. A function returns if the bytes were read or
+/// refused with a message; it aborts, or throws anything but a fabricost::Error, if they broke something.
+/// Called by libfuzzer.cpp and replay.cpp.
 
 #include <fabricost/error.hpp>
 
@@ -37,14 +38,14 @@ void for_each_target(Use&& use) {
     for (const Target& target : targets) use(target);
 }
 
-/// Aborts with a sentence when what must hold does not.
+/// Aborts with a sentence if a condition does not hold.
 inline void require(bool holds, const std::string& sentence) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", sentence.c_str());
   std::abort();
 }
 
-/// Calls `job`; a refusal is fine when it says something and does not drown it.
+/// Calls `job`; a refusal is accepted if its message is neither empty nor excessively long.
 template <class Job>
 void tolerate(Job&& job) {
   try {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file files.hpp
-/// Files that live as long as a test.
+/// Files that exist for the duration of a test.
 
 #include <fabricost/error.hpp>
 #include <fabricost/readings/points.hpp>
@@ -13,7 +13,7 @@
 
 namespace fabricost::test {
 
-/// A folder of its own, gone at the end.
+/// A temporary folder, removed at the end.
 class Folder {
  public:
   Folder() {
@@ -37,7 +37,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// A log that does not say where it was made.
+/// A log that does not name its machine.
 inline const PointSource h100{.system = "dgx-h100"};
 
 /// Points of a file with that text.
@@ -46,7 +46,7 @@ inline Points points_in(const std::string& text, const PointSource& otherwise = 
   return read_points(folder.write(name, text), otherwise);
 }
 
-/// What reading a file with that text is refused with; empty when it is read.
+/// The message that refuses a file with that text; empty if it is read.
 inline std::string refusal(const std::string& text, const PointSource& otherwise = {}, const std::string& name = "file.txt") {
   const Folder folder;
   try {

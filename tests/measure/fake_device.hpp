@@ -1,6 +1,6 @@
 #pragma once
-// A machine made up from a few numbers: what it answers is known, so that what is measured can be held against it. Time is virtual: a
-// run lasts as long as it says it does, on the clock that the test reads.
+// A simulated machine defined by a few numbers, so that measurements can be compared with known values. Time
+// is virtual: a run takes the time it reports on the clock that the test reads.
 #include "measure/device.hpp"
 #include "measure/sample.hpp"
 
@@ -26,18 +26,18 @@ struct Traits {
   std::uint64_t l2 = 60 * MiB, memory = 141'000'000'000;
   double noise = 0.002;     // relative, normal
   int outlier_every = 0;    // batches; 0: never
-  double outlier = 3;       // times as long
+  double outlier = 3;       // times the normal duration
   std::uint64_t cliff = 0;  // from here on a collective takes twice as long
   bool peers = true, mig = false;
   double prepare = 0.01;                          // seconds
-  double device_clock = 1, host_clock = 1;        // what they say of a second
+  double device_clock = 1, host_clock = 1;        // what each shows per second
   double host_wait = 10e-6;                       // of every batch
-  double cold_clocks = 0;                         // the first batch of a job takes this much longer, relative; decays by half
+  double cold_clocks = 0;                         // the first batch of a job takes this much longer, relative; halves with each batch
   std::uint64_t allocatable = ~std::uint64_t{0};  // bytes of a case
   int lost_after = -1, wrong_after = -1;          // prepared cases
   int lost_in_run = -1;                           // of the case prepared then
-  int throttled_after = -1;                       // from then on, a quarter slower
-  int faults = 0;                                 // of these prepared cases, one after the other
+  int throttled_after = -1;                       // a quarter slower from then on
+  int faults = 0;                                 // number of failing cases in a row
   std::optional<ProbeKind> unsupported{}, wrong{};
   int processes = 1;
 };

@@ -1,6 +1,6 @@
 #pragma once
 /// \file stacks.hpp
-/// What the software of published runs keeps in memory, and the shapes of their models.
+/// Memory settings of the software of published runs, and the shapes of their models.
 
 #include "support/measurements.hpp"
 
@@ -14,7 +14,7 @@
 
 namespace fabricost::test {
 
-/// A stack whose peak is what the framework's allocator reports: no context, no communicators, nothing lost between blocks.
+/// A stack whose peak is the framework allocator's figure: no context, no communicators, no fragmentation.
 inline MemoryStack as_allocated(MemoryStack stack = {}) {
   stack.context = stack.communicator = stack.extra = stack.fragmentation = 0;
   return stack;
@@ -28,15 +28,15 @@ inline MemoryStack megatron_2022() {
   return s;
 }
 
-/// SimuMax: Megatron core with Transformer Engine, fused cross-entropy. The 4 bytes of a matrix's gradient before it is accumulated are
-/// read off its own published peaks.
+/// SimuMax: Megatron core with Transformer Engine, fused cross-entropy. The 4 bytes of a matrix's gradient
+/// before accumulation are derived from its own published peaks.
 inline MemoryStack simumax() {
   MemoryStack s = as_allocated();
   s.weight_gradient = 4;
   return s;
 }
 
-/// A transformer of GPT's shape: every head its own keys, an MLP of four times the width without a gate.
+/// A transformer of GPT's shape: separate keys for every head, an MLP of four times the width without a gate.
 inline Model gpt(int layers, int hidden, int heads, int vocab = 51200) {
   Model m;
   m.name = "GPT";

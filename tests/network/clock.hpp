@@ -1,6 +1,6 @@
 #pragma once
 /// \file clock.hpp
-/// Time of this program's own thread on the processor: what others run on the machine does not count.
+/// Processor time of this program: other programs on the machine do not count.
 
 #include <ctime>
 
@@ -8,7 +8,7 @@ namespace machines {
 
 inline double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// How much slower a build may be that checks itself, or is not optimised.
+/// Allowed slow-down of a build with sanitizers or without optimisation.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
 inline constexpr double patience = 20;
 #else

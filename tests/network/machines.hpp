@@ -1,6 +1,6 @@
 #pragma once
 /// \file machines.hpp
-/// Shipped machines laid out link by link, and what tests ask of them.
+/// Shipped machines laid out link by link, with helpers for tests.
 
 #include <fabricost/network/layout.hpp>
 #include <fabricost/network/link_names.hpp>
@@ -29,7 +29,8 @@ inline std::vector<std::string> way(const Topology& t, int from, int to, const R
   for (const LinkUse& use : route(t, from, to, options)) out.push_back(name_of(t, use.link));
   return out;
 }
-/// Bytes per byte of size that all links of one kind carry together, those of GPUs or nodes [0, places) only where `places` is given.
+/// Bytes per byte of size carried by all links of one kind; if `places` is given, only by those of GPUs or
+/// nodes [0, places).
 inline double carried(const Topology& t, const Traffic& traffic, LinkKind kind, int places = 0) {
   double out = 0;
   for (const LinkLoad& l : traffic.loads) {
@@ -38,7 +39,7 @@ inline double carried(const Topology& t, const Traffic& traffic, LinkKind kind, 
   }
   return out;
 }
-/// Bytes of size per second when nothing else runs, and the link that says so.
+/// Bytes of size per second with nothing else running, and the limiting link.
 struct Alone {
   double rate = 0;
   int link = -1;

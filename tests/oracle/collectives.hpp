@@ -1,6 +1,6 @@
 #pragma once
 /// \file collectives.hpp
-/// How ranks start a collective, and what they must end with.
+/// Initial state of ranks for a collective, and the required result.
 
 #include "world.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file exchanges.hpp
-/// Everybody to everybody: all-to-all in two levels, one partner at a time or all at once; what else sends to all at once, one-shot and
-/// two-shot all-reduce among it.
+/// All-to-all in two levels, one partner at a time or all at once; and other algorithms that send to all at
+/// once, including one-shot and two-shot all-reduce.
 
 #include "world.hpp"
 
@@ -43,7 +43,7 @@ inline void pairwise_all_to_all(World& w, int group) {
       w.run(step);
     }
 }
-/// One step in which everybody sends to everybody else slots(from, to).
+/// One step in which every rank sends slots(from, to) to every other.
 template <class Slots>
 void all_at_once(World& w, bool adds, Slots&& slots) {
   Step step;
@@ -61,11 +61,11 @@ inline void direct_all_gather(World& w) {
 inline void direct_reduce_scatter(World& w) {
   all_at_once(w, true, [](int, int to) { return std::vector<int>{to}; });
 }
-/// Everybody reads everything of everybody.
+/// Every rank reads everything of every other.
 inline void one_shot(World& w) {
   all_at_once(w, true, [everything = every_slot(w)](int, int) { return everything; });
 }
-/// Everybody reduces its part, then everybody reads every part.
+/// Every rank reduces its part, then reads every part.
 inline void two_shot(World& w) {
   direct_reduce_scatter(w);
   direct_all_gather(w);

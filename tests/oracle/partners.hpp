@@ -20,8 +20,8 @@ inline std::vector<int> partner_distances(int ranks, bool near_first) {
   if (!near_first) std::reverse(d.begin(), d.end());
   return d;
 }
-/// Every slot belongs to the rank of its number, and ranks without one look on; a rank gives its partner all those that are on the
-/// partner's side.
+/// Every slot belongs to the rank of its number; ranks without a slot are idle. A rank gives its partner all
+/// slots on the partner's side.
 inline void halving(World& w, bool near_first) {
   const int n = w.slots();
   int settled = 0;  // bits already decided
@@ -37,7 +37,7 @@ inline void halving(World& w, bool near_first) {
     settled |= d;
   }
 }
-/// The way back: ranks that own a slot give their partners all they have gathered.
+/// The reverse: ranks that own a slot give their partners all they have gathered.
 inline void doubling(World& w, bool near_first) {
   const int n = w.slots();
   std::vector<int> distances = partner_distances(n, near_first);
@@ -55,7 +55,8 @@ inline void doubling(World& w, bool near_first) {
     settled &= ~d;
   }
 }
-/// All-reduce of any number of ranks: those beyond the power of two fold into a neighbour, and get the result back.
+/// All-reduce of any number of ranks: those beyond the power of two fold into a neighbour and get the result
+/// back.
 inline World folded_all_reduce(int ranks) {
   const int p = power_below(ranks);
   World w = everyone_contributes({ranks}, p);
@@ -72,8 +73,8 @@ inline World folded_all_reduce(int ranks) {
   return w;
 }
 
-/// All-reduce of any number of ranks: partners give each other everything. Those beyond the power of two fold into one of the others first,
-/// and get the result back.
+/// All-reduce of any number of ranks: partners exchange everything. Those beyond the power of two first fold
+/// into one of the others and get the result back.
 inline void recursive_doubling(World& w) {
   const int p = power_below(w.ranks());
   const std::vector<int> everything = every_slot(w);
@@ -91,7 +92,7 @@ inline void recursive_doubling(World& w) {
   w.run(out);
 }
 
-/// Bruck: the item of relative number i = to - from moves on by every power of two in i.
+/// Bruck: the item of relative number i = to - from moves by every power of two in i.
 inline void bruck_all_to_all(World& w) {
   const int n = w.ranks();
   for (int d = 1; d < n; d *= 2) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file rings.hpp
-/// Rings: each rank passes on to the next. `members` in order, each part of the slots is one block of the ring. Level by level: rings
-/// inside, then among equal ranks of all groups.
+/// Rings: each rank forwards to the next. `members` in order, each part of the slots is one block of the
+/// ring. Hierarchical: rings inside, then among equal ranks of all groups.
 
 #include "world.hpp"
 
@@ -13,7 +13,7 @@ struct Ring {
   std::vector<std::vector<int>> blocks;
 };
 
-/// Round but once: in step s member i passes on block i - behind - s.
+/// Around the ring except for one step: in step s member i forwards block i - behind - s.
 inline void pass_around(World& w, const std::vector<Ring>& rings, int behind, bool adds) {
   const int m = static_cast<int>(rings.front().members.size());
   for (int s = 0; s < m - 1; ++s) {
@@ -36,7 +36,7 @@ inline Ring whole_ring(int ranks) {
   }
   return ring;
 }
-/// From rank 0 around the circle, `chunks` slots one behind the other.
+/// From rank 0 around the circle, `chunks` slots one after the other.
 inline void ring_broadcast(World& w) {
   const int n = w.ranks(), chunks = w.slots();
   for (int s = 0; s < n - 1 + chunks - 1; ++s) {
@@ -58,8 +58,9 @@ inline void ring_reduce(World& w) {
 }
 
 namespace detail {
-/// The rings of a level: ranks that differ in that digit only. After the halves below, a rank is left with the slots that
-/// agree with it in the digits below; member i of the ring ends with those that have digit i here.
+/// The rings of a level: ranks that differ only in that digit. After the halves of the lower levels, a rank
+/// has the slots that agree with it in the lower digits; member i of the ring ends with those that have digit
+/// i here.
 inline std::vector<Ring> rings_of_level(const std::vector<int>& sizes, int level) {
   int n = 1, below = 1;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file torus.hpp
-/// The oracle for tori: chips that hand blocks only to neighbours, with what every single link carries.
+/// The oracle for tori: chips that send blocks only to neighbours, with the load of every link.
 
 #include "world.hpp"
 
@@ -58,7 +58,7 @@ inline int bucket(World& w, Torus& t, bool reduce, bool gather) {
       if (t.position(slot_chip, axis_of(part, f)) != t.position(chip, axis_of(part, f))) return false;
     return true;
   };
-  // each part goes its own way at its own pace: the list of its steps, (phase, step in phase)
+  // each part proceeds at its own pace: the list of its steps, (phase, step in phase)
   const auto plan = [&](int part) {
     std::vector<std::pair<int, int>> out;
     for (int f = 0; f < d; ++f)
@@ -71,7 +71,7 @@ inline int bucket(World& w, Torus& t, bool reduce, bool gather) {
     std::vector<std::vector<std::pair<int, int>>> plans;
     for (int p = 0; p < parts; ++p) {
       auto list = plan(p);
-      if (!reducing) {  // the phases backwards
+      if (!reducing) {  // the phases in reverse
         std::vector<std::pair<int, int>> reversed;
         for (int f = d - 1; f >= 0; --f)
           for (const auto& item : list)

@@ -6,8 +6,9 @@
 
 namespace oracle {
 
-/// Parents and depths of a binary tree over a power of two of nodes whose leaves are the odd ones: 0 has one child, N/2, below
-/// which halves are split again. The second tree counts from the other end, so that leaves there are inner nodes here.
+/// Parents and depths of a binary tree over a power of two of nodes whose leaves are the odd ones: 0 has one
+/// child, N/2, below which halves are split again. The second tree counts from the other end, so that its
+/// leaves are inner nodes of the first.
 struct Tree {
   std::vector<int> parent, depth;
 };

@@ -1,11 +1,13 @@
 #pragma once
 /// \file world.hpp
-/// An oracle for schedules: ranks that really hand tagged blocks to each other, step by step. It shares no code with the model.
+/// An oracle for schedules: ranks that send tagged blocks to each other, step by step. It shares no code with
+/// the model.
 ///
-/// A rank has slots. A slot holds the set of ranks whose contribution is in it, as a mask (64 ranks at most); for all_to_all
-/// there is one slot for each (from, to), filled or not. A step is a set of sends that happen at once: what is sent is what the
-/// sender held before the step. Adding a contribution twice, sending an empty slot or writing over other data is an error, so
-/// that an algorithm that ends with the right masks has done the work of the collective, and the counters say what it moved.
+/// A rank has slots. A slot holds the set of ranks that contributed to it, as a mask (at most 64 ranks);
+/// all_to_all has one slot for each (from, to), filled or not. A step is a set of simultaneous sends of what
+/// the sender held before the step. Adding a contribution twice, sending an empty slot or overwriting other
+/// data is an error. An algorithm that ends with the right masks has therefore performed the collective, and
+/// the counters say what it moved.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +32,7 @@ using Step = std::vector<Send>;
 
 class World {
  public:
-  /// \param sizes       how ranks are grouped, inside out: {8, 4} is 4 groups of 8
+  /// \param sizes       grouping of ranks, innermost first: {8, 4} is 4 groups of 8
   /// \param slot_bytes  of one slot, as a share of the operation's size S
   World(std::vector<int> sizes, int slots, double slot_bytes) : sizes_(std::move(sizes)), slots_(slots), slot_bytes_(slot_bytes) {
     ranks_ = 1;
@@ -77,17 +79,17 @@ class World {
       crossed_[level] += crosses[level] ? 1 : 0;
     }
   }
-  /// A slot leaves its holder (all_to_all): what was sent is no longer there.
+  /// A slot leaves its holder (all_to_all) once sent.
   void drop(int rank, int slot) { at(rank, slot) = 0; }
 
   [[nodiscard]] int steps() const { return steps_; }
-  /// Steps in which some send goes exactly as far out as this level.
+  /// Steps whose furthest send crosses exactly this level.
   [[nodiscard]] int steps(int level) const { return crossed_[static_cast<std::size_t>(level)]; }
   /// Bytes that left the busiest endpoint of a level: a rank's to its own group (level 0), a group's to other groups (above).
   [[nodiscard]] double bytes(int level) const {
     return *std::max_element(totals_[static_cast<std::size_t>(level)].begin(), totals_[static_cast<std::size_t>(level)].end());
   }
-  /// The same without what is bound further out than to a neighbour of this level.
+  /// The same without traffic to ranks beyond a neighbour of this level.
   [[nodiscard]] double own_bytes(int level) const {
     return *std::max_element(own_[static_cast<std::size_t>(level)].begin(), own_[static_cast<std::size_t>(level)].end());
   }
@@ -97,7 +99,7 @@ class World {
     for (const double b : totals_[static_cast<std::size_t>(level)]) sum += b;
     return sum / (ranks_ / below(level));
   }
-  /// As own_bytes() when every step waits for its busiest endpoint: the sum over steps of the most that leaves any.
+  /// As own_bytes() if every step waits for its busiest endpoint: the sum over steps of the maximum.
   [[nodiscard]] double serial_bytes(int level) const { return serial_[static_cast<std::size_t>(level)]; }
 
   /// Ranks below one endpoint of a level.
@@ -122,7 +124,7 @@ class World {
     const double bytes = slot_bytes_ * static_cast<double>(send.slots.size());
     const int furthest = distance(send.from, send.to);
     crosses[static_cast<std::size_t>(furthest)] = true;
-    // outer levels see what is bound further out too; a rank's own links only what stays in its group
+    // outer levels also carry traffic bound further out; a rank's own links only what stays in its group
     const int first = furthest == 0 ? 0 : 1;
     for (int level = first; level <= furthest; ++level)
       totals_[static_cast<std::size_t>(level)][static_cast<std::size_t>(send.from / below(level))] += bytes;

@@ -1,15 +1,15 @@
 #pragma once
 /// \file least.hpp
-/// The least time physics allows an operation, counted a second time and with nothing of the model: bytes that must cross, over the rates a
-/// machine's file states. No constant, latency, algorithm or choice enters.
+/// The physical minimum time of an operation, computed independently of the model: bytes that must cross,
+/// over the rates in a machine's file. No constant, latency, algorithm or choice enters.
 ///
 ///   inside     a rank sends or receives what its part of the result needs, (n-1)/n S at the least (all-reduce without switches that add
 ///              twice that; broadcast and reduce S), over all it has: its links into the domain and its share of the NICs
 ///   across     what must leave or enter a domain of g ranks of n, over the NICs of that domain; of an all-reduce without switches that add
 ///              2 (d-1)/d S on d domains, of an exchange g (n-g)/n S
 ///
-/// Bounds are deliberately low where machines differ (several NICs for one rank, links used both ways): a model below them is wrong
-/// anywhere.
+/// Bounds are deliberately low where machines differ (several NICs for one rank, links used both ways): a
+/// model below them is wrong on any machine.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/model/model.hpp>
@@ -41,7 +41,7 @@ inline Rates rates_of(const fabricost::System& system) {
   return out;
 }
 
-/// \param ranks, nodes as the prediction says it counted them
+/// \param ranks, nodes as counted by the prediction
 inline double least_seconds(const fabricost::System& system, const fabricost::Operation& op, int ranks, int nodes) {
   using fabricost::Collective;
   const Rates rate = rates_of(system);
@@ -69,16 +69,17 @@ inline double least_seconds(const fabricost::System& system, const fabricost::Op
   return out;
 }
 
-/// Bytes of tokens that must leave a rank: of uniform or forced choices at least one copy of all but the n-th part that stays, one byte a
-/// value at the least (four bits: half).
+/// Bytes of tokens that must leave a rank: with uniform or forced choices at least one copy of all but the
+/// n-th part that stays, at least one byte per value (four bits: half).
 inline double least_exchange(const fabricost::System& system, double tokens, double hidden, int ranks) {
   const Rates rate = rates_of(system);
   const double one = rate.links + rate.nics;
   return one > 0 && ranks > 1 ? tokens * hidden / 2 * (1 - 1.0 / ranks) / one : 0;
 }
 
-/// Floating-point operations of one training sequence that no kernel can leave out: three passes of two per parameter a token is
-/// multiplied with, counted from the shape's matrices alone, and of dense attention the scores of earlier tokens (half of all).
+/// Floating-point operations of one training sequence that no kernel can avoid: three passes of two per
+/// parameter a token is multiplied with, counted from the shape's matrices alone, and for dense attention the
+/// scores of earlier tokens (half of all).
 inline double least_training_flops(const fabricost::Model& m, double tokens, double context) {
   double per_token = 0;
   const double h = m.hidden;

@@ -1,8 +1,8 @@
 #pragma once
 /// \file oracle.hpp
-/// An event-driven pipeline that shares no code with the library: stages are told what to do in which order and told nothing else; pieces
-/// start by events in time, hand-overs travel, and every rule of a pipeline is checked while it runs. And all orders there are, for small
-/// pipelines.
+/// An event-driven pipeline that shares no code with the library: stages only get the order of their work;
+/// pieces start by events in time, hand-overs travel, and every rule of a pipeline is checked during the run.
+/// Also enumerates all orders of small pipelines.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,8 @@
 
 namespace oracle {
 
-/// 'F', 'B' (input gradient), 'W', 'A' (all of the backward); `chunk` and `item` (microbatch) from 0. `joined`: with the next one.
+/// 'F', 'B' (input gradient), 'W', 'A' (the full backward); `chunk` and `item` (microbatch) from 0. `joined`:
+/// with the next one.
 struct Task {
   char what;
   int chunk, item;
@@ -35,7 +36,7 @@ struct Outcome {
   double most() const { return *std::max_element(peak.begin(), peak.end()); }
 };
 
-/// Layers are numbered along the model; where each lives follows from the shape alone.
+/// Layers are numbered along the model; the shape alone determines the stage of each.
 class Machine {
  public:
   Machine(Shape shape, int stages, int chunks, int items, Times times, std::vector<std::vector<Task>> todo)
@@ -49,7 +50,7 @@ class Machine {
     std::vector<double> begin(n, -1), finish(n, 0), held(n, 0);
     std::vector<std::size_t> at(n, 0);
     std::vector<bool> busy(n, false);
-    // (time, stage): a stage looks for work when something it may wait for has happened
+    // (time, stage): a stage looks for work when an event it may be waiting for has happened
     using Event = std::tuple<double, int, int>;  // time, kind (0: end of work, 1: look), stage
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
     for (std::size_t s = 0; s < n; ++s) events.emplace(0.0, 1, static_cast<int>(s));
@@ -73,7 +74,7 @@ class Machine {
         need = std::max(need, ready(stage, other));
         length = t_.joined > 0 ? t_.joined / parts() : length + seconds(stage, other);
       }
-      if (need > now) continue;  // an event will come when it is there
+      if (need > now) continue;  // an event will follow when it is available
       busy[s] = true;
       if (begin[s] < 0) begin[s] = now;
       for (std::size_t k = at[s]; k <= at[s] + (task.joined ? 1 : 0); ++k)
@@ -83,7 +84,7 @@ class Machine {
     }
     if (left > 0) throw std::logic_error("stages wait for each other for ever");
     for (std::size_t s = 0; s < n; ++s) out.span[s] = finish[s] - begin[s];
-    // nothing done twice, nothing left out
+    // nothing done twice, nothing omitted
     const std::size_t pieces = static_cast<std::size_t>(m_) * static_cast<std::size_t>(layers());
     for (const char what : {'F', 'B', 'W'})
       if (done_[what].size() != pieces) throw std::logic_error(std::string("not every ") + what + " was done");
@@ -91,7 +92,7 @@ class Machine {
   }
 
  private:
-  using Key = std::pair<int, int>;  // layer of the way, item
+  using Key = std::pair<int, int>;  // layer on the path, item
 
   [[nodiscard]] int layers() const { return shape_ == Shape::crossing ? p_ : p_ * v_; }
   [[nodiscard]] int parts() const { return shape_ == Shape::crossing ? 1 : v_; }
@@ -103,7 +104,7 @@ class Machine {
     }
     return 0;
   }
-  /// Where a neighbouring layer of the same item lives.
+  /// Stage of a neighbouring layer of the same item.
   [[nodiscard]] int home(int layer, const Task& t) const {
     switch (shape_) {
       case Shape::loop: return layer % p_;
@@ -178,8 +179,8 @@ inline std::vector<std::vector<Task>> all_orders(const std::string& kinds, int i
   return out;
 }
 
-/// The shortest longest stage of all orders on one chunk that hold at most `room` items; exhaustive. A compact simulation of its own:
-/// one pass over the items in the order of the way suffices.
+/// The minimum over all orders on one chunk, with at most `room` items held, of the longest stage;
+/// exhaustive. A separate compact simulation: one pass over the items in path order is sufficient.
 inline double shortest(int stages, int items, const std::string& kinds, const Times& t, int room) {
   std::vector<std::vector<Task>> orders;
   for (auto& order : all_orders(kinds, items)) {

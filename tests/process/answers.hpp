@@ -1,6 +1,6 @@
 #pragma once
 /// \file answers.hpp
-/// What the library says of a few machines, as text: to be the same in every locale and from every thread.
+/// Answers of the library for a few machines, as text, which must be equal in every locale and thread.
 
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/memory/advice.hpp>
@@ -22,7 +22,7 @@ namespace process {
 using namespace fabricost;
 using namespace fabricost::units;
 
-/// A machine's picture and the story of a collective on it.
+/// A machine's picture and the explanation of a collective on it.
 inline std::string told(const std::string& name) {
   const System system = load_system(name);
   std::string out = picture(system);
@@ -30,7 +30,7 @@ inline std::string told(const std::string& name) {
   return out;
 }
 
-/// What a call refuses.
+/// The message with which a call is refused.
 template <class Call>
 std::string refusal(Call&& call) {
   try {

@@ -1,8 +1,8 @@
 #pragma once
 /// \file figures.hpp
-/// Single numbers of the tables of examples/seed_tables. The tests beside this hold them to figures worked out independently of this
-/// library ("reference": recalculated by hand and in Python from the formulas shown, when the five texts were checked). Whether the page
-/// as a whole is fresh is for check_page.py.
+/// Single numbers of the tables of examples/seed_tables, compared with figures computed independently of this
+/// library ("reference": recalculated by hand and in Python from the formulas shown, when the five texts were
+/// checked). check_page.py tests that the page as a whole is current.
 
 #include "../catch.hpp"
 #include "seed_tables/tables.hpp"

@@ -10,7 +10,7 @@
 
 namespace fabricost::test {
 
-/// A machine that stays where it is: engines point at it.
+/// A machine at a fixed address: engines point at it.
 struct Rig {
   System system;
   ServingMachine machine;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file broken.hpp
-/// A table of broken documents: where the fault is and what must be said of it.
+/// A table of broken documents: the place of the fault and the required message.
 
 #include "files.hpp"
 
@@ -13,7 +13,8 @@
 
 namespace specs {
 
-/// One broken document. A '^' in `text` is left out of the file and stands before the value that the message must point to.
+/// One broken document. A '^' in `text` is removed from the file and marks the value that the message must
+/// point to.
 struct Broken {
   std::string title;
   Document kind;

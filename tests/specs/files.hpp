@@ -1,6 +1,6 @@
 #pragma once
 /// \file files.hpp
-/// Spec files written for one test, and what became of loading them.
+/// Spec files written for one test, and the result of loading them.
 
 #include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
@@ -22,7 +22,7 @@ namespace specs {
 
 namespace fs = std::filesystem;
 
-/// A folder of its own that goes when the test ends.
+/// A temporary folder, removed when the test ends.
 class Folder {
  public:
   Folder() {
@@ -68,7 +68,7 @@ struct Outcome {
   [[nodiscard]] bool says(std::string_view words) const { return text.find(words) != std::string::npos; }
 };
 
-/// What a call throws, and after how much computing.
+/// The exception of a call, and its computing time.
 template <class Call>
 Outcome outcome_of(Call&& call) {
   Outcome out;
@@ -86,14 +86,14 @@ Outcome outcome_of(Call&& call) {
   return out;
 }
 
-/// `text` with `find`, which must be there, replaced once.
+/// `text` with one occurrence of `find` replaced, which must exist.
 inline std::string replaced(std::string text, std::string_view find, std::string_view by) {
   const auto at = text.find(find);
   if (at == std::string::npos) throw std::logic_error("the test looks for what is not there: " + std::string{find});
   return text.replace(at, find.size(), by);
 }
 
-/// Small documents without a fault, to be broken one value at a time.
+/// Small documents without a fault, for breaking one value at a time.
 inline const std::string good_gpu =
     "name: card\ntitle: A card\nvendor: nvidia\ngeneration: hopper\nsource: a test\nconfidence: assumed\nmemory: 80 GB\n"
     "hbm: {bandwidth: 3350 GB/s, latency: 560 ns}\nl2: {size: 50 MB, bandwidth: 5500 GB/s, latency: 150 ns}\n"

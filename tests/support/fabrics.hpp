@@ -1,6 +1,7 @@
 #pragma once
 /// \file fabrics.hpp
-/// Fabrics written down by hand, for tests of prices and choices that need no system: switched, 400 GB/s inside, a NIC of 50 GB/s a GPU.
+/// Hand-written fabrics for tests of prices and choices that need no system: switched, 400 GB/s inside, one
+/// NIC of 50 GB/s per GPU.
 
 #include <fabricost/price/fabric.hpp>
 

@@ -1,7 +1,8 @@
 #pragma once
 /// \file fitted.hpp
-/// The reference fit's constants of three generations (8-GPU servers, NCCL), and its forms written out once more as plain
-/// functions: the model is compared with them, so they share no code with it. Microseconds, GB/s, bytes.
+/// The reference fit's constants of three generations (8-GPU servers, NCCL), and its forms written again as
+/// plain functions. The model is compared with them, so they share no code with it. Microseconds, GB/s,
+/// bytes.
 
 #include <fabricost/hardware/constants.hpp>
 
@@ -42,7 +43,7 @@ inline fabricost::Constants constants_of(const Generation& g) {
 
 inline double norm(double q, double a, double b) { return std::pow(std::pow(a, q) + std::pow(b, q), 1 / q); }
 
-/// What the collective does on a ring: all its steps, those that pass on, those that add.
+/// The collective on a ring: its steps, those that forward, those that reduce.
 struct Ring {
   double k, ka, kr;
   double rho, mu_over_B;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file levels.hpp
-/// From lists of group sizes to Levels, and the splits the schedule tests run over.
+/// Converts lists of group sizes to Levels, and lists the splits used by schedule tests.
 
 #include <fabricost/algorithms/schedule.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
 /// \file locales.hpp
-/// Languages whose numbers have a comma and whose capitals differ, made on machines that do not have them installed.
+/// Locales with a decimal comma and different capitalisation, created on machines that do not have them
+/// installed.
 
 #include <unistd.h>
 
@@ -15,8 +16,8 @@ namespace fabricost::test {
 
 inline constexpr std::array<const char*, 2> languages{"de_DE", "tr_TR"};
 
-/// C locales of these languages, compiled where the machine can. Made at once and first, because the C library remembers what it did not
-/// find; where they cannot be made, those that are installed will do.
+/// C locales of these languages, compiled if possible. Created before anything else, because the C library
+/// remembers failed look-ups; otherwise the installed ones are used.
 class Locales {
  public:
   Locales() : folder_(std::filesystem::temp_directory_path() / ("fabricost-locales-" + std::to_string(getpid()))) {
@@ -38,7 +39,7 @@ class Locales {
   Locales(const Locales&) = delete;
   Locales& operator=(const Locales&) = delete;
 
-  /// The name under which `language` is now set; empty when it cannot be had.
+  /// The name under which `language` is now set; empty if it is not available.
   [[nodiscard]] static std::string set(const std::string& language) {
     for (const char* suffix : {".UTF-8", ".utf8", ""})
       if (std::setlocale(LC_ALL, (language + suffix).c_str()) != nullptr) return language + suffix;
@@ -49,7 +50,7 @@ class Locales {
   std::filesystem::path folder_;
 };
 
-/// Back to how it was.
+/// Restores the previous locale.
 struct Restore {
   std::string before = std::setlocale(LC_ALL, nullptr);
   std::locale global;

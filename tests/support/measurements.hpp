@@ -1,6 +1,6 @@
 #pragma once
 /// \file measurements.hpp
-/// Where the bulk tables of measurements are: beside the source tree, or where FABRICOST_MEASUREMENTS says.
+/// Folder of the bulk tables of measurements: beside the source tree, or FABRICOST_MEASUREMENTS.
 
 #include "support/skipped.hpp"
 
@@ -11,8 +11,9 @@
 
 namespace fabricost::test {
 
-/// The folder. Without it the test case counts as skipped: the path is empty and the case returns. Only a case tagged
-/// [measurements] may ask, since ctest runs those apart (unit.FOLDER.measurements) and shows them as skipped.
+/// The folder. If it does not exist the test case counts as skipped: the path is empty and the case returns.
+/// Only cases tagged [measurements] may use it, since ctest runs those separately (unit.FOLDER.measurements)
+/// and shows them as skipped.
 inline std::filesystem::path measurements() {
   INFO("a test case that reads the measurements carries the tag [measurements]");
   REQUIRE(running_case_has("[measurements]"));

@@ -1,6 +1,6 @@
 #pragma once
 /// \file message_of.hpp
-/// What a refused request says. (The two versions of Catch2 name their text matchers differently.)
+/// The message of a refused request. (The two versions of Catch2 name their text matchers differently.)
 
 #include <fabricost/error.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace support {
 
-/// Text of the RequestError that a call throws; empty when it throws none.
+/// Text of the RequestError that a call throws; empty if it throws none.
 template <class Call>
 std::string message_of(Call&& call) {
   try {

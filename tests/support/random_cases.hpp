@@ -1,7 +1,7 @@
 #pragma once
 /// \file random_cases.hpp
-/// Random machines, constants and questions for properties that must hold for all of them. The seed is fixed; a failing case
-/// prints as one line that says how to make it again.
+/// Random machines, constants and operations for properties that must hold for all of them. The seed is
+/// fixed; a failing case prints as one line that says how to reproduce it.
 
 #include <fabricost/fabricost.hpp>
 
@@ -21,7 +21,7 @@ class Random {
  public:
   explicit Random(std::uint64_t start) : engine_(start) {}
   double uniform(double from, double to) { return from + (to - from) * static_cast<double>(engine_() >> 11) / 9007199254740992.0; }
-  /// Between two numbers, every factor as likely as any other.
+  /// Between two numbers, with a log-uniform distribution.
   double scaled(double from, double to) { return from * std::exp(uniform(0, std::log(to / from))); }
   int below(int n) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(n)); }
   bool one_in(int n) { return below(n) == 0; }
@@ -35,7 +35,7 @@ class Random {
 };
 
 inline void scale(fabricost::Bandwidth& b, double by) { b = by * b; }
-/// Another rate of a tier, its links and what NCCL plans with alike.
+/// Scales a tier's rate, its links and NCCL's planning rate alike.
 inline void scale_bandwidth(fabricost::Tier& t, double by) {
   scale(t.bandwidth.value, by);
   scale(t.link_bandwidth, by);
@@ -123,7 +123,7 @@ inline fabricost::System random_system(Random& random) {
   return s;
 }
 
-/// A question that fits the machine.
+/// An operation that fits the machine.
 inline fabricost::Operation random_operation(Random& random, const fabricost::System& s) {
   using namespace fabricost;
   Operation op;
@@ -168,7 +168,7 @@ struct Case {
   }
 };
 
-/// Case i depends on the seed and i alone.
+/// Case i depends only on the seed and i.
 inline Case random_case(int i) {
   Random random{seed * 1000003ULL + static_cast<std::uint64_t>(i)};
   Case c;
@@ -206,7 +206,7 @@ class Report {
   }
   [[nodiscard]] long checked() const { return checked_; }
   [[nodiscard]] long failed() const { return failed_; }
-  /// A line for each kind of failure, and how many there are.
+  /// A line for each kind of failure, and their number.
   [[nodiscard]] std::string text() const { return std::to_string(failed_) + " of " + std::to_string(checked_) + " fail:" + lines_; }
 
  private:
@@ -216,7 +216,7 @@ class Report {
   std::string lines_;
 };
 
-/// 0, 1, and about two to an octave up to 2^44, off the powers of two.
+/// 0, 1, and about two per octave up to 2^44, avoiding powers of two.
 inline std::vector<double> random_sizes(int i) {
   Random random{seed ^ (static_cast<std::uint64_t>(i) * 7919)};
   std::vector<double> out{0, 1};

@@ -1,6 +1,6 @@
 #pragma once
 /// \file random_layouts.hpp
-/// Models and layouts at random, as they are used: every group divides what it has to. The seed is printed with a failure.
+/// Random models and realistic layouts: every group divides what it must. The seed is printed with a failure.
 
 #include <fabricost/memory/advice.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace fabricost::test {
 
-/// What sums in another order may differ by.
+/// Allowed difference of sums in another order.
 inline constexpr double rounding = 1 + 1e-12;
 
 class RandomJobs {
@@ -50,7 +50,7 @@ class RandomJobs {
     return m;
   }
 
-  /// A layout that is possible for the model, with interleaving where it goes.
+  /// A layout that is possible for the model, with interleaving if it is allowed.
   Layout layout(const Model& m) {
     for (;;) {
       Layout l;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file systems.hpp
-/// Machines written down by hand, so that tests of prices and choices need no files. Rates are one way.
+/// Hand-written machines, so that tests of prices and choices need no files. Rates are one way.
 
 #include <fabricost/hardware/system.hpp>
 
@@ -33,7 +33,7 @@ inline constexpr Transport rccl_roce{.name = "rccl-roce", .roce = true};
 
 inline Bandwidth gigabytes(double per_second) { return fabricost::units::GB_per_s(per_second); }
 
-/// A scale-up tier of `endpoints` GPUs with `links` links of `link` GB/s, of which NCCL plans with `usable`.
+/// A scale-up tier of `endpoints` GPUs with `links` links of `link` GB/s; NCCL's planning rate is `usable`.
 inline Tier scale_up(TierKind kind, int endpoints, int links, double link, double usable) {
   Tier t;
   t.name = "nvlink";
@@ -62,7 +62,7 @@ inline Tier nics(int count, double rate, Transport transport, NicPath path = Nic
   return t;
 }
 
-/// Switches with `below` children each, whose uplinks carry 1/`oversubscription` of what their downlinks do.
+/// Switches with `below` children each, whose uplinks carry 1/`oversubscription` of their downlinks' rate.
 inline Tier network(const char* name, int below, double oversubscription = 1) {
   Tier t;
   t.name = name;
@@ -88,7 +88,7 @@ inline System machine(std::string name, Generation generation, int gpus_per_node
   return s;
 }
 
-/// An NVSwitch that adds and multicasts.
+/// An NVSwitch that reduces and multicasts.
 inline Tier reducing(Tier t) {
   t.reduces_in_network = t.multicasts = true;
   return t;
@@ -111,7 +111,7 @@ inline System rack() {
   return machine("rack-72", Generation::blackwell, 4, 72,
                  {reducing(scale_up(TierKind::switched, 72, 18, 50, 40.1)), nics(4, 50, infiniband), network("leaf", 1024)});
 }
-/// Four Hopper GPUs, six links for each pair, one Slingshot NIC each.
+/// Four Hopper GPUs, six links per pair, one Slingshot NIC each.
 inline System grace_hopper_quad() {
   System s =
       machine("grace-hopper-quad", Generation::hopper, 4, 4,
@@ -134,7 +134,7 @@ inline System full_mesh_box() {
   s.library = Library::rccl;
   return s;
 }
-/// The hybrid cube mesh of a DGX-1 with V100: 6 links a GPU.
+/// The hybrid cube mesh of a DGX-1 with V100: 6 links per GPU.
 inline System cube_mesh_box() {
   Tier t = scale_up(TierKind::mesh_graph, 8, 6, 25, 20);
   t.edges = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
@@ -150,7 +150,7 @@ inline System torus_cube() {
   s.library = Library::other;
   return s;
 }
-/// One GPU to a node and nothing to join GPUs inside it.
+/// One GPU per node and no links between GPUs inside it.
 inline System lone_gpus() {
   return machine("lone-gpus", Generation::hopper, 1, 1, {nics(1, 50, infiniband), network("leaf", 1024)});
 }

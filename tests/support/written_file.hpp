@@ -1,6 +1,6 @@
 #pragma once
 /// \file written_file.hpp
-/// A file with a text, gone with the object.
+/// A file with a text, removed with the object.
 
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,8 @@
 #pragma once
 /// \file made_up.hpp
-/// Machines nobody built: the files `fabricost measure` would write of them, from rates and latencies that are known. Times follow
-/// t = start + S / rate with 0.1 % of noise, as medians of batches have, so that what calibrate finds can be held to what was put in.
+/// Invented machines: the files that `fabricost measure` would write for them, from known rates and
+/// latencies. Times follow t = start + S / rate with 0.1 % of noise, as medians of batches have, so that the
+/// result of calibrate can be compared with the input.
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
@@ -43,7 +44,7 @@ struct Machine {
   std::function<double(const fabricost::Operation&)> collective{};
 };
 
-/// The measurement's two files, in a folder of their own that goes with it.
+/// The measurement's two files, in a temporary folder.
 class Files {
  public:
   explicit Files(const Machine& machine) : machine_(machine) {

@@ -20,7 +20,7 @@ inline DescribedTopology topology_in(const std::string& text, const std::string&
   return read_topology(folder.write(name, text));
 }
 
-/// The first fault a text is refused with; an empty one when it is read.
+/// The first fault of a refused text; an empty one if it is read.
 inline Issue topology_fault(const std::string& text, const std::string& name = "topo.txt") {
   const Folder folder;
   try {
@@ -31,7 +31,7 @@ inline Issue topology_fault(const std::string& text, const std::string& name = "
   return {};
 }
 
-/// A text with the first `from` in it exchanged; it must be there.
+/// A text with the first `from` replaced, which must exist.
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);

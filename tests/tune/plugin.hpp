@@ -1,8 +1,9 @@
 #pragma once
 /// \file plugin.hpp
-/// What NCCL's example tuner plugin does with its file, written from its rules (NVIDIA/nccl, ext-tuner/example, README.md and plugin.c of
-/// 2.27 to 2.30) and sharing nothing with the code under test: reads lines of at most 255 characters, skips those that start with '#' or
-/// are empty, takes 8 to 10 cells, falls back in silence on names it does not know, and lets the first match win.
+/// The behaviour of NCCL's example tuner plugin for its file, written from its rules (NVIDIA/nccl,
+/// ext-tuner/example, README.md and plugin.c of 2.27 to 2.30) without code under test: reads lines of at most
+/// 255 characters, skips those that start with '#' or are empty, takes 8 to 10 cells, ignores unknown names
+/// silently, and lets the first match win.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +24,7 @@ struct Line {
 
 struct Config {
   std::vector<Line> lines;
-  std::vector<std::string> faults;  ///< what the plugin would misread without a word
+  std::vector<std::string> faults;  ///< what the plugin would silently misread
 };
 
 inline bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -41,7 +42,7 @@ inline Config read(const std::string& text) {
     std::vector<std::string> cells;
     std::istringstream in(row);
     for (std::string cell; std::getline(in, cell, ',');)
-      if (!cell.empty()) cells.push_back(cell);  // strtok knows no empty cells
+      if (!cell.empty()) cells.push_back(cell);  // strtok skips empty cells
     if (cells.size() < 8 || cells.size() > 10) {
       out.faults.push_back("not 8 to 10 cells: " + row);
       continue;
@@ -68,7 +69,7 @@ inline Config read(const std::string& text) {
   return out;
 }
 
-/// The line the plugin takes for a call, if any.
+/// The line the plugin uses for a call, if any.
 inline std::optional<Line> match(const Config& config, std::string_view collective, std::uint64_t bytes, int nodes, int ranks) {
   for (const Line& line : config.lines)
     if (line.collective == collective && bytes >= line.from && bytes <= line.to && (line.nodes == -1 || line.nodes == nodes) &&
@@ -77,8 +78,8 @@ inline std::optional<Line> match(const Config& config, std::string_view collecti
   return std::nullopt;
 }
 
-/// Channels NCCL may use after the plugin as it comes has run: it starts at 1, a line's -1 leaves that, and NCCL takes 0 for its own
-/// count (src/enqueue.cc).
+/// Channels NCCL may use after the unmodified plugin has run: it starts at 1, a line's -1 keeps that, and 0
+/// selects NCCL's own count (src/enqueue.cc).
 inline int channels_after(const std::optional<Line>& line, int own) {
   int channels = 1;
   if (line && line->channels != -1) channels = line->channels;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file jobs.hpp
-/// Jobs to price: models, machines and layouts by chance, and processors whose arithmetic is known by hand.
+/// Jobs to price: random models, machines and layouts, and processors whose arithmetic can be checked by
+/// hand.
 
 #include "support/random_cases.hpp"
 

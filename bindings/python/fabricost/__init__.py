@@ -48,7 +48,7 @@ __all__ = [
     "Error", "Issue", "RequestError", "SpecError",
     # machines
     "ListedSystem", "System", "Tier", "Tiers", "load_system", "system_names", "systems",
-    # questions
+    # operations
     "AllGather", "AllReduce", "AllToAll", "Broadcast", "Operation", "Reduce", "ReduceScatter", "SendRecv",
     # names and units
     "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
@@ -59,7 +59,7 @@ __all__ = [
     "Errors", "Validation", "WorkloadValidation", "validate", "validate_workloads",
     "Constant", "Fit", "calibrate", "ThisMachine", "calibrate_machine",
     "Diagnosis", "Finding", "diagnose",
-    # machines of one's own
+    # calibration and inspection
     "SlowRange", "TunedGroup", "Tuning", "UnmeasuredChoice", "tune",
     "Topology", "topo",
     # pages
@@ -82,7 +82,7 @@ if _TYPE_CHECKING:
     from . import plot as plot
     from ._sweep import Sweep, sweep
 
-_later = {"Sweep": "_sweep", "sweep": "_sweep", "plot": "plot"}  # they need numpy or more: imported when they are asked for
+_later = {"Sweep": "_sweep", "sweep": "_sweep", "plot": "plot"}  # they need numpy or more, so they are imported on first use
 
 
 def __getattr__(name: str) -> _Any:
@@ -99,9 +99,9 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_later})
 
 
-_core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # a wheel holds it; FABRICOST_DATA comes first
+_core._use_data_directory(_os.path.join(_os.path.dirname(__file__), "data"))  # of a wheel; FABRICOST_DATA takes precedence
 
-for _name in __all__:  # users know one module
+for _name in __all__:  # users see one module
     _thing = getattr(_core, _name, None)
     if callable(_thing):
         _thing.__module__ = __name__

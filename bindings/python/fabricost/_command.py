@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> None:
-    """Becomes the compiled command; its arguments and exit status are kept. `report` is drawn in Python."""
+    """Replaces this process with the compiled command, keeping arguments and exit status. `report` is drawn in Python."""
     if sys.argv[1:2] == ["report"]:
         from ._report_command import main as report
         sys.exit(report(sys.argv[2:]))

@@ -1,4 +1,4 @@
-"""Modules that only some functions need, each with the extra of this package that brings it."""
+"""Optional dependencies, with the extra of this package that installs each."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def module(name: str) -> Any:
     except ImportError as error:
         package = name.split(".")[0]
         if error.name is not None and error.name.split(".")[0] != package:
-            raise  # it is there; what it needs itself is not
+            raise  # the module exists, one of its own dependencies does not
         remedy = f"pip install 'fabricost[{EXTRAS[package]}]'"
         raise ImportError(f"{package} is needed for this: {remedy}", name=package) from error

@@ -1,8 +1,8 @@
-"""Numbers as callers have them: with units, masked, with names for their axes, in lists of lists. The compiled part
-asks here about everything that is no plain number and no plain array of NumPy.
+"""Conversion of numbers as callers have them: with units, masked, with named axes, in lists of lists. The compiled
+part calls it for everything except plain numbers and plain NumPy arrays.
 
-What carries units is converted by its own means to the unit that the argument's name ends with (bytes, seconds,
-bytes_per_second, hours, years) or refused; nothing is ever taken without its units. A masked element is refused.
+A quantity is converted by its own library to the unit that the argument's name ends with (bytes, seconds,
+bytes_per_second, hours, years), or refused; units are never dropped. A masked element is refused.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from . import units as _sizes
 from ._core import RequestError
 
-DEEPEST = 32  # lists in lists: as many as a NumPy array has axes at most (64 from NumPy 2.0 on)
+DEEPEST = 32  # levels of nested lists: NumPy's maximum number of axes (64 from NumPy 2.0 on)
 
-# the end of an argument's name: its unit, as pint, astropy, unyt and quantities all write it
+# the end of an argument's name: its unit, as spelled by pint, astropy, unyt and quantities
 _UNITS = (("bytes_per_second", "byte/s"), ("seconds", "s"), ("hours", "hour"), ("years", "year"))
 _WORDS = {
     "byte": ("B", "byte", "bytes", "Byte", "Bytes"),
@@ -28,7 +28,7 @@ _WORDS = {
 
 
 def unit_of(argument: str) -> str:
-    """The unit an argument counts in: "s" of ttft_seconds, "byte" of bytes, bytes_per_gpu and in_flight_bytes; "" for a
+    """The unit of an argument: "s" of ttft_seconds, "byte" of bytes, bytes_per_gpu and in_flight_bytes; "" for a
     plain number."""
     for end, unit in _UNITS:
         if argument.endswith(end):
@@ -37,8 +37,8 @@ def unit_of(argument: str) -> str:
 
 
 def plain(given: Any, argument: str, unit: str) -> Any:
-    """`given` without units: converted, or as it is where it has none. Raises RequestError for units that are not the
-    argument's."""
+    """`given` without units: converted if it has units, else unchanged. Raises RequestError for units of another
+    dimension."""
     if isinstance(given, np.timedelta64):
         if unit != "s":
             _refuse(argument, unit, "a duration")
@@ -54,7 +54,7 @@ def plain(given: Any, argument: str, unit: str) -> Any:
         return given
     try:
         return _converted(given, unit)
-    except Exception as error:  # each library has exceptions of its own
+    except Exception as error:  # each library has its own exceptions
         raise RequestError(_refusal(argument, unit, str(units))) from error
 
 
@@ -68,7 +68,7 @@ def _units_of(given: Any) -> Any:
 
 
 def _converted(given: Any, unit: str) -> Any:
-    if hasattr(given, "to_root_units"):  # pint, to which a bit has no dimension: percent and radian would become bytes
+    if hasattr(given, "to_root_units"):  # in pint a bit has no dimension: percent and radian would become bytes
         there = given.to(unit or "dimensionless")
         if there.to_root_units().units != given.to_root_units().units:
             raise ValueError(unit)
@@ -96,9 +96,9 @@ def number(given: Any, argument: str) -> Any:
 
 
 def numbers(given: Any, argument: str, unit: str | None = None) -> np.ndarray:
-    """An array of NumPy's own class without units; without axes for one number. unit: that it counts in, where the
-    argument's name does not say. Raises RequestError for other units, masked elements and lists nested too deep,
-    TypeError for what is no array; an array of something else than numbers is left for the caller to refuse."""
+    """An array of NumPy's own class without units; without axes for one number. unit: its unit, if the argument's
+    name does not say. Raises RequestError for other units, masked elements and lists nested too deep, TypeError
+    for a non-array; an array of non-numbers is left for the caller to refuse."""
     unit = unit_of(argument) if unit is None else unit
     try:
         if isinstance(given, (list, tuple)):
@@ -129,7 +129,7 @@ def _unmasked(given: Any, argument: str) -> np.ndarray:
 
 
 def _stripped_of_nothing(given: Any) -> np.ndarray:
-    """numpy.asarray, and pint's warning that it loses units is an error."""
+    """numpy.asarray, with pint's warning about lost units raised as an error."""
     pint = sys.modules.get("pint")
     if pint is None:
         return np.asarray(given)
@@ -154,10 +154,10 @@ def _element(given: Any, argument: str, unit: str) -> Any:
     return numbers(given, argument, unit) if isinstance(given, np.ndarray) or hasattr(type(given), "dims") else given
 
 
-# --- axes that have names
+# --- axes with names
 
 def _unnamed(given: Any, argument: str, unit: str) -> np.ndarray:
-    """The numbers of an xarray object; its attributes may name its units, as fabricost.units or the argument does."""
+    """The numbers of an xarray object; its attribute `units` may be the argument's unit, or a byte unit of fabricost.units."""
     if not (hasattr(type(given), "attrs") and hasattr(type(given), "data")):
         what = type(given).__name__
         raise TypeError(f"{argument}: the axes of a {what} have names; give an xarray.DataArray or an array of NumPy")
@@ -171,10 +171,10 @@ def _unnamed(given: Any, argument: str, unit: str) -> np.ndarray:
 
 
 def fields(given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Fields of an operation, some of them xarray objects, as arrays that broadcast by place as those do by name; and
-    their axes: (names, coordinates), None where they have no names. Raises RequestError for coordinates that differ,
-    for arrays without names beside ones with, and for columns of pandas that are labelled differently: pandas would
-    pair those by label, arrays go by place."""
+    """Fields of an operation, some of them xarray objects, as arrays that broadcast by position as those do by name;
+    and their axes: (names, coordinates), None if unnamed. Raises RequestError for coordinates that differ, for
+    unnamed arrays beside named ones, and for columns of pandas with different labels: pandas would align them by
+    label, arrays by position."""
     columns = {name: one.index for name, one in given.items() if hasattr(type(one), "iloc")}
     for name, index in columns.items():
         first = next(iter(columns))
@@ -229,7 +229,7 @@ def frame(answers: Any) -> Any:
 
 
 def dataset(answers: Any, axes: Any) -> Any:
-    """An xarray.Dataset of Predictions. axes: (names, coordinates) as `fields` gives them; None: dim_0, dim_1, ..."""
+    """An xarray.Dataset of Predictions. axes: (names, coordinates) as returned by `fields`; None: dim_0, dim_1, ..."""
     from ._extras import module
 
     names, coordinates = axes or (tuple(f"dim_{i}" for i in range(answers.ndim)), {})

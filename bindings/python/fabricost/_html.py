@@ -1,6 +1,6 @@
-"""How answers look in a notebook: small tables of HTML, each figure that of the object, all text escaped.
+"""Answers in a notebook: small HTML tables with the object's own figures, all text escaped.
 
-Notebooks call `_repr_html_` of what a cell ends with; `attach` gives the classes theirs.
+Notebooks call `_repr_html_` of a cell's last value; `attach` adds it to the classes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LONGEST_UNBROKEN = 24
 
 
 def escape(text: Any) -> str:
-    from html import escape as escaped  # imported when something is shown
+    from html import escape as escaped  # imported on first use
 
     return escaped(str(text))
 
@@ -26,7 +26,7 @@ def _numeric(cell: str) -> bool:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", foot: Sequence[Any] | None = None) -> str:
-    """A table under its caption; columns whose cells are all numbers (with units) stand at the right, others at the left."""
+    """A table with its caption; columns of numbers (with units) are right-aligned, others left-aligned."""
     texts = [[str(cell) for cell in row] for row in rows]
     columns = [[row[i] for row in texts] for i in range(len(head))]
     looks = ["" if all(map(_numeric, column)) else WORDS if max(map(len, column)) <= LONGEST_UNBROKEN else LEFT for column in columns]
@@ -53,7 +53,7 @@ def counted(n: int, word: str) -> str:
 
 
 def _shared_terms(terms: Sequence[Any], total: float, caption: str = "") -> str:
-    """Terms that sum to a time, with their shares; zero ones are left out."""
+    """Terms that sum to a time, with their shares; zero ones are omitted."""
     tiered = bool(terms) and hasattr(terms[0], "tier")
     rows = [[t.name, *([t.tier] if tiered else []), seconds_text(t.seconds), percent(t.seconds / total)] for t in terms if t.seconds != 0]
     head = ["term", *(["tier"] if tiered else []), "time", "share"]
@@ -61,7 +61,7 @@ def _shared_terms(terms: Sequence[Any], total: float, caption: str = "") -> str:
 
 
 def sure(basis: str, extrapolated: Sequence[str]) -> str:
-    """What a prediction rests on, as a sentence."""
+    """The basis of a prediction, as a sentence."""
     rests = {
         "calibrated": "constants fitted to this machine's own runs",
         "sibling": "constants fitted to runs of a machine built like it",
@@ -72,7 +72,7 @@ def sure(basis: str, extrapolated: Sequence[str]) -> str:
 
 
 def prediction(p: Any) -> str:
-    """A Prediction: what ran, how long, its terms, how sure."""
+    """A Prediction: what ran, its time, terms and uncertainty."""
     op = p.operation
     low, high = p.interval_seconds
     asked = f"{op.collective} of {size_text(op.bytes)} ({op.dtype}) over {counted(p.ranks, 'rank')} on {counted(p.nodes, 'node')}"
@@ -128,7 +128,7 @@ def tiers(system: Any, sources: bool = True) -> str:
 
 
 def system(s: Any) -> str:
-    """A System: its tiers from the inside out, rates of one endpoint in one direction."""
+    """A System: its tiers from the innermost outwards, rates of one endpoint in one direction."""
     caption = (
         f"{s.name}: {s.title}. {counted(s.gpus, 'GPU')} in {counted(s.nodes, 'node')} of {s.gpus_per_node}, scale-up domain of {s.domain}"
     )
@@ -188,7 +188,7 @@ def plans(p: Any) -> str:
 
 
 def serve_plan(p: Any) -> str:
-    """A ServePlan: the deployment, its times and what a token is spent on."""
+    """A ServePlan: the deployment, its times and the terms of a token."""
     (t0, t1), (o0, o1) = p.interval_ttft_seconds, p.interval_tpot_seconds
     caption = (
         f"{p.model} in {p.precision} on {p.gpus:,} {p.system} GPUs: {p.replicas} x tp {p.tp} pp {p.pp} ep {p.ep} dp {p.dp}, "
@@ -268,7 +268,7 @@ def _constant(value: float, unit: str) -> str:
 
 
 def fit(f: Any) -> str:
-    """A Fit: errors before and after, and the constants the data narrowed."""
+    """A Fit: errors before and after, and the constants the data determined."""
     known = [c for c in f.constants if c.determined]
     rows = [[c.set, c.name, _constant(c.value, c.unit), f"{100 * c.relative_error:.1f} %", _constant(c.before, c.unit)] for c in known]
     caption = (
@@ -300,7 +300,7 @@ VIEWS: dict[str, Callable[[Any], str]] = {
 
 
 def attach(module: Any) -> None:
-    """Gives the classes of the compiled module their `_repr_html_`."""
+    """Adds `_repr_html_` to the classes of the compiled module."""
     for name, view in VIEWS.items():
         if hasattr(module, name):
             setattr(getattr(module, name), "_repr_html_", view)

@@ -1,4 +1,4 @@
-"""Where a page is written: a regular file, or a path that is free."""
+"""Output of a page: to a regular file, or to a free path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _core
 
 
 def checked_output(output: str | os.PathLike[str]) -> Path:
-    """The path, if a page can be written there. Raises RequestError, before anything is worked out."""
+    """The path, if a page can be written there. Raises RequestError before anything is computed."""
     path = Path(output)
     if not path.absolute().parent.is_dir():
         raise _core.RequestError(f"output: there is no folder {path.absolute().parent}")
@@ -19,6 +19,6 @@ def checked_output(output: str | os.PathLike[str]) -> Path:
 
 
 def written(path: Path, text: str) -> Path:
-    """Writes the text whole or not at all: readers see the old page or the new one. A link stays one."""
+    """Writes the text completely or not at all: readers see the old page or the new one. A link is kept and its target replaced."""
     _core._write_file(path, text, "output")
     return path

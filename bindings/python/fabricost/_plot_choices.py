@@ -1,4 +1,4 @@
-"""Pictures of decisions: layouts of a training job, what trades one thing for another, goodput at scale."""
+"""Pictures of decisions: layouts of a training job, trade-offs between two goals, goodput at scale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAYOUT_WORDS = ("tp", "pp", "vp", "cp", "ep", "dp", "expert_tp", "zero", "microb
 
 
 def _candidates(word: str, gpus: int, most: int) -> list[Any]:
-    """Values of a layout word that are worth trying."""
+    """Sensible values of a layout field."""
     if word == "zero":
         return [0, 1, 2, 3]
     if word == "recompute":
@@ -39,15 +39,16 @@ def layouts(
     ax: Any = None,
     **asked: Any,
 ) -> Any:
-    """Heat map of the fastest layout at each pair of two layout words: step time as colour and number, the best framed.
+    """Heat map of the fastest layout for each pair of two layout fields: step time as colour and number, the best framed.
 
-    Each cell is the whole search of fabricost.plan with the two words fixed. Hatched: no layout of the pair fits the memory. Empty: the
-    pair is not possible (ranks that do not divide GPUs, layers, heads or batch).
+    Each cell is a full search of fabricost.plan with the two fields fixed. Hatched: no layout of the pair fits the
+    memory. Empty: the pair is impossible (ranks that do not divide GPUs, layers, heads or batch).
 
-    rows, columns: two of tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute. row_values, column_values: those to
-    try; powers of two up to a domain's GPUs (tp, ep) or 64 when left out. asked: what else plan takes.
+    rows, columns: two of tp, pp, vp, cp, ep, dp, expert_tp, zero, microbatch, schedule, recompute. row_values,
+    column_values: those to try; by default powers of two up to a domain's GPUs (tp, ep) or 64. asked: further
+    arguments of plan.
 
-    Returns the axes. Raises RequestError when a word is none of these, when nothing fits anywhere, and where plan does for all cells.
+    Returns the axes. Raises RequestError for another field, if nothing fits anywhere, and if plan does so for all cells.
     """
     from ._core import load_system, plan
 
@@ -153,7 +154,7 @@ def _heat_legend(ax: Any, unfit: bool, impossible: bool) -> None:
 
 
 def _label_ends(ax: Any, points: list[tuple[float, float, str]]) -> None:
-    """Names the two ends of a front, each towards the inside of the picture."""
+    """Labels the two ends of a front, each on its inner side."""
     low, high = ax.get_xlim()
     for x, y, text in (points[0], points[-1]) if len(points) > 1 else points:
         right = (x - low) / (high - low) > 0.5
@@ -175,10 +176,11 @@ def _layout_text(plan: Any) -> str:
 
 
 def pareto(plans: Any, *, ax: Any = None) -> Any:
-    """What trades one good thing for another, with the front nothing else beats in both.
+    """Trade-off between two goals, with the front that nothing else beats in both.
 
-    ServePlans: tokens per second and GPU against tokens per second and user (1 / time per token). Plans of training: step time against
-    memory of a GPU. The front is plans.pareto(), over all layouts; the listed plans stand beside it.
+    ServePlans: tokens per second and GPU against tokens per second and user (1 / time per token). Plans of
+    training: step time against memory of a GPU. The front is plans.pareto(), over all layouts; the listed plans
+    are shown as well.
 
     Returns the axes. Raises TypeError for anything else.
     """
@@ -253,11 +255,11 @@ def pareto(plans: Any, *, ax: Any = None) -> Any:
 
 
 def goodput(gpus: Any = None, *, ax: Any = None, **asked: Any) -> Any:
-    """Share of a job's time that counts, against its GPUs, with where the rest goes: checkpoints, work done again, recovery, waiting.
+    """Goodput of a job against its GPUs, with the losses: checkpoints, repeated work, recovery, waiting.
 
-    gpus: numbers of GPUs; 512 to 65,536 when left out. asked: what fabricost.goodput takes besides.
+    gpus: numbers of GPUs; by default 512 to 65,536. asked: further arguments of fabricost.goodput.
 
-    Returns the axes. Raises RequestError where goodput does.
+    Returns the axes. Raises RequestError as goodput does.
     """
     from ._core import goodput as compute
 

@@ -16,7 +16,7 @@ GB = 10**9
 
 
 def again(operation: Operation, **changed: Any) -> Operation:
-    """The same question with other bytes, ranks or nodes."""
+    """The same operation with other bytes, ranks or nodes."""
     if isinstance(operation, SendRecv):
         return SendRecv(**{"bytes": operation.bytes, "path": operation.path, **changed})
     if "ranks" in changed:
@@ -36,7 +36,7 @@ def where(ranks: int, nodes: int) -> str:
 
 
 def asked_text(system: System, p: Prediction) -> str:
-    """System, operation and ranks: what every title says."""
+    """System, operation and ranks: the first part of every title."""
     return f"{system.name}, {p.operation.collective}, {where(p.ranks, p.nodes)}"
 
 
@@ -48,7 +48,7 @@ def _sizes(sizes: Any) -> np.ndarray:
 
 
 def _measured(measured: Any, system: System, operation: Operation, ranks: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes and seconds of the points that answer the same question; pairs of arrays are taken as they are."""
+    """Bytes and seconds of the points of the same operation; pairs of arrays are returned unchanged."""
     if isinstance(measured, (str, os.PathLike)):
         from . import read_log
 
@@ -80,7 +80,7 @@ def regions(names: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def _shade_regions(ax: Any, x: np.ndarray, names: Sequence[str], highest: np.ndarray) -> None:
-    """Shades runs of one algorithm and protocol, names each at the top, and leaves room there. `highest`: what is drawn at each x."""
+    """Shades runs of one algorithm and protocol, labels each at the top, and reserves room. `highest`: top at each x."""
     parts = regions(names)
     tints = dict(zip(dict.fromkeys(name for name, _, _ in parts), ("#E8EEF4", "#F7EFE2", "#E6F2EC", "#F6E9F0", "#FBF8DC", "#EEEEEE") * 9))
     box = ax.get_window_extent()
@@ -114,15 +114,16 @@ def _shade_regions(ax: Any, x: np.ndarray, names: Sequence[str], highest: np.nda
 
 
 def busbw(system: System, operation: Operation, sizes: Any = None, *, measured: Any = None, ax: Any = None, **choice: Any) -> Any:
-    """Bus bandwidth against message size with its interval, and which algorithm and protocol run where; measured points beside it.
+    """Bus bandwidth against message size with its interval, the algorithm and protocol of each range, and measured points.
 
-    busbw = bytes / seconds x bus factor, GB/s of 10^9 byte/s (nccl-tests, doc/PERFORMANCE.md). The band holds nine measurements in ten.
+    busbw = bytes / seconds x bus factor, GB/s of 10^9 byte/s (nccl-tests, doc/PERFORMANCE.md). The band holds nine in ten measurements.
 
-    sizes: bytes; 1 KiB to 16 GiB when left out. The operation's own bytes do not matter.
-    measured: a log's path, what read_log or validate gives, or (bytes, seconds); of a log the points of this operation, ranks and nodes.
-    choice: algorithm, protocol, choice as predict takes them.
+    sizes: bytes; by default 1 KiB to 16 GiB. The operation's own bytes do not matter.
+    measured: a log's path, a result of read_log or validate, or (bytes, seconds); from a log, the points of this
+    operation, ranks and nodes.
+    choice: algorithm, protocol, choice as in predict.
 
-    Returns the axes. Raises RequestError where predict does, or when no measured point answers the question.
+    Returns the axes. Raises RequestError as predict does, or if no measured point matches the operation.
     """
     points = None
     if measured is not None:
@@ -206,10 +207,10 @@ def terms(
 ) -> Any:
     """The terms of a predicted time, stacked, against message size, ranks or nodes: colours are tiers, patterns are kinds of terms.
 
-    share: percent of the time rather than time; when left out, where times differ by more than 20 times. Times stand above the bars.
-    values: bytes, ranks or nodes; 1 KiB to 16 GiB, or one node times powers of two up to 1,024, when left out.
+    share: percent of the time instead of time; the default if times differ by more than a factor of 20. Times are above the bars.
+    values: bytes, ranks or nodes; by default 1 KiB to 16 GiB, or one node times powers of two up to 1,024.
 
-    Returns the axes. Raises RequestError where predict does.
+    Returns the axes. Raises RequestError as predict does.
     """
     x = _against(system, operation, against, values)
     p = predict(system, _changed(operation, against, x), **choice)
@@ -250,7 +251,7 @@ def terms(
 
 
 def _totals(ax: Any, place: np.ndarray, floor: np.ndarray, seconds: np.ndarray) -> None:
-    """Times above the bars; upright where they would meet."""
+    """Times above the bars; vertical if they would overlap."""
     labels = [style.seconds_text(s) for s in seconds]
     box = ax.get_window_extent()
     turned = max(style.text_width(one, style.SMALL) for one in labels) > box.width / ax.figure.dpi * 72 / len(place)
@@ -271,21 +272,22 @@ def roofline(
     ax: Any = None,
     **choice: Any,
 ) -> Any:
-    """Time against bytes, tier by tier: each is flat at its latency, then rises at its one-way rate; the highest binds.
+    """Time against bytes, tier by tier: each is flat at its latency, then rises at its one-way rate; the highest limits.
 
-    Without an operation the tiers as described: seconds = max(latency, bytes / bytes_per_second) of one endpoint, one direction.
-    With one: what the prediction spends in each tier, and the whole time, which is their sum and so never below the highest.
+    Without an operation, the tiers as described: seconds = max(latency, bytes / bytes_per_second) of one endpoint,
+    one direction. With one, the predicted time in each tier, and the total, which is their sum and so never below
+    the highest.
 
-    tiers: names of those to draw; all when left out. sizes: bytes; 1 KiB to 16 GiB when left out.
+    tiers: names of those to draw; by default all. sizes: bytes; by default 1 KiB to 16 GiB.
 
-    Returns the axes. Raises RequestError for a tier the system does not have, and where predict does.
+    Returns the axes. Raises RequestError for a tier the system does not have, and as predict does.
     """
     x = _sizes(sizes)
     ax = style.axes(ax)
     style.grid(ax)
     if operation is None:
         for name in tiers or ():
-            system.tiers[name]  # a KeyError names those near
+            system.tiers[name]  # its KeyError suggests near names
         curves = {
             t.name: np.maximum(t.latency_seconds, x / t.bytes_per_second)
             for t in system.tiers
@@ -337,13 +339,13 @@ def scaling(
     ax: Any = None,
     **choice: Any,
 ) -> Any:
-    """How time and bus bandwidth change with ranks, nodes or size, with the interval.
+    """Time and bus bandwidth against ranks, nodes or size, with the interval.
 
-    show: 'seconds', 'busbw' (GB/s) or 'relative' = bus bandwidth over that of the first value, percent; above 100 where
-        another algorithm does better there.
+    show: 'seconds', 'busbw' (GB/s) or 'relative' = bus bandwidth over that of the first value, percent; above 100
+    if another algorithm does better there.
     values: as in terms.
 
-    Returns the axes. Raises RequestError where predict does.
+    Returns the axes. Raises RequestError as predict does.
     """
     if show not in ("seconds", "busbw", "relative"):
         raise RequestError(f'show: "{show}" is none of seconds, busbw, relative')

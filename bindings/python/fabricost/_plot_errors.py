@@ -1,4 +1,4 @@
-"""The picture of how far predictions are from measurements."""
+"""Picture of prediction errors."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ def compared(errors: Any) -> dict[str, np.ndarray]:
 
 
 def residuals(errors: Any, *, ax: Any = None) -> Any:
-    """Predicted over measured time against message size, a mark per operation, and how the points are spread at the side.
+    """Predicted over measured time against message size, one marker per operation, and the distribution of the points at the side.
 
-    Above 1 the prediction is too slow. Shaded: within 10 percent. The axis is logarithmic, so that half and double are equally far off;
-    points further than it reaches stand near its edge as triangles.
+    Above 1 the prediction is too slow. Shaded: within 10 percent. The axis is logarithmic, so that half and double
+    are equally far off; points beyond its range are triangles at its edge.
 
-    errors: what validate, calibrate or diagnose gives, or a table with bytes, measured_seconds, predicted_seconds and perhaps operation.
+    errors: a result of validate, calibrate or diagnose, or a table with bytes, measured_seconds, predicted_seconds
+    and optionally operation.
 
-    Returns the axes of the points. Raises RequestError when there are none.
+    Returns the axes of the points. Raises RequestError if there are none.
     """
     table = compared(errors)
     keep = (table["bytes"] > 0) & (table["measured"] > 0) & (table["predicted"] > 0)
@@ -110,7 +111,7 @@ def residuals(errors: Any, *, ax: Any = None) -> Any:
 
 
 def _histogram(ax: Any, logs: np.ndarray, reach: float) -> None:
-    """At the side: how many points lie where."""
+    """Histogram of the points at the side."""
     side = ax.inset_axes([1.015, 0, 0.15, 1], sharey=ax)
     counts, edges = np.histogram(logs, bins=31, range=(-reach, reach))
     side.barh(2 ** ((edges[1:] + edges[:-1]) / 2), counts, height=np.diff(2.0**edges), color=style.GREY, edgecolor="white", linewidth=0.3)

@@ -1,4 +1,4 @@
-"""The picture of a machine: one node's GPUs, what joins them, and the tiers above, each link with its one-way rate."""
+"""Picture of a machine: one node's GPUs, their scale-up links, and the tiers above, each link with its one-way rate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KIND_WORDS = {
 
 
 def _places(count: int) -> list[tuple[float, str]]:
-    """Where boxes stand, 0 to 1; a gap stands for those left out."""
+    """Positions of boxes, 0 to 1; a gap marks omitted ones."""
     if count <= MOST_DRAWN:
         return [((i + 0.5) / count, str(i)) for i in range(count)]
     shown = [str(i) for i in range(MOST_DRAWN - 2)] + ["...", str(count - 1)]
@@ -59,8 +59,8 @@ def _caption(tier: Tier) -> str:
 def topology(system: System, *, ax: Any = None) -> Any:
     """A machine's tiers from the GPUs upwards: GPUs, the scale-up network, PCIe or C2C, NICs and the network between nodes.
 
-    Every link says what one endpoint can send in ONE direction, GB/s of 10^9 byte/s, and how long one hop takes; the figures are those of
-    system.tiers. Of more than 8 GPUs or NICs some are drawn.
+    Every link shows what one endpoint can send in ONE direction, GB/s of 10^9 byte/s, and the latency of one hop;
+    the figures are those of system.tiers. Of more than 8 GPUs or NICs only some are drawn.
 
     Returns the axes.
     """
@@ -96,7 +96,7 @@ def topology(system: System, *, ax: Any = None) -> Any:
         y += step
         own = [(left + (right - left) * x, name) for x, name in _places(tier.endpoints)]
         for x, name in own:
-            near = x if host else _nearest(below, x)  # a bar is below, or GPUs
+            near = x if host else _nearest(below, x)  # below: a bar, or GPUs
             if name == "...":
                 ax.text(x, y, "...", ha="center", va="center", fontsize=12)
                 continue
@@ -136,7 +136,7 @@ def _bar(ax: Any, tier: Tier, x: float, y: float, width: float, text: str, spots
 
 
 def _row(ax: Any, tier: Tier, below: list[float], y: float, step: float, left: float, right: float) -> float:
-    """A tier drawn as one bar over what it joins; gives its height."""
+    """A tier drawn as one bar above what it joins; returns its height."""
     top = y + step
     for x in below:
         _link(ax, (x, y + 0.18), (x, top), tier.name)

@@ -1,4 +1,4 @@
-"""Picture of a pipeline's schedule: what each stage does when, and when it waits."""
+"""Picture of a pipeline's schedule: the work of each stage over time, and its waiting."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ BAR_NAMES = {"forward": "forward", "backward": "backward", "weight": "weight gra
 def pipeline(run: Any, *, exchange_seconds: float | None = None, ax: Any = None) -> Any:
     """Gantt chart of a pipeline schedule: every piece of work of each stage with its microbatch, waiting in grey.
 
-    run: what fabricost.pipeline gives. exchange_seconds: length of a hand-over, drawn as lines from stage to stage; when left out, lines
-    stand between a forward and the next stage's where something lies between them.
+    run: a result of fabricost.pipeline. exchange_seconds: length of a hand-over, drawn as lines from stage to
+    stage; by default lines are drawn between a forward and the next stage's if there is a gap between them.
 
     Returns the axes.
     """
@@ -81,7 +81,7 @@ def _rows(bars: Any) -> list[tuple[float, float]]:
 
 
 def _number(ax: Any, bars: list[Any], scale: float, points: float) -> None:
-    """Writes the microbatch into the bars of a kind where it fits all of them; `points` a unit of time is wide."""
+    """Writes the microbatch into the bars of a kind if it fits all of them; `points`: width of a unit of time."""
     from matplotlib.patheffects import withStroke
 
     if not bars:

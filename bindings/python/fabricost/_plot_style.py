@@ -1,4 +1,5 @@
-"""What all pictures share: colours and patterns for any eye and for grey prints, ticks in the field's units, legends and titles.
+"""Style shared by all pictures: colours and patterns for colour-blind readers and grey prints, ticks in the field's
+units, legends and titles.
 
 Colours are the eight of M. Okabe and K. Ito (https://jfly.uni-koeln.de/color/), as in B. Wong, "Points of view: Color blindness",
 Nature Methods 8:441 (2011); and grey.
@@ -27,7 +28,7 @@ MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 2)), (0, (3, 1, 1, 1)))
 HATCHES = ("", "///", "\\\\\\", "xxx", "...", "+++", "ooo", "---", "||", "**")
 
-# One colour per kind of tier, everywhere; what no list knows gets the next free one.
+# One colour per kind of tier, everywhere; an unlisted one gets the next free colour.
 TIER_COLOURS = {
     "gpu": GREY,
     "l2": "#BBBBBB",
@@ -62,7 +63,7 @@ def pyplot() -> Any:
 
 
 def axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
-    """The axes given, or those of a new figure of that many inches whose layout keeps texts apart."""
+    """The given axes, or those of a new figure of that size in inches whose layout avoids overlapping text."""
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=(width, height), layout="constrained")[1]
@@ -104,7 +105,7 @@ def _three(value: float) -> str:
 
 
 def size_axis(ax: Any, low: float, high: float, label: str = "message size") -> None:
-    """A logarithmic axis of sizes from low to high with ticks at powers of two, as many as there is room for."""
+    """A logarithmic axis of sizes from low to high with ticks at powers of two, as many as fit."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
@@ -141,7 +142,7 @@ def _tick_seconds(seconds: float) -> str:
 
 
 def count_axis(ax: Any, values: Sequence[float], label: str) -> None:
-    """A logarithmic axis of counts with ticks at these values, as many as there is room for."""
+    """A logarithmic axis of counts with ticks at these values, as many as fit."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     ax.set_xscale("log", base=2)
@@ -159,7 +160,7 @@ def grid(ax: Any, axis: str = "both") -> None:
 
 
 def title(ax: Any, text: str) -> None:
-    """A title as wide as there is room for, broken at commas."""
+    """A title broken at commas to fit the width."""
     size = 10
     room = max(20, int(ax.figure.get_size_inches()[0] * 72 / (0.56 * size)))
     lines: list[str] = []
@@ -194,12 +195,12 @@ def legend(ax: Any, columns: int = 3, handles: Iterable[Any] | None = None, belo
 
 
 def text_width(text: str, points: float) -> float:
-    """About how wide a line of DejaVu Sans is, in points."""
+    """Approximate width of a line of DejaVu Sans, in points."""
     return 0.62 * points * max(len(line) for line in text.split("\n"))
 
 
 def ink(colour: Any) -> str:
-    """Black or white, whichever can be read on that colour (relative luminance as WCAG 2 defines it)."""
+    """Black or white, whichever is readable on that colour (relative luminance as WCAG 2 defines it)."""
     from matplotlib.colors import to_rgb
 
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]

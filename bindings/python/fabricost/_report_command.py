@@ -1,4 +1,4 @@
-"""`fabricost report`: the questions of a report as a command line. Exit status 2 and one message on stderr for what the asker can mend."""
+"""`fabricost report`: a report's request as a command line. Exit status 2 and one message on stderr for an error of the user."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: the page is there; 2: it cannot be made, a message on stderr says why, and nothing was written."""
+    """0: the page was written; 2: it cannot be made, a message on stderr says why, and nothing was written."""
     try:
         _run(arguments)
     except (ValueError, OSError, TypeError, ImportError) as error:

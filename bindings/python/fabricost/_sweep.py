@@ -1,8 +1,9 @@
-"""Sweeps: the product of some axes, predicted part by part into a folder of Parquet files.
+"""Sweeps: the product of several axes, predicted part by part into a folder of Parquet files.
 
-A sweep is numbered like nested loops over its axes and cut into parts of equal length. A part is worked out by itself, from its number
-alone, and becomes one file under its final name in one step; so whatever is there when a run is stopped is whole, the next run leaves it
-alone, and it does not matter which thread, process or machine works out which part, or whether one has to be worked out twice.
+A sweep is numbered like nested loops over its axes and cut into parts of equal length. A part is computed from its
+number alone and becomes one file under its final name in one step. Files of an interrupted run are therefore
+complete and the next run keeps them; it does not matter which thread, process or machine computes a part, or
+whether one is computed twice.
 """
 from __future__ import annotations
 
@@ -39,13 +40,13 @@ _words = {"ran_algorithm": "algorithm", "ran_protocol": "protocol", "bottleneck"
 
 
 class Sweep:
-    """What a sweep wrote: `path` (a folder of Parquet files), `rows`, `parts`, and `resumed`, the rows an earlier run had already done."""
+    """Result of a sweep: `path` (a folder of Parquet files), `rows`, `parts`, and `resumed`, the rows already done by an earlier run."""
 
     def __init__(self, path: pathlib.Path, rows: int, parts: int, resumed: int) -> None:
         self.path, self.rows, self.parts, self.resumed = path, rows, parts, resumed
 
     def dataset(self) -> pyarrow.dataset.Dataset:
-        """The rows as a pyarrow dataset: to filter and read a few columns of what does not fit into memory."""
+        """The rows as a pyarrow dataset, for filtering and reading single columns of results larger than memory."""
         parts = [str(self.path / _sweep_folder.part_name(number)) for number in range(self.parts)]
         return module("pyarrow.dataset").dataset(parts, format="parquet")
 
@@ -55,7 +56,7 @@ class Sweep:
 
     def to_pandas(self) -> pandas.DataFrame:
         """All rows in order, a pandas.DataFrame. ImportError without pandas."""
-        module("pandas")  # said by name, where it is missing
+        module("pandas")  # names the extra if it is missing
         return self.to_table().to_pandas()
 
     def __len__(self) -> int:
@@ -73,23 +74,24 @@ def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[
         "ranks": [8, 16, 64]}. Names: system (names, files or System), operation (all_reduce, ...), bytes, ranks, nodes, dtype, path,
         algorithm, protocol, choice. A single value counts as an axis of one. Rows come in the order of nested loops, the last axis
         fastest; bytes is always put last, where it costs least.
-    of: what to work out instead of predictions: a function of the columns of a part (a dict of arrays) to columns of results. It has to be
-        importable by name where a client sends it to other processes.
-    client: a dask.distributed Client; the parts are then worked out on its workers and written here. None: on `workers` threads.
-    part: rows of a file. progress: a bar on the terminal (tqdm). overwrite: throw away what another sweep left in `out`.
+    of: computes something else than predictions: a function from the columns of a part (a dict of arrays) to
+    columns of results. It must be importable by name if a client sends it to other processes.
+    client: a dask.distributed Client; its workers then compute the parts, which are written here. None: `workers` threads.
+    part: rows per file. progress: a bar on the terminal (tqdm). overwrite: delete another sweep's results in `out`.
 
-    Columns: the axes, then seconds, low_seconds and high_seconds (nine measurements in ten fall between), bus_bytes_per_second,
-    ran_ranks and ran_nodes (who takes part, also where the axes leave it to the machine), ran_algorithm, ran_protocol, bottleneck (the
-    tier), basis (calibrated, sibling or datasheet), extrapolated (which of sizes, ranks, nodes lie outside what was measured), and error:
-    why there is no answer, as where the ranks do not fit.
+    Columns: the axes, then seconds, low_seconds and high_seconds (nine in ten measurements fall between),
+    bus_bytes_per_second, ran_ranks and ran_nodes (the participants, also if the axes leave them to the machine),
+    ran_algorithm, ran_protocol, bottleneck (the tier), basis (calibrated, sibling or datasheet), extrapolated
+    (which of sizes, ranks, nodes lie outside the measured range), and error: why there is no answer, for example
+    ranks that do not fit.
 
-    A run that was stopped is taken up where it stopped by the same call: parts are kept that end as a part of this very sweep ends, with
-    its number, its rows and what the machines were made of when it was begun. Of `of` only the name is compared.
+    The same call resumes an interrupted run: a part is kept if its footer matches this sweep, its number, its rows
+    and the machines' descriptions at the start. For `of` only the name is compared.
 
-    Raises RequestError for axes that make no sense, for a folder that holds something else, and for machines that have changed since the
-    folder was begun; ImportError without the extra: pip install 'fabricost[sweep]'.
+    Raises RequestError for invalid axes, for a folder with other content, and for machines that have changed since
+    the folder was begun; ImportError without the extra: pip install 'fabricost[sweep]'.
     """
-    module("pyarrow.parquet")  # said here, before anything is written
+    module("pyarrow.parquet")  # fails here, before anything is written
     if progress:
         module("tqdm")
 
@@ -118,7 +120,7 @@ class _Grid:
                 raise _core.RequestError(f"axes: there is no {name!r}; there are system operation {' '.join(_fields + _forced)}")
             if predicts and name == "bytes":
                 values = _sizes(values)
-            elif type(values).__module__ != "numpy" and hasattr(values, "__array__"):  # of a subclass, of another library
+            elif type(values).__module__ != "numpy" and hasattr(values, "__array__"):  # a subclass, or another library's array
                 values = np.atleast_1d(numbers(values, f"axes: {name}", ""))
             one = isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or isinstance(values, os.PathLike)
             self.axes[name] = [values] if one else np.array(values) if type(values) is np.ndarray else list(values)
@@ -144,7 +146,7 @@ class _Grid:
         return min(self.part, self.rows - number * self.part)
 
     def places(self, number: int) -> dict[str, np.ndarray]:
-        """Where on each axis the rows of a part lie."""
+        """Positions on each axis of the rows of a part."""
         start = number * self.part
         rows = np.arange(start, start + self.rows_of(number))
         return dict(zip(self.axes, np.unravel_index(rows, self.shape)))
@@ -158,7 +160,7 @@ class _Grid:
         return out
 
     def runs(self, number: int) -> Iterator[tuple[dict[str, Any], slice]]:
-        """Rows of a part that differ in bytes only: (the other axes' values, slice of the bytes axis)."""
+        """Rows of a part that differ only in bytes: (the other axes' values, slice of the bytes axis)."""
         inner = self.shape[-1]
         at, end = number * self.part, number * self.part + self.rows_of(number)
         outer, names = list(self.axes.values())[:-1], list(self.axes)[:-1]
@@ -169,7 +171,7 @@ class _Grid:
             at += length
 
     def described(self) -> dict[str, Any]:
-        """What makes it this sweep, for the folder's own record."""
+        """Identity of the sweep, stored in its folder."""
         shown = {}
         for name, values in self.axes.items():
             plain = all(isinstance(v, (str, int, float, np.number, type(None))) for v in values)
@@ -196,7 +198,7 @@ def _sizes(values: Any) -> np.ndarray:
 
 
 def _machine_digest(given: Any) -> str:
-    """What a machine is made of, however it is named: a file that was edited is another machine. Why there is none, else."""
+    """A machine's full description, whatever its name: an edited file is another machine. The error message if it cannot be loaded."""
     try:
         machine = given if isinstance(given, _core.System) else _core.load_system(given)
     except (_core.Error, TypeError) as error:
@@ -212,7 +214,7 @@ def _numeric(values: Any) -> bool:
 # --- one part
 
 class _Names:
-    """A column of words that repeat for long: each kept once, a row its number, -1 where there is none."""
+    """A column of words with many repeats: each stored once, a row holds its number, -1 for none."""
 
     def __init__(self, rows: int) -> None:
         self.numbers = np.full(rows, -1, dtype=np.int32)
@@ -231,7 +233,7 @@ class _Names:
 
 
 def _predicted(grid: _Grid, number: int) -> Columns:
-    """Predictions of a part, run by run of rows that differ in bytes only. What cannot run says why, in that row alone."""
+    """Predictions of a part, in runs of rows that differ only in bytes. A row that cannot run holds its error message."""
     import pyarrow as pa
 
     rows = grid.rows_of(number)
@@ -298,10 +300,10 @@ def _dictionary(numbers: np.ndarray, words: list[str | None]) -> pyarrow.Array[A
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32), mask=numbers < 0), pa.array(words, type=pa.string()))
 
 
-# --- where parts are worked out
+# --- where parts are computed
 
 class _runners:
-    """Hands parts out, a few at a time, and yields (number, bytes) as they come back. Leaving it gives up what was not begun."""
+    """Distributes parts, a few at a time, and yields (number, bytes) as they return. Leaving it cancels parts that were not begun."""
 
     def __init__(self, client: Any, workers: int | None) -> None:
         self.client, self.workers = client, workers
@@ -325,12 +327,12 @@ class _runners:
             if not begun:
                 return
             done = futures.wait(begun, return_when=futures.FIRST_COMPLETED).done
-            for ended in sorted(done, key=lambda one: one.exception() is not None):  # what is worked out is kept
+            for ended in sorted(done, key=lambda one: one.exception() is not None):  # finished parts are kept
                 yield begun.pop(ended), ended.result()
 
     def cluster(self, grid: _Grid, of: Any, numbers: list[int]) -> Iterator[tuple[int, bytes]]:
-        """A worker that dies takes its parts along; the scheduler hands them to others. A part killed with its worker again and again is
-        an error of dask's (KilledWorker)."""
+        """The scheduler reassigns the parts of a worker that dies. A part whose workers die repeatedly raises dask's
+        KilledWorker."""
         distributed = module("distributed")
 
         left = iter(numbers)

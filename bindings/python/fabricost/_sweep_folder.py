@@ -1,4 +1,4 @@
-"""The folder of a sweep: which sweep it holds, which of its parts are whole, and how a file gets its name."""
+"""The folder of a sweep: its identity, its complete parts, and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def part_name(number: int) -> str:
 
 
 def mark(identity: str, number: int) -> dict[bytes, bytes]:
-    """What the footer of a part says: of which sweep it is, and which part."""
+    """Contents of a part's footer: its sweep and its number."""
     return {_MARK: f"{identity} {number}".encode()}
 
 
 def put(path: pathlib.Path, content: bytes) -> None:
-    """Writes a file under its name only when it is whole and on the disk; nothing is left of one that is not."""
+    """Writes a file under its name only when it is complete and on the disk; removes an incomplete one."""
     unfinished = path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{threading.get_ident()}")
     try:
         with open(unfinished, "wb") as file:
@@ -45,8 +45,8 @@ def put(path: pathlib.Path, content: bytes) -> None:
 
 
 def begin(path: pathlib.Path, grid: Any, of: Any, overwrite: bool) -> set[int]:
-    """Makes the folder or recognises it, and gives `grid` its identity; the parts already there. Raises RequestError
-    for a folder that holds something else."""
+    """Creates the folder or recognises it, and sets the identity of `grid`; returns the existing parts. Raises
+    RequestError for a folder with other content."""
     asked = "fabricost.predict" if of is None else f"{of.__module__}.{of.__qualname__}"
     record = {**grid.described(), "fabricost": _core.__version__, "of": asked}
     text = json.dumps(record, indent=1)
@@ -91,7 +91,7 @@ def _check_same(path: pathlib.Path, kept: pathlib.Path, record: dict[str, Any]) 
 
 
 def _check_strangers(path: pathlib.Path, parts: int) -> None:
-    """Readers of the folder take every part they find: one that is not of this sweep would be rows too many."""
+    """Readers of the folder take every part they find: a part of another sweep would add wrong rows."""
     own = re.compile(r"part-(\d{8,})\.parquet")
     for one in sorted(path.glob("part-*.parquet")):
         number = own.fullmatch(one.name)
@@ -102,12 +102,12 @@ def _check_strangers(path: pathlib.Path, parts: int) -> None:
 
 
 def _is_left_over(name: str) -> bool:
-    """A file of a process of this host that ended while it wrote."""
+    """A temporary file of a process on this host that ended while writing."""
     writer = _UNFINISHED.fullmatch(name)
     if writer is None or writer[1] != _HOST:
         return False
     try:
-        os.kill(int(writer[2]), 0)  # asks whether there is such a process
+        os.kill(int(writer[2]), 0)  # tests whether the process exists
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):
@@ -116,12 +116,12 @@ def _is_left_over(name: str) -> bool:
 
 
 def _is_whole(path: pathlib.Path, grid: Any, number: int) -> bool:
-    """True for a part that ends as this sweep ends it. One that does not is worked out again, and replaced."""
+    """True for a part whose footer matches this sweep. Others are computed again and replaced."""
     if not path.is_file():
         return False
     try:
         footer = module("pyarrow.parquet").read_metadata(path)
-    except (OSError, ValueError):  # pyarrow's own exceptions are these
+    except (OSError, ValueError):  # base classes of pyarrow's own exceptions
         return False
     said = (footer.metadata or {}).get(_MARK)
     return bool(footer.num_rows == grid.rows_of(number) and said == mark(grid.identity, number)[_MARK])

@@ -1,4 +1,4 @@
-"""Names that arguments take, as enums. Their members are text, so either may be written.
+"""Names of argument values, as enums. Members are text, so either form works.
 
 >>> import fabricost as fc
 >>> fc.Algorithm.ring == "ring", fc.Protocol("ll128").value
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def __getattr__(cls, name: str) -> "Algorithm": ...
 
     class Algorithm(_Name, metaclass=_EveryAlgorithm): ...
-else:  # those the compiled part has
+else:  # names from the compiled part
     Algorithm = _Name("Algorithm", {name: name for name in _algorithm_names}, module=__name__)
     Algorithm.__doc__ = "Algorithms a prediction can name; `algorithm=` forces one, as NCCL_ALGO does."
 

@@ -1,7 +1,8 @@
-"""Pictures of what the package computes: one function and one call each, `ax=` to draw into a figure of yours, the axes given back.
+"""Pictures of results: one function and one call each, `ax=` to draw into an existing figure; each returns the axes.
 
-Needs matplotlib (pip install 'fabricost[plot]'), which is imported when a picture is drawn. Colours are told apart by people who see
-few of them, and by markers, dashes or patterns in grey prints. docs/pictures.md shows each.
+Needs matplotlib (pip install 'fabricost[plot]'), which is imported when a picture is drawn. Series are
+distinguishable for colour-blind readers, and by markers, dashes or patterns in grey prints. docs/pictures.md shows
+each.
 
 >>> import fabricost as fc, fabricost.plot
 >>> axes = fc.plot.busbw(fc.load_system("dgx-h100"), fc.AllReduce())  # doctest: +SKIP
@@ -16,6 +17,6 @@ from ._plot_pipeline import pipeline
 
 __all__ = ["busbw", "goodput", "layouts", "pareto", "pipeline", "residuals", "roofline", "scaling", "terms", "topology"]
 
-for _name in __all__:  # users know one module
+for _name in __all__:  # users see one module
     globals()[_name].__module__ = __name__
 del _name

@@ -1,7 +1,7 @@
-"""fabricost report: one HTML file that a person can mail, with a question, its answer, the pictures, the sources and how sure it is.
+"""fabricost report: one HTML file to mail, with a request, its answer, the pictures, the sources and the uncertainty.
 
-The file is whole in itself: pictures are inline, there are no scripts, and nothing is loaded from anywhere. Every figure is what the
-functions of this package give for the same question. `python -m fabricost report` asks from a shell.
+The file is self-contained: pictures are inline, there are no scripts, and nothing is loaded from elsewhere. Every
+figure equals the result of this package's functions. `python -m fabricost report` is the command line.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NINE_IN_TEN = (
 
 
 def _picture(draw: Callable[[], Any], what: str) -> str:
-    """What `draw` draws, inline as SVG; `what` for those who cannot see it."""
+    """The drawing of `draw`, inline as SVG; `what` is its text for screen readers."""
     import matplotlib
 
     plt = pyplot()
@@ -142,7 +142,7 @@ def _predicted(page: _Page, system: Any, op: Any, sizes: Any, samples: Any, choi
 
 
 def _round_sizes(size: float) -> list[float]:
-    """The size asked for among powers of four around it."""
+    """The requested size among powers of four around it."""
     return sorted({size * 4.0**power for power in range(-5, 4) if size * 4.0**power >= 1})
 
 
@@ -164,7 +164,7 @@ def _curve_table(curve: Any) -> str:
 
 
 def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
-    """A log beside its prediction, and what may be wrong with it."""
+    """A log compared with its prediction, and its likely faults."""
     import fabricost as fc
     from . import plot
 
@@ -275,16 +275,17 @@ def report(
     title: str | None = None,
     **choice: Any,
 ) -> Any:
-    """One self-contained HTML page: what was asked, the machine, the answers with their pictures, sources of the numbers, and how sure.
+    """One self-contained HTML page: the request, the machine, the answers with their pictures, sources of the numbers, and the uncertainty.
 
-    operation: an Operation; with its bytes that size is explained, and all are drawn over sizes (bytes).
-    log: a benchmark's output, to stand beside its prediction with a diagnosis.
-    model with gpus: the training plan (with global_batch, sequences a step) or, with serve=True, the serving plan; plan: what else
-    plan or plan_serve takes, as in {"sequence": 8192}. choice: algorithm, protocol, choice as predict takes them.
-    output: the file, replaced only when the page is whole; its Path is returned. A link stays a link; what is no regular file (a device, a
-    pipe, a folder) is refused. Without it the page is returned as text.
+    operation: an Operation; its bytes, if given, are explained in full, and a curve over sizes is drawn.
+    log: a benchmark's output, compared with its prediction and diagnosed.
+    model with gpus: the training plan (with global_batch, sequences per step) or, with serve=True, the serving
+    plan; plan: further arguments of plan or plan_serve, for example {"sequence": 8192}. choice: algorithm,
+    protocol, choice as in predict.
+    output: the file, replaced only when the page is complete; its Path is returned. A link stays a link; anything
+    but a regular file (a device, a pipe, a folder) is refused. Without it the page is returned as text.
 
-    Raises RequestError when nothing or half a question is asked, ImportError without matplotlib, and what the functions it asks raise.
+    Raises RequestError for an empty or incomplete request, ImportError without matplotlib, and whatever the functions it calls raise.
     """
     import fabricost as fc
     from ._given import numbers

@@ -1,7 +1,7 @@
 #pragma once
 /// \file connectivity.hpp
-/// How the ranks of a collective are grouped and joined: all an algorithm may ask of a machine. No rates, no
-/// latencies.
+/// How the ranks of a collective are grouped and joined: all that an algorithm may know of a machine. No
+/// rates, no latencies.
 
 #include <fabricost/algorithms/schedule.hpp>
 
@@ -16,12 +16,12 @@ struct Connectivity {
   Levels levels;                 ///< ranks of a domain, domains
   bool in_switch = false;        ///< the domain's switches reduce and multicast
   bool sharp = false;            ///< the network's switches reduce
-  bool neighbours_only = false;  ///< a torus or ring: a message to a rank further off uses the links of those between
+  bool neighbours_only = false;  ///< a torus or ring: a message to a more distant rank uses the links in between
   bool wrap = true;              ///< of a torus
-  int torus_axes = 0;            ///< of a domain that is a whole torus
+  int torus_axes = 0;            ///< number of axes if the domain is a whole torus
   std::array<int, 3> torus{};
 
-  // not constexpr: g++ 12 would then clear the whole before it writes the parts
+  // not constexpr: g++ 12 would then clear the whole object before it writes the members
   Connectivity() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
   Connectivity(const Levels& grouped) noexcept : levels(grouped) {}  // NOLINT(google-explicit-constructor): groups alone say how
   /// One torus. \param dims at most three axes

@@ -1,7 +1,7 @@
 #pragma once
 /// \file definition.hpp
-/// What a file of this folder says of its algorithm, so that everything else follows: a struct of static members,
-/// entered in registry.hpp.
+/// Definition of an algorithm: a struct of static members, entered in registry.hpp, from which everything
+/// else follows.
 ///
 ///   name         as people and files write it
 ///   not_for      why a collective is none of its, or nullptr
@@ -12,7 +12,7 @@
 ///   traffic      instead, where everybody sends to everybody or switches combine: said with the sends of a
 ///                Network, which is network/traffic_counter.hpp
 ///
-/// What a file leaves out is as in Defaults. No algorithm learns over which hardware it runs.
+/// Defaults supplies members that a file omits. No algorithm knows the hardware it runs on.
 
 #include <fabricost/algorithms/connectivity.hpp>
 #include <fabricost/algorithms/schedule.hpp>
@@ -23,13 +23,13 @@
 
 namespace fabricost::algorithms {
 
-/// What one rank sends in one step: a share of S to a partner.
+/// Message of one rank in one step: a share of S to a partner.
 struct Message {
-  int to = -1;  ///< -1: the rank sits this step out
+  int to = -1;  ///< -1: the rank is idle in this step
   double bytes = 0;
 };
 
-/// A collective to run, where, and how; an algorithm says why it cannot.
+/// A collective to run, where, and how; an algorithm says why it cannot run it.
 struct Case {
   Collective collective;
   const Connectivity& at;
@@ -37,22 +37,22 @@ struct Case {
   bool byte_wide = false;  ///< elements of 8 bits
 };
 
-/// How many bytes leave one rank, by the phases of the schedule.
+/// How the bytes sent per rank follow from the phases of the schedule.
 enum class SentPerRank : unsigned char {
   one_group,      ///< those of all ranks as one group
   inside,         ///< those inside a domain
-  inside_and_out  ///< those inside a domain, and the rank's even part of what leaves it
+  inside_and_out  ///< those inside a domain, and the rank's even share of what leaves it
 };
 
 struct Defaults {
   static constexpr std::string_view alias{};         ///< a second name
   static constexpr std::string_view nccl_name{};     ///< in NCCL_ALGO; empty: NCCL does not have it
-  static constexpr bool reaches_neighbours = false;  ///< where chips reach only neighbours it runs all the same
-  static constexpr bool all_links = false;           ///< a rank sends over every link it has, whoever takes part
+  static constexpr bool reaches_neighbours = false;  ///< also runs where chips reach only neighbours
+  static constexpr bool all_links = false;           ///< a rank sends over all of its links, however many ranks take part
   static constexpr bool two_trees = false;           ///< between domains two binary trees carry half of S each
   static constexpr bool level_by_level = false;      ///< partners are counted inside the domains first, then across
   static constexpr SentPerRank sent_per_rank = SentPerRank::one_group;
-  /// Everybody sends to everybody of a level at once: what a tapered network slows down most.
+  /// All ranks of a level send to each other at once: the pattern that a tapered network slows down most.
   [[nodiscard]] static constexpr bool exchanges_at_once(Collective, int /*level*/) { return false; }
 };
 
@@ -60,13 +60,13 @@ struct Defaults {
 /// all_reduce and its two halves.
 [[nodiscard]] constexpr bool ring_like(Collective op) { return op == Collective::all_reduce || gathers_or_scatters(op); }
 
-/// An algorithm that says whom a rank sends to step by step.
+/// An algorithm that defines each rank's partner step by step.
 template <class A>
 concept StepByStep = requires(Collective op, const Levels& levels) {
   A::partner(op, levels, 0, 0);
 };
 
-/// Why A cannot run what is wanted, or nullptr when it can.
+/// Why A cannot run `wanted`; nullptr if it can.
 template <class A>
 [[nodiscard]] const char* why_not(const Case& wanted) {
   if constexpr (requires { A::why_not(wanted); })

@@ -1,11 +1,11 @@
 #pragma once
 /// \file direct.hpp
-/// Everybody to everybody, each rank holding S/n for each.
+/// Every rank sends S/n to every other rank.
 ///
 ///   pairwise   n-1 steps with one partner each; (n-1)/n S
 ///   direct     all messages posted at once: one step, (n-1)/n S; also all_gather and reduce_scatter
 ///
-/// Of a rank's partners g-1 are inside its domain; the others' parts leave it: g (n-g)/n S per domain.
+/// g-1 of a rank's partners are inside its domain; the parts for the others leave it: g (n-g)/n S per domain.
 
 #include <fabricost/algorithms/definition.hpp>
 
@@ -21,10 +21,10 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
     const double below = out.levels.below(level);
     const double partners = below * (out.levels.size(level) - 1);
     if (partners <= 0) continue;
-    // at the outer levels what leaves a group includes traffic bound further out
+    // at the outer levels, traffic leaving a group includes traffic bound further out
     const double leaving = n - below;
     const bool outer = level > 0;
-    const double at_once = level == furthest ? 1 : 0;  // the furthest is waited for
+    const double at_once = level == furthest ? 1 : 0;  // the furthest partner determines the wait
     out.add({.level = level,
              .stage = staged ? level : 0,
              .steps = steps_per_partner > 0 ? steps_per_partner * partners : at_once,
@@ -43,8 +43,7 @@ struct Pairwise : Defaults {
 
   static void add_phases(Schedule& out, const Connectivity&) { add_exchange(out, 1, true); }
 
-  /// The partner of step k is as many places further on each level as k, counted in mixed radix, says: the own
-  /// group first.
+  /// The partner of step k is displaced on each level by the digit of k in mixed radix: the own group first.
   [[nodiscard]] static int steps(Collective, const Levels& levels) { return static_cast<int>(levels.ranks()) - 1; }
   [[nodiscard]] static Message partner(Collective, const Levels& levels, int step, int rank) {
     int to = 0, below = 1, further = step + 1;
@@ -55,7 +54,7 @@ struct Pairwise : Defaults {
     }
     return {.to = to, .bytes = 1 / levels.ranks()};
   }
-  /// All steps together: counted by groups, not by pairs.
+  /// All steps together, counted by groups instead of pairs.
   template <class Network>
   static void traffic(Network& net, Collective, std::span<const int> ranks, double) {
     net.exchange(ranks, 1 / static_cast<double>(ranks.size()));

@@ -1,7 +1,7 @@
 #pragma once
 /// \file halving_doubling.hpp
-/// Partners at distances that double or halve: log2 n steps instead of n-1 for the same volume (Thakur, Rabenseifner,
-/// Gropp 2005).
+/// Partners at distances that double or halve: log2 n steps instead of n-1 for the same volume (Thakur,
+/// Rabenseifner, Gropp 2005).
 ///
 ///   reduce_scatter by halving, all_gather by doubling   log2 n steps, (n-1)/n S
 ///   all_reduce = both                                   2 log2 n steps, 2(n-1)/n S
@@ -9,8 +9,8 @@
 /// Order matters on several levels. `halving_doubling` meets far partners first with the largest messages: a domain of g
 /// ranks sends g (N-1)/N S out per half. `rabenseifner` meets near partners first: (N-1)/N S.
 ///
-/// When a level joins m groups and p = 2^floor(log2 m) < m, the e = m - p beyond fold their buffer into a neighbour and get theirs back:
-/// two more steps and
+/// When a level joins m groups and p = 2^floor(log2 m) < m, the e = m - p surplus ranks fold their buffer
+/// into a neighbour and get the result back: two more steps and
 ///
 ///   all_reduce                    2 S more; the p that are left divide S evenly
 ///   reduce_scatter, all_gather    S more on one side, the folded rank's own block on the other; in between that block stays with its
@@ -25,11 +25,11 @@
 
 namespace fabricost::algorithms {
 
-/// Halving among `m` groups of one level, as shares of what a rank holds before it.
+/// Halving among `m` groups of one level, as shares of a rank's data before it.
 struct Halving {
   double steps = 0;
   double bytes = 0;  ///< sent in these steps
-  double held = 1;   ///< left to a rank at the end
+  double held = 1;   ///< share of a rank at the end
   bool folds = false;
 };
 [[nodiscard]] inline Halving halving_of(double m, bool all_reduce, bool near_first) {
@@ -51,7 +51,7 @@ struct Halving {
   return out;
 }
 
-/// What the two orders share.
+/// Common part of the two orders.
 template <bool near_first>
 struct HalvingDoublingOrder : Defaults {
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
@@ -70,7 +70,8 @@ struct HalvingDoublingOrder : Defaults {
     for (int level = 0; level < levels.count; ++level) {
       if (levels.size(level) <= 1) continue;
       const Halving& h = half[static_cast<std::size_t>(level)];
-      // near first: the ranks of a group have divided S among themselves; far first: each has what the levels above left it
+      // near first: the ranks of a group have divided S among themselves; far first: each has the share left
+      // by the levels above
       double held_above = 1;
       for (int above = level + 1; above < levels.count; ++above) held_above *= half[static_cast<std::size_t>(above)].held;
       const double share = near_first ? 1 : levels.below(level) * held_above;
@@ -91,7 +92,7 @@ struct HalvingDoublingOrder : Defaults {
     }
   }
 
-  /// \throws RequestError where ranks are folded, whose partners nobody has written down here
+  /// \throws RequestError where ranks are folded, whose partners are not modelled
   static void check_partners(int ranks) {
     if (!std::has_single_bit(static_cast<unsigned>(ranks)))
       throw RequestError("halving_doubling over " + std::to_string(ranks) + " ranks has no routes here; take a power of two");

@@ -1,18 +1,21 @@
 #pragma once
 /// \file hierarchical.hpp
-/// Level by level, any number of them: reduce-scatter inwards out, all-reduce at the top among equal ranks of all groups
-/// (each on its own part, all at once), all-gather back in. Rings at every level.
+/// Level by level, any number of them: reduce-scatter from the innermost level outwards, all-reduce at the
+/// top among equal ranks of all groups (each on its own part, all at once), all-gather back inwards. Rings at
+/// every level.
 ///
 ///   all_reduce   at level i with m groups: 2(m-1) steps, 2(m-1)/m S per endpoint and direction
 ///
-/// Every part is reduced where links are fastest first; what crosses level i has been divided by all ranks below, and all of
-/// them send at once, so an endpoint of any level sends (m-1)/m S per half.
+/// Every part is reduced first where links are fastest; data crossing level i has been divided by all ranks
+/// below, and all of them send at once, so an endpoint of any level sends (m-1)/m S per half.
 ///
-///   all_to_all   one step a level, all messages of it posted at once: inside, to the rank in the receiver's place, whatever is bound for
-///                that place anywhere; then across to the same place of every other group, (m-1)/m S per rank
+///   all_to_all   one step per level, all its messages posted at once: inside, each rank sends the rank in the
+///                receiver's place everything bound for that place in any group; then across to the same place
+///                of every other group, (m-1)/m S per rank
 ///
-/// The same bytes leave a group as when everybody sends directly, in 1/g of the messages, each g times as large and on its own rail
-/// (the 2DH of Tutel: Hwang et al., arXiv 2206.03382); what it costs is that (m-1)/m S passes inside first.
+/// The same bytes leave a group as with direct sends, in 1/g of the messages, each g times as large and on
+/// its own rail (the 2DH of Tutel: Hwang et al., arXiv 2206.03382); the price is that (m-1)/m S passes inside
+/// first.
 
 #include <fabricost/algorithms/definition.hpp>
 
@@ -67,7 +70,7 @@ struct Hierarchical : Defaults {
       for (int level = levels.count - 1; level >= 0; --level) half(level, false);
   }
 
-  /// Inside every domain, then among the ranks in equal places of all of them.
+  /// Inside every domain, then among ranks in equal places of all domains.
   template <class Network>
   static void traffic(Network& net, Collective op, std::span<const int> ranks, double) {
     const auto domains = net.by_domain(ranks);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file in_network.hpp
-/// Algorithms in which switches combine or multiply data.
+/// Algorithms in which switches reduce or multicast data.
 ///
 ///   nvls            every GPU of a domain sends its part to the NVSwitches, which add and multicast: S (1 + 1/n) per
 ///                   direction instead of the ring's 2 S (n-1)/n
@@ -83,7 +83,7 @@ struct NvlsTree : Defaults {
   }
 };
 
-/// What collnet_direct and collnet_chain share.
+/// Common part of collnet_direct and collnet_chain.
 template <bool chain>
 struct Collnet : Defaults {
   static constexpr SentPerRank sent_per_rank = SentPerRank::inside_and_out;
@@ -110,8 +110,8 @@ struct Collnet : Defaults {
     for (int level = 1; level < levels.count; ++level) out.add({.level = level, .steps = 2, .bytes = 1, .message = 1 / g, .reduces = 1});
   }
 
-  /// Rank i of every domain has the i-th part once the inside is done, or each chain's last rank its chain's; that
-  /// part goes up and comes down.
+  /// After the inner phase, rank i of every domain (or the last rank of each chain) has the i-th part, which
+  /// goes up and comes down.
   template <class Network>
   static void traffic(Network& net, Collective op, std::span<const int> ranks, double) {
     const auto domains = net.by_domain(ranks);

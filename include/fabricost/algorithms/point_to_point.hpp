@@ -13,8 +13,9 @@ namespace fabricost {
   return out;
 }
 
-/// m microbatches of S bytes each through p stages: the last one arrives after p - 1 + m - 1 hand-overs, which is what `bytes` counts: the
-/// volume on the critical path (a stage itself sends m S). `level` is the tier that lies between neighbouring stages.
+/// m microbatches of S bytes each through p stages: the last arrives after p - 1 + m - 1 hand-overs. `bytes`
+/// is that volume on the critical path (a stage itself sends m S). `level` is the tier between neighbouring
+/// stages.
 [[nodiscard]] inline Schedule pipeline_schedule(const Levels& levels, int level, int stages, int microbatches) {
   Schedule out{Algorithm::direct, Collective::send_recv, levels};
   if (stages < 2 || microbatches < 1) return out;

@@ -1,12 +1,14 @@
 #pragma once
 /// \file recursive_doubling.hpp
-/// All-reduce by partners at doubling distances who exchange and add everything they have: few steps, each of all of S. What MPI
-/// libraries run on short messages (Thakur, Rabenseifner, Gropp 2005, section 4.5; Open MPI's coll_tuned "recursive_doubling").
+/// All-reduce between partners at doubling distances that exchange and add all their data: few steps, each of
+/// S. Used by MPI libraries for short messages (Thakur, Rabenseifner, Gropp 2005, section 4.5; Open MPI's
+/// coll_tuned "recursive_doubling").
 ///
 ///   all_reduce   log2 n steps of S: log2 n S per rank and direction
 ///
-/// Near partners come first; in a step that leaves a group all g ranks of it send at once: g S. When n is no power of two the ranks too
-/// many fold their buffer into a neighbour and get the result back: two more steps, 2 S more.
+/// Near partners come first; in a step that leaves a group all g of its ranks send at once: g S. If n is not
+/// a power of two, the surplus ranks fold their buffer into a neighbour and get the result back: two more
+/// steps, 2 S more.
 
 #include <fabricost/algorithms/definition.hpp>
 
@@ -59,7 +61,7 @@ struct RecursiveDoubling : Defaults {
   [[nodiscard]] static constexpr int steps_among(unsigned size) {
     return static_cast<int>(std::bit_width(size)) - 1 + (std::has_single_bit(size) ? 0 : 2);
   }
-  /// Among the places of one level. \return -1: sits out
+  /// Partner among the places of one level. \return -1: idle
   [[nodiscard]] static constexpr int partner_place(int size, int steps_here, int step, int place) {
     const int whole = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
     const bool folds = whole < size;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file registry.hpp
-/// The algorithms a prediction can name. One is added by its file, included and named here; definition.hpp says what
-/// is in the file.
+/// The algorithms a prediction can name. To add one, include its file and name it here; definition.hpp
+/// describes the file.
 
 #include <fabricost/algorithms/bruck.hpp>
 #include <fabricost/algorithms/direct.hpp>
@@ -25,7 +25,7 @@
 namespace fabricost {
 
 namespace algorithms {
-/// In the order in which lists of them are written; a new one comes last.
+/// In the order of printed lists; append new ones.
 using All = std::tuple<Ring, Tree, Nvls, NvlsTree, CollnetDirect, CollnetChain, Pat, HalvingDoubling, Rabenseifner, Bruck, Pairwise, Direct,
                        TorusBucket, OneShot, TwoShot, Hierarchical, RecursiveDoubling>;
 }  // namespace algorithms
@@ -39,12 +39,12 @@ template <class A, class... Each>
   return place;
 }
 }  // namespace detail
-/// Where an algorithm stands among all.
+/// Position of an algorithm among all.
 template <class A>
 inline constexpr unsigned char place_of = detail::place_in<A>(std::type_identity<algorithms::All>{});
 
-/// Names for code that means one of them. What has none here is found by its text (parse_algorithm) and as
-/// Algorithm{place_of<A>}.
+/// Names for code that refers to a particular algorithm. The others are found by text (parse_algorithm) and
+/// as Algorithm{place_of<A>}.
 enum class Algorithm : unsigned char {
   ring = place_of<algorithms::Ring>,
   tree = place_of<algorithms::Tree>,
@@ -66,7 +66,7 @@ enum class Algorithm : unsigned char {
 };
 
 namespace detail {
-/// f of every algorithm's struct, as an array in their order.
+/// f of every algorithm's struct, as an array in registry order.
 template <class F, class... Each>
 [[nodiscard]] constexpr auto of_every(F f, std::type_identity<std::tuple<Each...>>) {
   return std::array{f(Each{})...};
@@ -112,13 +112,13 @@ constexpr auto with_algorithm_from(std::size_t place, F& f) {
 }
 }  // namespace detail
 
-/// f(A{}) of the algorithm's struct. \param algorithm one of the registry
+/// f(A{}) of the algorithm's struct.
 template <class F>
 constexpr auto with_algorithm(Algorithm algorithm, F&& f) {
   return detail::with_algorithm_from<0>(static_cast<std::size_t>(algorithm), f);
 }
 
-/// f(A{}) of every algorithm's struct, in their order.
+/// f(A{}) of every algorithm's struct, in registry order.
 template <class F>
 void for_every_algorithm(F&& f) {
   std::apply([&](auto... each) { (f(each), ...); }, algorithms::All{});
@@ -127,7 +127,7 @@ void for_every_algorithm(F&& f) {
 inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std::string_view{a.name}; });
 [[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
 
-/// Names in any case, with dashes or underscores, and second names (`sharp` is collnet_chain).
+/// Names in any case, with dashes or underscores, and aliases (`sharp` is collnet_chain).
 [[nodiscard]] inline std::optional<Algorithm> parse_algorithm(std::string_view text) {
   constexpr auto aliases = detail::of_every([](auto one) { return std::string_view{one.alias}; });
   const std::string wanted = detail::folded(text);
@@ -141,7 +141,7 @@ inline constexpr auto one_partner = of_every([](auto a) { return algorithms::Ste
 inline constexpr auto all_links = of_every([](auto a) { return a.all_links; });
 inline constexpr auto two_trees = of_every([](auto a) { return a.two_trees; });
 inline constexpr auto nccl_names = of_every([](auto a) { return std::string_view{a.nccl_name}; });
-/// A bit for each collective.
+/// One bit per collective.
 [[nodiscard]] constexpr auto at_once_of(int level) {
   return of_every([level](auto a) {
     unsigned bits = 0;
@@ -153,16 +153,16 @@ inline constexpr auto nccl_names = of_every([](auto a) { return std::string_view
 inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
 }  // namespace detail
 
-/// As NCCL_ALGO spells it; empty for one that NCCL does not have.
+/// Spelling in NCCL_ALGO; empty if NCCL does not have it.
 [[nodiscard]] constexpr std::string_view nccl_name(Algorithm a) { return detail::nccl_names[static_cast<std::size_t>(a)]; }
-/// In a step a rank has one partner, so it uses the links to that one.
+/// A rank has one partner per step and uses only the links to it.
 [[nodiscard]] constexpr bool one_partner_a_step(Algorithm a) { return detail::one_partner[static_cast<std::size_t>(a)]; }
-/// A rank sends over every link it has, however few take part.
+/// A rank sends over all of its links, however few ranks take part.
 [[nodiscard]] constexpr bool uses_all_links(Algorithm a) { return detail::all_links[static_cast<std::size_t>(a)]; }
 /// Between domains two binary trees carry half of S each.
 [[nodiscard]] constexpr bool runs_two_trees(Algorithm a) { return detail::two_trees[static_cast<std::size_t>(a)]; }
-/// Everybody sends to everybody of a level at once: what the taper of an exchange applies to.
-/// \param level 0 inside a domain, 1 between domains
+/// All ranks of a level send to each other at once, so the all-to-all taper applies. \param level 0 inside a
+/// domain, 1 between domains
 [[nodiscard]] constexpr bool exchanges_at_once(Algorithm a, Collective op, int level = 1) {
   return (detail::at_once[static_cast<std::size_t>(level)][static_cast<std::size_t>(a)] >> static_cast<unsigned>(op) & 1U) != 0;
 }

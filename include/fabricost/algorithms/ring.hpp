@@ -1,15 +1,17 @@
 #pragma once
 /// \file ring.hpp
-/// Ranks in a circle, each passing a part to the next: n-1 steps gather or reduce-scatter, twice that all-reduces.
+/// Ranks in a circle, each passing a part to the next: n-1 steps gather or reduce-scatter, twice as many
+/// all-reduce.
 ///
 ///   all_reduce       k = 2(n-1), bytes = 2(n-1)/n S per rank and direction (Patarasuk & Yuan 2009)
 ///   all_gather, rs   k = n-1,    bytes = (n-1)/n S
 ///   broadcast, reduce  k = n-1,  bytes = S, passed on chunk by chunk
 ///
-/// On several levels the same circle crosses a level once per group; what passes a group's border is what passes any rank. The
-/// steps are those of the block with the longest way: of G_i groups of b_i ranks below level i it crosses sweeps G_i borders, less
-/// those among the `sweeps` neighbouring links it leaves out (none when groups have more ranks). A broadcast that begins at the
-/// first rank, or a reduction that ends at the last, crosses G_i - 1.
+/// On several levels the same circle crosses a level once per group; every group's border passes as much as
+/// every rank. The steps are those of the block with the longest path: of G_i groups of b_i ranks below level
+/// i it crosses sweeps G_i borders, minus those among the `sweeps` neighbouring links that it leaves out
+/// (none when groups have more ranks). A broadcast from the first rank, or a reduction to the last, crosses
+/// G_i - 1.
 
 #include <fabricost/algorithms/definition.hpp>
 
@@ -44,7 +46,7 @@ struct Ring : Defaults {
     }
   }
 
-  /// Each rank to the next; between domains one channel per rank of a domain, each by another NIC.
+  /// Each rank to the next; between domains one channel per rank of a domain, each using another NIC.
   template <class Network>
   static void traffic(Network& net, Collective, std::span<const int> ranks, double sent) {
     net.ring(ranks, sent);

@@ -1,11 +1,12 @@
 #pragma once
 /// \file schedule.hpp
-/// What an algorithm moves, without any hardware: phases of (level, serial steps, bytes per endpoint and direction).
+/// An algorithm's data movement, independent of hardware: phases of (level, serial steps, bytes per endpoint
+/// and direction).
 ///
-/// Bytes are multiples of the operation's size S. Level 0 is the innermost (GPUs of a scale-up domain, endpoint: a GPU);
-/// level i joins `sizes[i]` groups of the level below (endpoint: one such group, so bytes are those that leave the group).
-/// Phases of one stage stream through each other: their latencies add, the slowest carries the volume. Stages follow one
-/// another and add.
+/// Bytes are multiples of the operation's size S. Level 0 is the innermost (GPUs of a scale-up domain,
+/// endpoint: a GPU); level i joins `sizes[i]` groups of the level below (endpoint: one such group, so bytes
+/// are those leaving the group). Phases of one stage stream through each other: their latencies add, the
+/// slowest determines the volume. Stages run one after another and add up.
 
 #include <fabricost/collective.hpp>
 #include <fabricost/fixed_list.hpp>
@@ -15,11 +16,11 @@
 
 namespace fabricost {
 
-enum class Algorithm : unsigned char;  // its names: registry.hpp
+enum class Algorithm : unsigned char;  // names: registry.hpp
 
 inline constexpr int max_levels = 4;
 
-/// How ranks are grouped, inside out: {8, 4} is 4 nodes of 8.
+/// Grouping of ranks, innermost first: {8, 4} is 4 nodes of 8.
 struct Levels {
   std::array<int, max_levels> sizes{1, 1, 1, 1};
   int count = 1;
@@ -44,10 +45,10 @@ struct Phase {
   int level = 0;
   int stage = 0;
   double steps = 0;     ///< serial steps that cross this level
-  double bytes = 0;     ///< leave one endpoint of the level, one direction, as a multiple of S
+  double bytes = 0;     ///< leaving one endpoint of the level, one direction, as a multiple of S
   double message = 0;   ///< one step's message, as a multiple of S
-  double forwards = 0;  ///< of the steps, those that store and pass on
-  double reduces = 0;   ///< of the steps, those that combine
+  double forwards = 0;  ///< steps that store and pass on
+  double reduces = 0;   ///< steps that reduce
 };
 
 struct Schedule {
@@ -58,7 +59,7 @@ struct Schedule {
   Levels levels;
   FixedList<Phase, capacity> phases;
 
-  /// No phases yet. (A constructor: as an aggregate, all places of `phases` would be written.)
+  /// No phases yet. (A constructor, because aggregate initialisation would write all of `phases`.)
   Schedule(Algorithm algorithm_, Collective collective_, const Levels& levels_)
       : algorithm(algorithm_), collective(collective_), levels(levels_) {}
 

@@ -1,13 +1,14 @@
 #pragma once
 /// \file schedule_of.hpp
-/// The schedule of an algorithm by its name, the same way for all of them.
+/// The schedule of any algorithm by name.
 
 #include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/registry.hpp>
 
 namespace fabricost {
 
-/// What algorithm A moves; nothing for one rank. (A function of its own: the schedule is made where it stays.)
+/// Schedule of algorithm A; empty for one rank. (A function of its own, so that the schedule is built in
+/// place.)
 template <class A>
 [[nodiscard]] Schedule schedule_by(Collective op, const Connectivity& at) {
   Schedule out{Algorithm{place_of<A>}, op, at.levels};
@@ -15,7 +16,8 @@ template <class A>
   return out;
 }
 
-/// What an algorithm moves for a collective among ranks joined like these; nothing for one rank. \throws nothing
+/// Schedule of an algorithm for a collective among ranks joined like these; empty for one rank. \throws
+/// nothing
 [[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at) {
   if (op == Collective::send_recv) return send_recv_schedule(at.levels, at.domains() > 1 ? 1 : 0);
   return with_algorithm(algorithm, [&](auto a) { return schedule_by<decltype(a)>(op, at); });

@@ -9,7 +9,7 @@
 
 namespace fabricost::algorithms {
 
-/// Everybody reads everybody's memory, `share` of S each.
+/// Every rank reads every other rank's memory, `share` of S each.
 struct PeerMemory : Defaults {
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
     return op == Collective::all_reduce ? nullptr : "one_shot and two_shot exist for all_reduce";

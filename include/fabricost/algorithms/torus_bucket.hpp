@@ -1,15 +1,16 @@
 #pragma once
 /// \file torus_bucket.hpp
-/// The bucket algorithm on a 2-D or 3-D torus: rings along one axis after the other, with as many chunks in flight as there
-/// are axes and directions, each starting on another one, so that all 2 d links of a chip carry data all the time
-/// (Sack & Gropp 2015).
+/// The bucket algorithm on a 2-D or 3-D torus: rings along one axis after the other, with as many chunks in
+/// flight as there are axes and directions, each starting on a different one, so that all 2 d links of a chip
+/// carry data all the time (Sack & Gropp 2015).
 ///
 ///   all_reduce   2 sum(a_i - 1) steps; axes of one length: 2(n-1)/n S over all links together
 ///   all_gather, reduce_scatter   half of it
 ///
-/// The parts are equal, and each goes on at its own pace: a part on axis i that has been divided by axes j, k, ... moves
-/// (a_i - 1)/(a_i a_j a_k ...) of itself there. On axes of different length parts meet; those on one axis share its links evenly. On
-/// two axes that comes to the load of the longer one's links (on 4 x 8 13 % above the mean); on three, links also wait for work.
+/// The parts are equal, and each proceeds at its own pace: on axis i, a part already divided by axes j, k,
+/// ... moves (a_i - 1)/(a_i a_j a_k ...) of itself. On axes of different length parts meet; those on one axis
+/// share its links evenly. On two axes the result is the load of the longer axis' links (on 4 x 8 13 % above
+/// the mean); on three, links also idle.
 ///
 /// Without wrap-around an axis is a line: data turns at its ends, and every link carries twice as much.
 
@@ -19,14 +20,15 @@
 
 namespace fabricost::algorithms {
 
-/// Volume on the critical path of the bucket algorithm, as a multiple of S over all 2 d links of a chip: d parts with their phases (one
-/// along each axis when scattering, gathering is the way back), the links of an axis shared evenly by the parts on it.
+/// Volume on the critical path of the bucket algorithm, as a multiple of S over all 2 d links of a chip: d
+/// parts with their phases (one along each axis when scattering; gathering runs them in reverse), the links
+/// of an axis shared evenly by the parts on it.
 [[nodiscard]] inline double bucket_volume(std::span<const int> dims, bool scatters, bool gathers) {
   constexpr std::size_t most_axes = 8;
   const std::size_t axes = dims.size();
   assert(axes <= most_axes);
   const std::size_t phases = axes * ((scatters ? 1 : 0) + (gathers ? 1 : 0));
-  // the how manieth axis of its own order a part is on: 0, 1, 2 when scattering, 2, 1, 0 when gathering
+  // position in its own order of the axis a part is on: 0, 1, 2 when scattering, 2, 1, 0 when gathering
   const auto turn = [&](std::size_t phase) { return scatters && phase < axes ? phase : phases - 1 - phase; };
   const auto volume = [&](std::size_t part, std::size_t phase) {
     double left = 1;
@@ -53,7 +55,7 @@ namespace fabricost::algorithms {
     for (std::size_t part = 0; part < axes; ++part) {
       if (at[part] == phases) continue;
       remaining[part] -= next / sharing[(part + turn(at[part])) % axes];
-      if (remaining[part] > 1e-14) continue;  // of a part; what is left of a phase is rounding
+      if (remaining[part] > 1e-14) continue;  // the remainder of a phase is rounding
       ++at[part];
       if (at[part] < phases) remaining[part] = volume(part, at[part]);
     }
@@ -77,7 +79,7 @@ struct TorusBucket : Defaults {
     if (at.local() > 1) out.collective == Collective::all_to_all ? add_exchange(out, at) : add_rings(out, at);
   }
 
-  /// Every wire of the torus alike.
+  /// Loads every wire of the torus equally.
   template <class Network>
   static void traffic(Network& net, Collective, std::span<const int> ranks, double sent) {
     net.every_wire(ranks, sent, name);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file tree.hpp
-/// The double binary tree of NCCL: a chain inside a domain, two complementary trees of half the data each between domains
-/// (Sanders, Speck, Traeff 2009). Up, then down.
+/// The double binary tree of NCCL: a chain inside a domain, two complementary trees with half the data each
+/// between domains (Sanders, Speck, Traeff 2009). Up, then down.
 ///
 ///   all_reduce   chain 2(g-1) steps, 2 S per GPU and direction; network 2 log2 N steps, S per domain when N = 2, else 2 S
 ///   broadcast, reduce   half of the steps; S

@@ -67,7 +67,7 @@ struct PlanRequest {
              number,
              {0.2, 5},
              "X",
-             "Its factor on every step, measured on a step of yours;\nno step may beat its products at the peak"},
+             "Multiply every predicted step by X (measured / predicted\non your own run); no step may beat its products at the peak"},
         Asks{&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Most tensor ranks; default a scale-up domain's GPUs"},
         Asks{&R::tp, "tp", "--tp", count, any_count, "N", "Tensor ranks; what is not given is searched"},
         Asks{&R::pp, "pp", "--pp", count, any_count, "N", "Pipeline stages"},

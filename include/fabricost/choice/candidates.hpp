@@ -1,6 +1,7 @@
 #pragma once
 /// \file candidates.hpp
-/// Which (algorithm, protocol) pairs exist for a collective on a fabric at all: what one may force, and what `fastest` searches.
+/// All (algorithm, protocol) pairs that exist for a collective on a fabric: those that can be forced, and
+/// those `fastest` searches.
 
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/protocol.hpp>
@@ -11,7 +12,7 @@
 namespace fabricost {
 
 struct Candidates {
-  static constexpr int capacity = 32;  // of an operation on one fabric; 25 as of now
+  static constexpr int capacity = 32;  // of an operation on one fabric; at present 25
   int count = 0;
   std::array<Candidate, capacity> items{};
 
@@ -23,9 +24,9 @@ struct Candidates {
   [[nodiscard]] constexpr const Candidate* end() const { return items.data() + count; }
 };
 
-/// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that stays off the host bridge.
-/// Which transports go without it say their files (data/transports); of GPUs Volta has been seen to (public multi-node logs), Pascal is
-/// assumed to.
+/// LL128 needs stores that arrive in order: NVLink inside, and between nodes a GPU-NIC path that avoids the
+/// host bridge. The files of data/transports say which transports run without LL128; of GPUs, Volta was seen
+/// to (public multi-node logs) and Pascal is assumed to.
 [[nodiscard]] inline bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
   if (f.domains() <= 1) return true;
@@ -42,7 +43,7 @@ template <class A>
 }
 }  // namespace detail
 
-/// Why a pair cannot run here, or nullptr when it can.
+/// Why a pair cannot run here; nullptr if it can.
 [[nodiscard]] inline const char* why_not(Candidate c, Collective op, const Fabric& f, bool byte_wide) {
   if (static_cast<int>(c.algorithm) >= algorithm_count) return "unknown algorithm";
   return with_algorithm(c.algorithm, [&](auto a) { return detail::why_not<decltype(a)>(c.protocol, op, f, byte_wide); });

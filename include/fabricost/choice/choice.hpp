@@ -1,6 +1,7 @@
 #pragma once
 /// \file choice.hpp
-/// Which (algorithm, protocol) runs at which size: as NCCL picks, the fastest, or forced. Knows candidates and prices, no physics.
+/// Which (algorithm, protocol) runs at which size: NCCL's choice, the fastest, or forced. Uses candidates and
+/// prices only, no physics.
 
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/choice/inference.hpp>
@@ -20,7 +21,7 @@ struct Choice {
   Rule rule = Rule::nccl;
   std::optional<Algorithm> algorithm{};
   std::optional<Protocol> protocol{};
-  Inference inference{};  ///< whose all-reduce kernels run below NCCL's sizes; a forced algorithm or protocol is NCCL's
+  Inference inference{};  ///< engine whose all-reduce kernels replace NCCL's small sizes; a forced algorithm or protocol is NCCL's
 
   [[nodiscard]] bool allows(Candidate c) const {
     return (!algorithm || *algorithm == c.algorithm) && (!protocol || *protocol == c.protocol);
@@ -29,13 +30,13 @@ struct Choice {
 /// As the command and Python spell Choice::Rule, in its order.
 inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 
-/// What the chooser needs to know of a question.
+/// The parts of a request that the choice depends on.
 struct ChoiceInput {
   Collective op = Collective::all_reduce;
   bool byte_wide = false;
 };
 
-/// The prices of a few candidates, by which `fastest` decides.
+/// The prices of a few candidates, compared for `fastest`.
 class PriceTable {
  public:
   static constexpr int capacity = Candidates::capacity;
@@ -47,7 +48,8 @@ class PriceTable {
       ++count_;
     }
   }
-  /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first, whatever the rounding.
+  /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first, whatever the
+  /// rounding.
   [[nodiscard]] int pick(double bytes) const {
     int best = 0;
     double least = 0;
@@ -70,7 +72,8 @@ class PriceTable {
   std::array<Line, capacity> lines_{};
 };
 
-/// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule. Empty: nothing can run.
+/// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule. Empty:
+/// nothing can run.
 [[nodiscard]] inline Candidates allowed_candidates(const Choice& choice, ChoiceInput in, const Fabric& f) {
   Candidates out;
   for (const Candidate c : possible_candidates(in.op, f, in.byte_wide))
@@ -78,11 +81,11 @@ class PriceTable {
   return out;
 }
 
-/// The tuner's rows that a choice leaves; empty when it must be decided by price.
+/// The tuner's rows that a choice allows; empty if the choice must be made by price.
 [[nodiscard]] inline TunerTable allowed_rows(const Choice& choice, ChoiceInput in, const Fabric& f) {
   TunerTable table = tuner_table(in.op, f, in.byte_wide);
   if (choice.algorithm || choice.protocol) table.rows.keep_if([&](const TunerRow& row) { return choice.allows(row.candidate); });
-  // point to point: a forced protocol replaces the limit, a foreign algorithm the whole rule
+  // point to point: a forced protocol replaces the limit, an algorithm other than direct the whole rule
   if (table.exchange_limit > 0 && (choice.protocol || (choice.algorithm && *choice.algorithm != Algorithm::direct))) {
     table.exchange_limit = 0;
     if (choice.protocol != Protocol::ll128 && choice.allows({Algorithm::direct, choice.protocol.value_or(Protocol::simple)}))
@@ -91,7 +94,7 @@ class PriceTable {
   return table;
 }
 
-/// What the tuner picks at one size of what a choice leaves; nothing when it must be decided by price.
+/// The tuner's choice at one size among the allowed rows; nothing if it must be made by price.
 [[nodiscard]] inline std::optional<Candidate> picked_at(double bytes, const Choice& choice, ChoiceInput in, const Fabric& f) {
   if (choice.algorithm || choice.protocol || is_exchange(in.op)) {
     const TunerTable table = allowed_rows(choice, in, f);
@@ -103,7 +106,7 @@ class PriceTable {
   return pick.any ? std::optional{pick.best} : std::nullopt;
 }
 
-/// NCCL's rule applies to libraries that follow its tuner; others are taken to run what is fastest.
+/// NCCL's rule applies to libraries that follow its tuner; others are assumed to run the fastest.
 [[nodiscard]] inline bool follows_tuner(Library library) { return library != Library::other; }
 
 }  // namespace fabricost

@@ -1,16 +1,17 @@
 #pragma once
 /// \file forced.hpp
-/// Which pairs NCCL itself can be made to run, by NCCL_ALGO and NCCL_PROTO or by a tuner plugin: those its own table of models
-/// enables for a collective (NVIDIA/nccl, src/graph/tuning.cc; since 2.31 the map in src/tuning), on a machine that can run them.
+/// Pairs NCCL can be made to run, by NCCL_ALGO and NCCL_PROTO or by a tuner plugin: those that its own table
+/// of models enables for a collective (NVIDIA/nccl, src/graph/tuning.cc; since 2.31 the map in src/tuning),
+/// on a machine that can run them.
 
 #include <fabricost/choice/candidates.hpp>
 
 namespace fabricost {
 
-/// True for an algorithm of NCCL's own table; the others exist in other libraries or on paper.
+/// True for an algorithm of NCCL's own table; the others exist in other libraries or only in papers.
 [[nodiscard]] constexpr bool is_nccl_algorithm(Algorithm a) { return !nccl_name(a).empty(); }
 
-/// Why NCCL cannot be made to run a pair here, or nullptr when it can.
+/// Why NCCL cannot be made to run a pair here; nullptr if it can.
 [[nodiscard]] inline const char* why_not_forced(Candidate c, Collective op, const Fabric& f, bool byte_wide) {
   if (is_exchange(op)) return "point-to-point traffic runs outside of NCCL's table";
   if (!is_nccl_algorithm(c.algorithm)) return "NCCL does not have this algorithm";

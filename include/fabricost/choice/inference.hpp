@@ -36,14 +36,14 @@ inline constexpr std::array<std::string_view, 4> inference_library_names{"none",
   return found == InferenceLibrary::none ? std::nullopt : found;
 }
 
-/// The engine a collective is called from. Version as version_number has it; 0: the newest known here.
+/// The engine that calls a collective. Version as in version_number; 0: the newest known.
 struct Inference {
   InferenceLibrary library = InferenceLibrary::none;
   int version = 0;
   bool from_host = false;  ///< called from Python, not replayed in a CUDA graph
 };
 
-/// "0.5.14" as 5014, "1.3.0rc10" as 1003000; 0 for what is none.
+/// "0.5.14" as 5014, "1.3.0rc10" as 1003000; 0 if it is not a version.
 [[nodiscard]] inline int version_number(std::string_view text) {
   int out = 0, parts = 0;
   const char *at = text.data(), *end = at + text.size();
@@ -63,7 +63,7 @@ struct Inference {
   return out;
 }
 
-/// The kernels of an engine in the order of sizes: each up to, not including, `until`; NCCL beyond the last.
+/// The kernels of an engine in order of size: each up to, not including, `until`; NCCL beyond the last.
 struct ReducePieces {
   struct Piece {
     ReduceKernel kernel = ReduceKernel::library;
@@ -147,7 +147,7 @@ namespace fabricost {
   return out;
 }
 
-/// What a kernel is called beside NCCL's pairs.
+/// A kernel's name in terms of NCCL's pairs.
 [[nodiscard]] constexpr Candidate candidate_of(ReduceKernel kernel) {
   switch (kernel) {
     case ReduceKernel::pull_one_shot:

@@ -32,7 +32,7 @@ struct TunerRow {
   const double* correction = nullptr;  ///< of the bandwidth, by octave; none
 };
 
-/// The tuner's table for one (collective, fabric): small, filled once, asked for any size.
+/// The tuner's table for one (collective, fabric): small, filled once, evaluated at any size.
 struct TunerTable {
   static constexpr int capacity = 12;
   FixedList<TunerRow, capacity> rows;
@@ -40,9 +40,9 @@ struct TunerTable {
   double peers = 1;
 
   [[nodiscard]] Candidate pick(double bytes) const;
-  /// Seconds the tuner believes a row takes.
+  /// The tuner's estimate for a row, in seconds.
   [[nodiscard]] double believed(const TunerRow& row, double bytes) const;
-  /// Of them, those spent on bytes; `octave` is theirs.
+  /// The part of it spent on bytes; `octave` is that of the bytes.
   [[nodiscard]] static double believed_volume(const TunerRow& row, double bytes, std::size_t octave);
   void add(Candidate c, double latency, double algorithm_rate, const double* correction = nullptr) {
     if (algorithm_rate > 0) rows.add({c, latency, 1 / algorithm_rate, correction});
@@ -72,7 +72,7 @@ inline double TunerTable::believed_volume(const TunerRow& row, double bytes, std
 
 namespace detail {
 
-/// What the tuner's table picks at one size, its rows compared as they are made.
+/// The tuner's choice at one size; rows are compared as they are created.
 struct TunerPick {
   double bytes = 0;
   std::size_t octave = octave_of(bytes);
@@ -107,7 +107,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     table.exchange_limit = f.over_pcie && N <= 1 ? k.exchange_ll_limit_pcie[n <= 2 ? 0 : 1] : k.exchange_ll_limit;
     return;
   }
-  const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole ones: NCCL's log2i
+  const double doublings = N > 1 ? detail::whole_doublings(N) : 0;  // whole: NCCL's log2i
   const std::size_t gen = tuner_generation(f.generation);
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
   const std::size_t amd = f.cpu == Cpu::amd ? 1 : 0;

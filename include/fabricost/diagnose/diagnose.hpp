@@ -1,7 +1,8 @@
 #pragma once
 /// \file diagnose.hpp
-/// Is a run what its machine should give, and if not, why? Lines of the log are evidence by themselves; its table is compared with the
-/// prediction of the machine, whose own interval decides what counts as a deviation.
+/// Compares a run with what its machine should achieve and names likely causes of a difference. Lines of the
+/// log are evidence by themselves; its table is compared with the machine's prediction, whose interval
+/// decides what counts as a deviation.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/operation.hpp>
@@ -15,7 +16,7 @@
 
 namespace fabricost {
 
-/// Why a run is slow, or only looks it. Names are those of `fabricost diagnose --json`.
+/// Why a run is slow, or only appears to be. Names are those of `fabricost diagnose --json`.
 enum class Cause : unsigned char {
   acs_enabled,
   algorithm_choice,
@@ -68,7 +69,7 @@ inline constexpr std::array<std::string_view, 24> cause_names{"acs_enabled",
                                                               "other"};
 [[nodiscard]] constexpr std::string_view name(Cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
-/// One likely cause. `confidence` orders them: 0 a guess, 1 the log says so itself.
+/// One likely cause. `confidence` orders them: 0 is a guess, 1 is stated by the log itself.
 struct Finding {
   Cause cause = Cause::other;
   double confidence = 0;
@@ -76,7 +77,7 @@ struct Finding {
   std::string remedy;
 };
 
-/// One size of the log's table: the median of its repeats beside the prediction.
+/// One size of the log's table: the median of its repeats and the prediction.
 struct ComparedSize {
   Operation operation;  ///< what was timed, with its bytes
   int ranks = 0;
@@ -86,29 +87,30 @@ struct ComparedSize {
   double bus = 0;  ///< measured bus bandwidth, byte/s
 };
 
-/// As asked; empty and zero where nothing was.
+/// As requested; empty and zero fields were not given.
 struct DiagnosisRequest {
   std::string system{};
   int nodes = 0, ranks = 0;
-  std::string expected{};  ///< as typed: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
-  std::vector<std::string> overrides{};  ///< of `system`, as load_system takes them
+  std::string expected{};  ///< as entered: "900 GB/s", "400 Gb/s", "360 GB/s busbw"
+  std::vector<std::string> overrides{};  ///< for `system`, as load_system takes them
   std::string calibration{};             ///< likewise
 };
 
 struct Diagnosis {
   bool healthy = true;
   std::string verdict;
-  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong where healthy
+  std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy
   std::vector<ComparedSize> sizes;
-  std::string system;           ///< predicted with; empty: no prediction was possible
-  bool system_guessed = false;  ///< told from the log, not from the request
+  std::string system;           ///< used for the prediction; empty: no prediction was possible
+  bool system_guessed = false;  ///< derived from the log, not from the request
   Basis basis = Basis::datasheet;
-  std::vector<std::string> notes;  ///< what the log did not say, what was set aside
+  std::vector<std::string> notes;  ///< what the log does not state, and what was ignored
 };
 
-/// Reads a log (nccl-tests tables, NCCL's messages, or both) and says what speaks against it.
-/// \throws SpecError with file, line and remedy when the file is no log or says nothing; RequestError for an unknown system, an
-///         expectation that is no rate, ranks or nodes that contradict the log
+/// Reads a log (nccl-tests tables, NCCL's messages, or both) and reports deviations and their likely causes.
+/// \throws SpecError with file, line and remedy when the file is not a log or has no usable content;
+/// RequestError for an unknown system, an expectation that is not a rate, ranks or nodes that contradict the
+/// log
 [[nodiscard]] Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request = {});
 
 }  // namespace fabricost

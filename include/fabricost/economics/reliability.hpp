@@ -152,7 +152,7 @@ struct Goodput {
   int spares = 0;
   while (b > share) {
     if (++spares > 10'000'000)
-      throw RequestError("failures take nodes away faster than repairs return them: no ten million spares keep the wait below " +
+      throw RequestError("nodes fail faster than they are repaired: even 10 million spares cannot keep the waiting time below " +
                          std::to_string(share) + " of the time; take a shorter repair or fewer failures");
     b = load * b / (spares + 1 + load * b);
   }

@@ -1,14 +1,15 @@
 #pragma once
 /// \file experts.hpp
-/// Sending tokens to their experts and back on a machine: seconds of one dispatch or combine inside a scale-up domain and across domains,
-/// and what leaving the domain costs.
+/// Dispatch of tokens to their experts and back: seconds of one dispatch or combine inside a scale-up domain
+/// and across domains, and the cost of leaving the domain.
 ///
-/// What is sent, in three ways: a copy for each expert, for each rank, or for each domain and forwarded there (expert_traffic.hpp).
+/// Tokens are copied in one of three ways: for each expert, for each rank, or for each domain and forwarded
+/// there (expert_traffic.hpp).
 ///
-/// The first two are the library's all_to_all over e ranks. The third is two of them: one rank of each domain over its own NICs with
-/// S = T Dn b, and the g ranks of a domain with S = T Dr b; the larger of the two plus the fewer serial steps when they stream through
-/// each other, their sum otherwise. Sizes grow by the fullest receiver over the mean (expert_load.hpp). Prices are NCCL's: kernels written
-/// for this job start sooner.
+/// The first two are the library's all_to_all over e ranks. The third is two of them: one rank of each domain
+/// over its own NICs with S = T Dn b, and the g ranks of a domain with S = T Dr b. Streamed through each
+/// other they take the larger of the two plus the serial steps of the other, else their sum. Sizes grow by
+/// the fullest receiver over the mean (expert_load.hpp). Prices are NCCL's: dedicated kernels start sooner.
 
 #include <fabricost/experts/load.hpp>
 #include <fabricost/experts/traffic.hpp>
@@ -19,9 +20,9 @@
 
 namespace fabricost {
 
-/// How many times as long an all_to_all takes beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC
-/// 2023). Fair sharing of the NICs says 1.3 send by send and 2 collective by collective (network/concurrent.hpp): 1 / median is a share to
-/// assume.
+/// Slow-down of an all_to_all beside an all-reduce of gradients: 16 A100s behind 100 Gbit/s (Lina, USENIX ATC
+/// 2022). Fair sharing of the NICs gives 1.3 send by send and 2 collective by collective
+/// (network/concurrent.hpp): 1 / median is a reasonable share to assume.
 struct SlowDown {
   double median = 1, worst = 1;
 };
@@ -35,25 +36,25 @@ struct ExpertExchange {
   Copies copies = Copies::per_expert;
   double bytes_per_token = 0;  ///< of one copy
   bool streamed = true;        ///< forwarding inside a domain runs while the network delivers
-  double nic_share = 1;        ///< of its NICs' rate it has, in (0, 1]: below 1 beside other traffic (network/concurrent.hpp)
+  double nic_share = 1;        ///< share of its NICs' rate, in (0, 1]: below 1 beside other traffic (network/concurrent.hpp)
 };
 
-/// The time of an exchange and what it is made of; bytes and rates are of the rank that receives most.
+/// The time of an exchange and its parts; bytes and rates are of the rank that receives most.
 struct ExpertTime {
   double seconds = 0;
-  double inside = 0;  ///< seconds of the part inside domains; of a single all_to_all over all ranks, zero when it leaves the domain
+  double inside = 0;  ///< seconds inside domains; 0 for a single all_to_all over all ranks that leaves the domain
   double across = 0;  ///< seconds of the part between domains
-  double fill = 0;    ///< what streaming does not hide of the smaller part
+  double fill = 0;    ///< part of the smaller one that streaming does not hide
   double inside_bytes = 0, across_bytes = 0;
   double inside_imbalance = 1, across_imbalance = 1;
-  /// Bytes over seconds of either part; 0 where nothing moves.
+  /// Bytes over seconds of either part; 0 if nothing moves.
   [[nodiscard]] double inside_rate() const { return inside > 0 ? inside_bytes / inside : 0; }
   [[nodiscard]] double across_rate() const { return across > 0 ? across_bytes / across : 0; }
 };
 
 namespace detail {
 
-/// The machine with each scale-up domain as one node, so that any number of ranks of a domain can be asked for.
+/// The machine with each scale-up domain as one node, so that any number of ranks per domain is valid.
 [[nodiscard]] inline System with_domains_as_nodes(System system) {
   const double trays = system.nodes_per_domain();
   for (Tier& tier : system.tiers) {
@@ -66,7 +67,7 @@ namespace detail {
   return system;
 }
 
-/// Seconds of a line's serial steps with nothing to move: what a streamed part adds behind the other.
+/// Seconds of a line's serial steps without data: what a streamed part adds after the other.
 [[nodiscard]] inline double steps_of(const Line& line) {
   double out = line.latency;
   for (const Part& p : line.base_parts)
@@ -83,11 +84,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Seconds of one dispatch or combine for any number of tokens, compiled once; evaluating never allocates. A value of some 20 kB.
+/// Seconds of one dispatch or combine for any number of tokens, compiled once; evaluation never allocates. A
+/// value of about 20 kB.
 class ExpertCurve {
  public:
-  /// Seconds for `tokens` tokens of every rank, at least 0 (then what starting costs).
-  /// \param scale bytes of a token over those compiled with: one curve serves a dispatch in fp8 and the combine in 16 bit
+  /// Seconds for `tokens` tokens per rank, at least 0 (then the start-up cost).
+  /// \param scale bytes of a token relative to the compiled ones: one curve serves a dispatch in fp8 and the
+  /// combine in 16 bit
   [[nodiscard]] double operator()(double tokens, double scale = 1) const {
     if (!inside_ && !across_) return 0;
     const double position = even_ ? 0 : Imbalance::position(tokens), all = tokens * scale;
@@ -96,11 +99,12 @@ class ExpertCurve {
     const double out = (*across_)(all * across_size_ * (even_ ? 1 : across_imbalance_.at(position)));
     if (!inside_) return out;
     if (!streamed_) return (*inside_)(inside_size) + out;
-    if (detail::no_more_than(inside_->line(inside_size), inside_size) <= out) return out + fill_;  // no need to know it
+    // the exact value cannot be larger than the other part
+    if (detail::no_more_than(inside_->line(inside_size), inside_size) <= out) return out + fill_;
     return std::max((*inside_)(inside_size), out) + fill_;
   }
 
-  /// The same, taken apart.
+  /// The same, by parts.
   [[nodiscard]] ExpertTime terms(double tokens, double scale = 1) const {
     ExpertTime t;
     t.inside_imbalance = inside_imbalance_(tokens);
@@ -150,7 +154,7 @@ class ExpertCurve {
       return;
     }
     const Tier* nic = system.tier(TierRole::nic);
-    const double crowd = nic == nullptr ? 1 : std::max(1.0, static_cast<double>(system.domain) / nic->endpoints);  // GPUs of one NIC
+    const double crowd = nic == nullptr ? 1 : std::max(1.0, static_cast<double>(system.domain) / nic->endpoints);  // GPUs per NIC
     across_ = compile(system, AllToAll{.ranks = N, .nodes = N});
     across_size_ = one.counted_across * crowd / x.nic_share;
     if (at.per_domain == 1) return;
@@ -160,7 +164,8 @@ class ExpertCurve {
   }
 
  private:
-  /// What the fullest rank, and the fullest domain, receive over the mean: choices where every one travels, else tokens that touch it.
+  /// Load of the fullest rank and domain over the mean: choices if every copy travels, else tokens that touch
+  /// it.
   void describe_imbalance(const ExpertExchange& x, bool forwarded) {
     const Popularity p = popularity_of(x.gate, x.routing, x.placement.ranks);
     const auto touched = [&](int sets) {
@@ -185,7 +190,7 @@ class ExpertCurve {
   Imbalance inside_imbalance_, across_imbalance_;
 };
 
-/// Seconds of one dispatch (or combine) of `tokens` tokens of every rank. One question; for many, keep the curve.
+/// Seconds of one dispatch (or combine) of `tokens` tokens per rank. For one call; for many, keep the curve.
 /// \throws as ExpertCurve
 [[nodiscard]] inline ExpertTime expert_exchange(const System& machine, const ExpertExchange& x, double tokens) {
   return ExpertCurve{machine, x}.terms(tokens);
@@ -200,14 +205,14 @@ struct ExchangeTerm {
   double bytes = 0, rate = 0, seconds = 0;
 };
 
-/// What it costs that the experts of a layer do not fit into one scale-up domain.
+/// The cost of experts of a layer that do not fit into one scale-up domain.
 struct DomainPenalty {
   ExpertTime placed;    ///< where the ranks are
-  ExpertTime together;  ///< the same ranks in one domain, imagined with the rate per GPU of the machine's own
+  ExpertTime together;  ///< the same ranks in one imagined domain with the machine's own rate per GPU
   [[nodiscard]] double ratio() const { return together.seconds > 0 ? placed.seconds / together.seconds : 1; }
   [[nodiscard]] double seconds() const { return placed.seconds - together.seconds; }
-  /// Where the time goes: across domains, inside them, what streaming leaves, and all of it in one domain. Rates are bytes over seconds,
-  /// start included.
+  /// Where the time goes: across domains, inside them, the part streaming leaves, and the total in one
+  /// domain. Rates are bytes over seconds, including the start.
   [[nodiscard]] std::array<ExchangeTerm, 4> terms() const {
     return {{{"across domains", placed.across_bytes, placed.across_rate(), placed.across},
              {"inside domains", placed.inside_bytes, placed.inside_rate(), placed.inside},
@@ -216,9 +221,10 @@ struct DomainPenalty {
   }
 };
 
-/// The exchange as placed against the same on a domain widened to hold all its ranks: same links, switches that are large enough. Copies
-/// are made once per rank in the widened domain where they were made per domain. A ratio of 1 means that nothing leaves. \throws as
-/// ExpertCurve; RequestError for a scale-up tier without switches, which cannot be widened
+/// The exchange as placed compared with the same in a domain widened to hold all of its ranks: same links,
+/// switches that are large enough. The widened domain makes copies per rank instead of per domain. A ratio of
+/// 1 means that nothing leaves. \throws as ExpertCurve; RequestError for a scale-up tier without switches,
+/// which cannot be widened
 [[nodiscard]] inline DomainPenalty domain_penalty(const System& machine, const ExpertExchange& x, double tokens) {
   DomainPenalty out{.placed = expert_exchange(machine, x, tokens), .together = {}};
   if (x.placement.domains() == 1) {

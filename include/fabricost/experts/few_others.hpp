@@ -1,12 +1,13 @@
 #pragma once
 /// \file few_others.hpp
-/// P(fewer than k experts outside a set rang), for every set at once and any k, where polynomials in the number chosen cost too much
-/// (popularity.hpp).
+/// P(fewer than k experts outside a set rang), for every set at once and any k, for cases in which
+/// polynomials in the number chosen cost too much (popularity.hpp).
 ///
-/// Expert i rings with probability p_i, independent of the others: their number N has the characteristic function prod(1 - p_i + p_i e^iw)
-/// (Poisson-binomial; Hong, "On computing the distribution function for the Poisson binomial distribution", 2013). Its values at F
-/// equidistant w give P(N < k) as one sum. N lies within 7 standard deviations (and 20) of its mean but for 1e-10, so F need only be as
-/// wide as that; sets whose k is outside have the answer 0 or 1.
+/// Expert i rings with probability p_i, independent of the others: their number N has the characteristic
+/// function prod(1 - p_i + p_i e^iw) (Poisson-binomial; Hong, "On computing the distribution function for the
+/// Poisson binomial distribution", 2013). Its values at F equidistant w give P(N < k) as one sum. With
+/// probability 1 - 1e-10, N lies within 7 standard deviations (and 20) of its mean, so F only needs that
+/// width; sets whose k is outside have the answer 0 or 1.
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ class FewOthers {
   /// \param set_of of each expert, 0 to sets - 1
   FewOthers(std::span<const int> set_of, int sets, int k) : set_of_(set_of), k_(k), mean_(static_cast<std::size_t>(sets)) {}
 
-  /// P(fewer than k of those outside it rang) of each set. \param chances that each expert rang
+  /// P(fewer than k of the experts outside it rang) for each set. \param chances that each expert rang
   [[nodiscard]] const std::vector<double>& operator()(std::span<const double> chances) {
     double mean = 0, variance = 0, heaviest = 0;
     std::fill(mean_.begin(), mean_.end(), 0.0);
@@ -55,7 +56,7 @@ class FewOthers {
 
   [[nodiscard]] static double spread_of(double variance) { return 7 * std::sqrt(variance) + 20; }
 
-  [[nodiscard]] static Complex product(const Complex& a, const Complex& b) {  // without the library's care for infinities
+  [[nodiscard]] static Complex product(const Complex& a, const Complex& b) {  // without the library's handling of infinities
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
 

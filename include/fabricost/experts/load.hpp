@@ -1,15 +1,15 @@
 #pragma once
 /// \file load.hpp
-/// How uneven the work of expert ranks is: the fullest rank over the mean, what a capacity factor drops and pads, and what replicas even
-/// out.
+/// Imbalance of expert ranks: the fullest rank over the mean, the choices a capacity factor drops and pads,
+/// and the effect of replicas.
 ///
 /// T tokens give rank r X_r choices, mean T m_r and variance T m_r d_r; the layer waits for the largest:
 ///
 ///   E[max] = sum over x >= 0 of 1 - prod_r F_r(x)        F_r: d_r x Poisson(T m_r / d_r), by the Wilson-Hilferty normal approximation
 ///   d = (1 - mean share of the rank's experts) E / (E - 1)
 ///
-/// In uniform routing d = (E - k) / (E - 1): hypergeometric choices, and what the fixed sum of all loads adds to the spread of each against
-/// the others. Within 3 % of simulated tokens from one token a rank up (tests/experts).
+/// In uniform routing d = (E - k) / (E - 1): hypergeometric choices, corrected for the fixed sum of all
+/// loads. Within 3 % of simulated tokens from one token per rank on (tests/experts).
 
 #include <fabricost/experts/popularity.hpp>
 
@@ -32,7 +32,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Ranks (or experts, or nodes) that fill alike.
+/// Ranks (or experts, or nodes) with equal load distribution.
 struct LoadClass {
   double mean = 0;        ///< choices one token gives it
   double dispersion = 1;  ///< variance over mean
@@ -40,7 +40,7 @@ struct LoadClass {
 };
 
 /// Expected largest load over the mean load. \param classes of all ranks \param tokens of all ranks together
-/// \param most choices of one token that one rank can take
+/// \param most choices of one token that a single rank can take
 [[nodiscard]] inline double fullest_over_mean(std::span<const LoadClass> classes, double tokens, double most) {
   double n = 0, sum = 0, top = 0;
   for (const LoadClass& c : classes) {
@@ -73,7 +73,7 @@ struct LoadClass {
   return std::max(1.0, std::min(out, tokens * most) / mean);
 }
 
-/// Means of ranks put into classes of like ones: equal within 2 %, at most 48.
+/// Groups ranks into classes of similar mean: equal within 2 %, at most 48 classes.
 [[nodiscard]] inline std::vector<LoadClass> classes_of(std::span<const double> means, std::span<const double> dispersions) {
   std::vector<std::size_t> order(means.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -94,11 +94,13 @@ struct LoadClass {
   return out;
 }
 
-/// Fullest over mean for any number of tokens, worked out once on two points an octave; straight lines in log2(tokens) between.
+/// Fullest over mean for any number of tokens: computed once at two points per octave, linear in log2(tokens)
+/// in between.
 class Imbalance {
  public:
   Imbalance() { values_.fill(1); }
-  /// \param tokens_per_unit tokens of all ranks for one unit of the argument (the number of ranks, when asked by tokens per rank)
+  /// \param tokens_per_unit tokens of all ranks for one unit of the argument (the number of ranks, if it is
+  /// tokens per rank)
   Imbalance(std::span<const LoadClass> classes, double tokens_per_unit, double most) {
     even_ = false;
     for (std::size_t i = 0; i < values_.size(); ++i)
@@ -106,7 +108,7 @@ class Imbalance {
   }
   /// \param tokens at least 1 (fewer count as 1); above 2^20 as 2^20
   [[nodiscard]] double operator()(double tokens) const { return even_ ? 1 : at(position(tokens)); }
-  /// Where a number of tokens stands in every such table, so that several need one logarithm.
+  /// Position of a number of tokens in every such table, so that several share one logarithm.
   [[nodiscard]] static double position(double tokens) {
     return std::clamp(2 * std::log2(std::max(1.0, tokens)), 0.0, static_cast<double>(points - 1));
   }
@@ -122,7 +124,7 @@ class Imbalance {
   std::array<double, points> values_{};
 };
 
-/// Choices each of `sets` equal runs of experts gets from one token, and how they spread.
+/// Choices of one token that each of `sets` equal runs of experts gets, with their dispersion.
 [[nodiscard]] inline std::vector<LoadClass> load_classes(const Gate& g, const Popularity& p, int sets) {
   const auto size = static_cast<std::size_t>(g.experts / sets);
   std::vector<double> means, dispersions;
@@ -140,7 +142,8 @@ class Imbalance {
   return classes_of(means, dispersions);
 }
 
-/// Expected choices of the fullest of `ranks` ranks over the mean, for `tokens` tokens of all ranks together. Balanced routing: 1.
+/// Expected choices of the fullest of `ranks` ranks over the mean, for `tokens` tokens of all ranks together.
+/// Balanced routing: 1.
 /// \throws as popularity_of and touched_sets
 [[nodiscard]] inline double load_imbalance(const Gate& g, const Routing& r, int ranks, double tokens) {
   static_cast<void>(touched_sets(g, ranks));
@@ -148,16 +151,17 @@ class Imbalance {
   return fullest_over_mean(load_classes(g, popularity_of(g, r, ranks), ranks), tokens, std::min(g.top_k, g.experts / ranks));
 }
 
-/// What a capacity factor does with the choices of `tokens` tokens.
+/// Effect of a capacity factor on the choices of `tokens` tokens.
 struct CapacityOutcome {
   double slots = 0;    ///< places each expert keeps: ceil(factor x tokens x k / E)
-  double dropped = 0;  ///< share of the choices that find no place
-  double padded = 0;   ///< share of the places that stay empty; they are moved and computed all the same
-  double moved = 0;    ///< places over choices: what padding makes of the traffic and the work
+  double dropped = 0;  ///< share of the choices without a place
+  double padded = 0;   ///< share of the places that stay empty but are moved and computed
+  double moved = 0;    ///< places over choices: factor on traffic and work due to padding
 };
 
-/// Choices of expert i are binomial(tokens, share i); those above the slots are dropped, slots left are padded (GShard, arXiv 2006.16668).
-/// Without padding (`dropless` kernels with a limit) only the dropped share applies. Balanced routing fills every slot evenly.
+/// Choices of expert i are binomial(tokens, share i); those above the slots are dropped, free slots are
+/// padded (GShard, arXiv 2006.16668). Without padding (`dropless` kernels with a limit) only the dropped
+/// share applies. Balanced routing fills every slot evenly.
 /// \throws RequestError for a factor that is not above zero, and as popularity_of
 [[nodiscard]] inline CapacityOutcome capacity_outcome(const Gate& g, const Routing& r, double tokens, double factor) {
   if (!(factor > 0) || std::isinf(factor)) throw RequestError("capacity factor: must be above zero; 1 is the mean load");
@@ -172,12 +176,12 @@ struct CapacityOutcome {
   } else {
     double last_share = -1, last = 0;
     for (const double share : p.shares) {
-      if (share != last_share) {  // uniform: all the same
+      if (share != last_share) {  // uniform: all are equal
         last_share = share;
         const double over = tokens * share - out.slots;
         last = std::max(0.0, over);
         if (share > 0 && share < 1 && out.slots < tokens) {
-          // E[(X - c)+] = sum of (x - c) P(x), from c + 1, downward from its mode where that is larger
+          // E[(X - c)+] = sum of (x - c) P(x), upwards from c + 1, or from its mode if that is larger
           const double rise = std::log(share), stay = std::log1p(-share);
           const double from = std::max(out.slots + 1, std::floor(tokens * share - 12 * std::sqrt(tokens * share * (1 - share)) - 12));
           double log_p =
@@ -210,10 +214,11 @@ struct Replication {
   double ratio = 1;                  ///< heaviest rank over the mean
 };
 
-/// Copies for the heaviest experts and an even packing, greedy in both: each of `redundant` copies goes to the expert with the most load
-/// per copy; copies are then placed, heaviest first, on the least loaded rank with a free slot (the load balancer DeepSeek describes for
-/// serving, arXiv 2412.19437, section 3.4, and publishes as EPLB; its hierarchical variant is not modelled). A copy takes an even part of
-/// its expert's tokens. \throws RequestError when the slots do not divide over the ranks
+/// Copies for the heaviest experts and an even packing, both greedy: each of `redundant` copies goes to the
+/// expert with the highest load per copy; copies are then placed, heaviest first, on the least loaded rank
+/// with a free slot (the load balancer DeepSeek describes for serving, arXiv 2412.19437, section 3.4, and
+/// publishes as EPLB; its hierarchical variant is not modelled). A copy takes an equal part of its expert's
+/// tokens. \throws RequestError when the slots do not divide over the ranks
 [[nodiscard]] inline Replication replicate(std::span<const double> shares, int ranks, int redundant) {
   const int slots = static_cast<int>(shares.size()) + redundant;
   if (ranks < 1 || redundant < 0 || slots % ranks != 0)

@@ -1,15 +1,15 @@
 #pragma once
 /// \file popularity.hpp
-/// Experts that are not chosen alike: what each, and each rank or node, gets of a token.
+/// Unevenly chosen experts: the share of a token that each expert, rank or node gets.
 ///
-/// Skewed choices (Zipf, a histogram) are drawn one after the other in proportion to a weight w per expert (Plackett-Luce: what the k
-/// largest of logits with Gumbel noise are). With an exponential clock of rate w for each expert the first k to ring are the choice, so
-/// that
+/// Skewed choices (Zipf, a histogram) are drawn one after the other in proportion to a weight w per expert
+/// (Plackett-Luce, equivalent to the k largest of logits with Gumbel noise). With an exponential clock of
+/// rate w per expert, the first k to ring are the choice, so that
 ///
 ///   P(a set of weight W is touched) = int W exp(-W t) P(fewer than k of the others rang by t) dt
 ///
-/// exact to the quadrature (1e-5). A limit on groups with skewed choices is priced by the ratio it has under uniform ones, which is an
-/// approximation: within 10 % of simulated tokens for exponents up to 1.5 (tests/experts).
+/// exact up to the quadrature (1e-5). A limit on groups with skewed choices is approximated by its ratio
+/// under uniform choices: within 10 % of simulated tokens for exponents up to 1.5 (tests/experts).
 
 #include <fabricost/experts/few_others.hpp>
 #include <fabricost/experts/routing.hpp>
@@ -23,7 +23,8 @@ namespace fabricost {
 
 namespace detail {
 
-/// P(fewer than k of the experts outside each set rang), by polynomials in the number of those that did, below degree k. O(E k + n k^2).
+/// P(fewer than k of the experts outside each set rang), by polynomials in the number that rang, below degree
+/// k. O(E k + n k^2).
 class FewOthersByPolynomials {
  public:
   FewOthersByPolynomials(std::span<const int> set_of, int sets, int k)
@@ -79,7 +80,7 @@ class FewOthersByPolynomials {
   std::vector<double> group_, before_, after_, sum_, few_;
 };
 
-/// The quadrature of touch_chances, with either way to count the others.
+/// The quadrature of touch_chances; Few counts the others.
 template <class Few>
 [[nodiscard]] std::vector<double> integrated(std::span<const double> weights, std::span<const int> set_of, int sets, int k,
                                              Few few_others) {
@@ -89,9 +90,9 @@ template <class Few>
     of_set[static_cast<std::size_t>(set_of[i])] += weights[i];
     total += weights[i];
   }
-  const double step = std::min(0.1, 1.25 / std::sqrt(static_cast<double>(k)));  // the k-th rings within 1 / sqrt(k) of its time
+  const double step = std::min(0.1, 1.25 / std::sqrt(static_cast<double>(k)));  // the k-th clock rings within 1 / sqrt(k) of its time
   double t = 1e-7 / total;
-  for (std::size_t s = 0; s < of_set.size(); ++s) out[s] = of_set[s] * t * std::exp(-step / 2);  // everything earlier
+  for (std::size_t s = 0; s < of_set.size(); ++s) out[s] = of_set[s] * t * std::exp(-step / 2);  // the part before the first node
   const int most_nodes = static_cast<int>(200 / step);
   for (int node = 0; node < most_nodes; ++node, t *= std::exp(step)) {
     for (std::size_t i = 0; i < weights.size(); ++i) chances[i] = 1 - std::exp(-weights[i] * t);
@@ -111,8 +112,9 @@ template <class Few>
 
 }  // namespace detail
 
-/// P(one token touches each set), choices drawn in proportion to `weights` without replacement: about a millisecond for 256 experts of
-/// which 8 are chosen, under a second for any gate. \param set_of for each expert, 0 to sets - 1
+/// P(one token touches each set), choices drawn in proportion to `weights` without replacement: takes about a
+/// millisecond for 8 of 256 experts, under a second for any gate. \param set_of for each expert, 0 to sets -
+/// 1
 /// \throws RequestError when fewer than k experts have a weight
 [[nodiscard]] inline std::vector<double> touch_chances(std::span<const double> weights, std::span<const int> set_of, int sets, int k) {
   const auto alive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
@@ -124,7 +126,8 @@ template <class Few>
   return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
 }
 
-/// How the experts of a layer are chosen, in expert order. `shares[i]` = P(one token chooses expert i), which sum to k.
+/// How the experts of a layer are chosen, in expert order. `shares[i]` = P(one token chooses expert i), which
+/// sum to k.
 struct Popularity {
   std::vector<double> weights;  ///< Plackett-Luce
   std::vector<double> shares;
@@ -132,7 +135,7 @@ struct Popularity {
 
 namespace detail {
 
-/// Experts in an order of their own for every seed (a 64-bit linear congruential generator, Knuth's constants).
+/// Experts in a different order for every seed (a 64-bit linear congruential generator, Knuth's constants).
 [[nodiscard]] inline std::vector<int> shuffled(int count, std::uint64_t seed) {
   std::vector<int> out(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) out[static_cast<std::size_t>(i)] = i;
@@ -158,10 +161,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Weights and shares of every expert. Zipf's ranks of popularity stand in random order: of 15 orders, the one whose heaviest of `ranks`
-/// ranks is the median. A histogram gives the shares k c / sum; its weights are -log(1 - share), the rates at which independent clocks give
-/// them. \throws RequestError for a gate that is none, a negative exponent, a histogram of another length, without a sum, or in which an
-/// expert receives more than every token could send it
+/// Weights and shares of every expert. Experts are ordered randomly by Zipf popularity: of 15 orders, the one
+/// with the median load of the heaviest of `ranks` ranks. A histogram gives the shares k c / sum; its weights
+/// are -log(1 - share), the rates of independent clocks with those shares. \throws RequestError for an
+/// invalid gate, a negative exponent, a histogram of another length, with sum zero, or in which an expert
+/// receives more than one choice per token
 [[nodiscard]] inline Popularity popularity_of(const Gate& g, const Routing& r, int ranks) {
   check(g);
   const auto E = static_cast<std::size_t>(g.experts);
@@ -216,8 +220,8 @@ namespace detail {
   return out;
 }
 
-/// P(one token touches each of `sets` equal runs of experts): what each rank or node receives of every token when copies to it are made
-/// once. \throws as touched_sets and touch_chances
+/// P(one token touches each of `sets` equal runs of experts): the share of tokens each rank or node receives
+/// when one copy is made for it. \throws as touched_sets and touch_chances
 [[nodiscard]] inline std::vector<double> touched_each(const Gate& g, const Routing& r, const Popularity& p, int sets) {
   const double alike = touched_sets(g, sets);
   if (!r.skewed()) return std::vector<double>(static_cast<std::size_t>(sets), alike / sets);

@@ -1,8 +1,10 @@
 #pragma once
 /// \file routing.hpp
-/// Which experts tokens choose, as expectations: how many ranks or nodes one token touches, and how often each expert is chosen.
+/// Which experts tokens choose, in expectation: how many ranks or nodes one token touches, and how often each
+/// expert is chosen.
 ///
-/// A token chooses k different experts of E. Balanced and uniform choices are k drawn without replacement, all alike:
+/// A token chooses k different experts of E. Balanced and uniform choices draw k without replacement with
+/// equal probability:
 ///
 ///   P(a set of m experts is not touched) = C(E - m, k) / C(E, k)                 n sets of E/n: n (1 - C(E - E/n, k) / C(E, k)) touched
 ///   group limit: M of G groups first, then k of the E M/G experts in them        (DeepSeek-V3, arXiv 2412.19437, section 2.1.2)
@@ -23,8 +25,8 @@ namespace fabricost {
 
 enum class RoutingKind : unsigned char {
   balanced,   ///< every expert gets the same number of tokens (forced, as benchmarks do)
-  uniform,    ///< random, all experts alike: loads scatter
-  zipf,       ///< the i-th most popular expert has weight i^-exponent; experts stand in random order
+  uniform,    ///< random with equal probability: loads vary
+  zipf,       ///< the i-th most popular expert has weight i^-exponent; experts in random order
   histogram,  ///< tokens each expert was seen to receive, in expert order
 };
 inline constexpr std::array<std::string_view, 4> routing_names{"balanced", "uniform", "zipf", "histogram"};
@@ -33,13 +35,14 @@ inline constexpr std::array<std::string_view, 4> routing_names{"balanced", "unif
 struct Routing {
   RoutingKind kind = RoutingKind::balanced;
   double exponent = 1;              ///< of zipf, at least 0
-  std::vector<double> histogram{};  ///< of histogram: one count for each expert
+  std::vector<double> histogram{};  ///< one count per expert
   [[nodiscard]] bool skewed() const { return kind == RoutingKind::zipf || kind == RoutingKind::histogram; }
 };
 
-/// Of a layer, that are priced: four times the 2,048 of Switch-C (Fedus et al. 2021, table 9), the most of a model that exchanges tokens.
+/// Maximum experts of a layer: four times the 2,048 of Switch-C (Fedus et al. 2021, table 9), the largest
+/// model that exchanges tokens.
 inline constexpr int most_experts = 8192;
-inline constexpr int most_groups = 1000;  ///< under a limit: of more, the ways to choose among them exceed a double
+inline constexpr int most_groups = 1000;  ///< under a limit: for more groups the number of choices overflows a double
 
 /// What a token chooses from.
 struct Gate {
@@ -50,7 +53,7 @@ struct Gate {
   [[nodiscard]] bool limited() const { return groups > 1 && group_limit > 0 && group_limit < groups; }
 };
 
-/// \throws RequestError naming what a token cannot choose
+/// \throws RequestError naming what makes the gate invalid
 inline void check(const Gate& g) {
   if (g.experts < 1) throw RequestError("experts: " + std::to_string(g.experts) + " must be at least 1");
   if (g.experts > most_experts)
@@ -67,7 +70,8 @@ inline void check(const Gate& g) {
                        std::to_string(g.experts / g.groups));
 }
 
-/// C(a, k) / C(b, k) for a <= b: the chance that k drawn from b without replacement all lie among a of them. O(k)
+/// C(a, k) / C(b, k) for a <= b: the probability that k drawn from b without replacement all lie among a of
+/// them. O(k)
 [[nodiscard]] inline double all_among(double a, double b, int k) {
   double p = 1;
   for (int i = 0; i < k; ++i) {
@@ -79,7 +83,7 @@ inline void check(const Gate& g) {
 
 namespace detail {
 
-/// C(n, k) as a double; 0 where it is none.
+/// C(n, k) as a double; 0 if undefined.
 [[nodiscard]] inline double ways(int n, int k) {
   if (k < 0 || n < 0 || k > n) return 0;
   double out = 1;
@@ -87,12 +91,12 @@ namespace detail {
   return out;
 }
 
-/// P(no expert of [first, first + size) is chosen) with M of G groups: over how many of the groups it covers, whole or in part, are among
-/// the M. O(G)
+/// P(no expert of [first, first + size) is chosen) with M of G groups, by the number of groups it covers, in
+/// whole or in part, that are among the M. O(G)
 [[nodiscard]] inline double missed_under_limit(const Gate& g, int first, int size) {
   const int each = g.experts / g.groups, end = first + size;
   const int whole_from = (first + each - 1) / each, whole_to = end / each;
-  int whole = 0, before = 0, after = 0;  // groups inside, experts of the groups at either end
+  int whole = 0, before = 0, after = 0;  // groups inside, experts of the partly covered groups at either end
   if (whole_to >= whole_from) {
     whole = whole_to - whole_from;
     before = whole_from * each - first;
@@ -114,9 +118,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Expected number of `sets` equal runs of experts (ranks, nodes) that one token touches, balanced or uniform choices:
-/// n (1 - C(E - E/n, k) / C(E, k)), or with a limit on groups the same over the groups that can be drawn. Experts are dealt out in order.
-/// \throws RequestError for a gate that is none or sets that do not divide the experts
+/// Expected number of `sets` equal runs of experts (ranks, nodes) touched by one token, balanced or uniform
+/// choices: n (1 - C(E - E/n, k) / C(E, k)), or with a limit on groups the same over the groups that can be
+/// drawn. Experts are assigned in order. \throws RequestError for an invalid gate or sets that do not divide
+/// the experts
 [[nodiscard]] inline double touched_sets(const Gate& g, int sets) {
   check(g);
   if (sets < 1 || g.experts % sets != 0)
@@ -124,7 +129,7 @@ namespace detail {
                        " ranks or nodes; take a divisor of " + std::to_string(g.experts));
   const int size = g.experts / sets;
   if (!g.limited()) return sets * (1 - all_among(g.experts - size, g.experts, g.top_k));
-  if (g.groups % sets == 0 || sets % g.groups == 0) return sets * (1 - detail::missed_under_limit(g, 0, size));  // all alike
+  if (g.groups % sets == 0 || sets % g.groups == 0) return sets * (1 - detail::missed_under_limit(g, 0, size));  // all sets are equal
   double out = 0;
   for (int s = 0; s < sets; ++s) out += 1 - detail::missed_under_limit(g, s * size, size);
   return out;

@@ -1,16 +1,17 @@
 #pragma once
 /// \file traffic.hpp
-/// Tokens on their way to experts and back, in bytes per rank, and the work the experts do with what arrives. Knows no machine.
+/// Bytes per rank of tokens sent to experts and back, and the experts' work on what arrives. Independent of
+/// any machine.
 ///
-/// T tokens a rank of b bytes each, k of E experts a token, e ranks on N domains of g; per token
+/// T tokens per rank of b bytes each, k of E experts per token, e ranks on N domains of g; per token
 ///
 ///   one copy for each   sent               inside           across
 ///   expert              k                  k (g-1)/e        k (1 - g/e)       NCCL; low-latency kernels
 ///   rank                Dr                 Dr (g-1)/e       Dr (1 - g/e)
 ///   domain              Dn, forwarded Dr   Dr (1 - 1/g)     Dn (1 - 1/N)      DeepEP's normal kernels
 ///
-/// Dr, Dn: expected ranks and domains touched (routing.hpp). DeepEP counts what stays at home as well: T Dn b and T Dr b are its printed
-/// volumes.
+/// Dr, Dn: expected ranks and domains touched (routing.hpp). DeepEP also counts copies that stay local: T Dn
+/// b and T Dr b are its printed volumes.
 
 #include <fabricost/experts/routing.hpp>
 #include <fabricost/model/layout.hpp>
@@ -18,13 +19,14 @@
 
 namespace fabricost {
 
-/// How often a token travels.
+/// How often a token is sent.
 enum class Copies : unsigned char { per_expert, per_rank, per_domain };
 inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per_rank", "per_domain"};
 [[nodiscard]] constexpr std::string_view name(Copies c) { return copies_names[static_cast<std::size_t>(c)]; }
 
-/// Bytes of one token of `hidden` numbers on the wire, block scales included: 2 h in 16 bit; fp8 h + 4 h/128 (one float for 128 numbers,
-/// DeepSeek-V3, arXiv 2412.19437, section 3.3); fp4 h/2 + h/16 (NVFP4: one byte for 16 numbers).
+/// Bytes of one token of `hidden` numbers on the wire, including block scales: 2 h in 16 bit; fp8 h + 4 h/128
+/// (one float per 128 numbers, DeepSeek-V3, arXiv 2412.19437, section 3.3); fp4 h/2 + h/16 (NVFP4: one byte
+/// per 16 numbers).
 [[nodiscard]] inline double token_bytes(int hidden, Precision p) {
   const double h = hidden;
   switch (p) {
@@ -34,7 +36,7 @@ inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per
   }
 }
 
-/// What a model's router chooses from. \throws RequestError for a model without experts, or a gate that is none
+/// The gate of a model's router. \throws RequestError for a model without experts, or an invalid gate
 [[nodiscard]] inline Gate gate_of(const Model& m) {
   if (!m.mixture()) throw RequestError(m.name + ": has no experts");
   const Gate g{m.experts, m.top_k, m.expert_groups, m.group_limit};
@@ -42,14 +44,16 @@ inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per
   return g;
 }
 
-/// Where the ranks of one expert-parallel group sit: `ranks` of them, `per_domain` in each scale-up domain.
+/// Placement of the ranks of one expert-parallel group: `ranks` of them, `per_domain` in each scale-up
+/// domain.
 struct ExpertPlacement {
   int ranks = 1;
   int per_domain = 1;
   [[nodiscard]] int domains() const { return ranks / per_domain; }
 };
 
-/// As many ranks of the group in a domain as fit, every `stride`-th GPU one of them (tensor ranks of an expert in between).
+/// As many ranks of the group per domain as fit, on every `stride`-th GPU (tensor ranks of an expert in
+/// between).
 /// \throws RequestError when domains cannot hold equal parts, naming the nearest number of ranks that works
 [[nodiscard]] inline ExpertPlacement place_experts(int ranks, int domain, int stride = 1) {
   if (ranks < 1 || domain < 1 || stride < 1) throw RequestError("expert ranks, domain and stride must be at least 1");
@@ -66,12 +70,13 @@ struct ExpertPlacement {
 struct ExpertTraffic {
   double inside = 0;          ///< bytes it sends to other GPUs of its domain
   double across = 0;          ///< bytes it sends to other domains
-  double counted_inside = 0;  ///< as kernels report: with the copies that stay on the rank
-  double counted_across = 0;  ///< with the copies that stay in the domain
+  double counted_inside = 0;  ///< as kernels report: including copies that stay on the rank
+  double counted_across = 0;  ///< including copies that stay in the domain
 };
 
-/// Expected bytes for `tokens` tokens of `bytes_each`, by expectation over balanced or uniform choices (skewed ones move the same on
-/// average). \throws RequestError when ranks, or domains where copies are made for them, do not divide the experts
+/// Expected bytes for `tokens` tokens of `bytes_each` under balanced or uniform choices (skewed ones move the
+/// same on average). \throws RequestError when the ranks, or the domains if copies are made per domain, do
+/// not divide the experts
 [[nodiscard]] inline ExpertTraffic expert_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double tokens,
                                                   double bytes_each) {
   const double e = at.ranks, g = at.per_domain, N = at.domains();
@@ -85,24 +90,25 @@ struct ExpertTraffic {
   return {all * sent * (g - 1) / e, all * sent * (1 - g / e), all * sent, all * sent};
 }
 
-/// Dispatches and combines of one expert layer: 2 forward; in training 2 more backward (the combine's gradients go out, the dispatch's come
-/// back), and the forward's again where all of a layer is recomputed.
+/// Dispatches and combines of one expert layer: 2 forward; training adds 2 backward (gradients of combine and
+/// dispatch), and repeats the forward's with full recomputation.
 [[nodiscard]] constexpr int expert_exchanges(bool training, Recompute recompute = Recompute::none) {
   return training ? recompute == Recompute::full ? 6 : 4 : 2;
 }
 
 /// What one rank's experts compute in one layer and one direction (forward).
 struct ExpertWork {
-  double rows = 0;              ///< tokens times choices that arrive, at the fullest rank
+  double rows = 0;              ///< tokens times choices that arrive at the fullest rank
   double rows_per_expert = 0;   ///< M of its matrix products
-  double experts_touched = 0;   ///< whose weights are read, of those it holds
+  double experts_touched = 0;   ///< of its experts, those whose weights are read
   double flops = 0;             ///< 2 x matrices x h x f x rows / tensor ranks of an expert
   double weight_bytes = 0;      ///< of the experts touched
   double activation_bytes = 0;  ///< in and out: rows x (h + matrices x f + h) x bytes
 };
 
-/// Each of e ranks brings `tokens` tokens: rows = tokens x k x imbalance, of which every expert gets
-/// rows / (E/e); weights matrices x h x f of the experts touched by all ranks' tokens, E/e (1 - (1 - k/E)^(tokens e)).
+/// Each of e ranks has `tokens` tokens: rows = tokens x k x imbalance, of which every expert gets rows /
+/// (E/e); weights matrices x h x f of the experts touched by all ranks' tokens, E/e (1 - (1 - k/E)^(tokens
+/// e)).
 /// \param tokens of one expert-parallel rank \param imbalance fullest rank over the mean, at least 1
 /// \throws RequestError when the ranks do not divide the experts
 [[nodiscard]] inline ExpertWork expert_work(const Model& m, int ranks, int tensor_ranks, double tokens, double bytes_per_number,

@@ -1,6 +1,6 @@
 #pragma once
 /// \file explain.hpp
-/// Predictions as text a person can check with a calculator.
+/// Predictions as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/kernels/fused_norm.hpp>
@@ -18,26 +18,29 @@ namespace fabricost {
 /// The terms of one prediction as a table, what binds and how sure.
 [[nodiscard]] std::string explain(const Prediction& prediction);
 
-/// The whole story of a prediction: the schedule, the arithmetic with numbers put in, where each constant comes from, which tier binds,
-/// what naive bandwidth arithmetic says and why it is off, and what would change the answer. Time, terms, arithmetic and what ran are the
-/// prediction's own. \param system that it was made for \param notes what else the question says, a sentence each
+/// The full explanation of a prediction: the schedule, the arithmetic with numbers, the source of each
+/// constant, the limiting tier, the naive bandwidth estimate and why it is off, and what would change the
+/// answer. Time, terms, arithmetic and what ran come from the prediction itself. \param system it was made
+/// for \param notes further parts of the request, one sentence each
 [[nodiscard]] std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes = {});
-/// The same of predict(system, operation, choice). \throws as predict
+/// The same for predict(system, operation, choice). \throws as predict
 [[nodiscard]] std::string explain(const System& system, const Operation& operation, const Choice& choice = {});
-/// What of the story needs no system: the question, what moves, the arithmetic, the terms, what binds, how sure.
+/// The parts of an explanation that need no system: request, schedule, arithmetic, terms, limiting tier,
+/// uncertainty.
 [[nodiscard]] std::string explain_alone(const Prediction& prediction);
-/// The norm after an all-reduce: apart and fused, with the numbers put in.
+/// The norm after an all-reduce: separate and fused, with numbers.
 [[nodiscard]] std::string explain(const FusedNorm& norm);
 
-/// How much time a change of the machine or the question saves, in seconds (negative: it costs).
+/// Time that a change of the machine or the request saves, in seconds (negative: it costs).
 struct Sensitivity {
   std::string change;  ///< e.g. "10 % more nvlink bandwidth"
   double seconds = 0;  ///< time after the change
 };
-/// 10 % more bandwidth and 10 % less latency of each tier that a prediction can feel, 10 % less launch time, half the ranks.
+/// 10 % more bandwidth and 10 % less latency of each tier that can affect a prediction, 10 % less launch
+/// time, half the ranks.
 [[nodiscard]] std::vector<Sensitivity> sensitivities(const System& system, const Operation& operation, const Choice& choice = {});
 
-/// What dividing bytes by the slowest tier's one-way datasheet rate says: ring volume over rate, no latency.
+/// The naive estimate: ring volume over the slowest tier's one-way datasheet rate, no latency.
 [[nodiscard]] Time naive_time(const System& system, const Operation& operation);
 
 }  // namespace fabricost

@@ -1,6 +1,6 @@
 #pragma once
 /// \file moe.hpp
-/// Dispatch and combine of experts as text a person can check with a calculator.
+/// Dispatch and combine of experts as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/kernels/moe_kernels.hpp>
@@ -9,8 +9,9 @@
 
 namespace fabricost {
 
-/// The whole story of a prediction: what moves, the arithmetic with numbers put in, the terms, what binds, where the constants come from.
-/// Time, terms and arithmetic are the prediction's own. \param system that it was made for
+/// The full explanation of a prediction: what moves, the arithmetic with numbers, the terms, the limit, the
+/// source of the constants. Time, terms and arithmetic come from the prediction itself. \param system it was
+/// made for
 [[nodiscard]] std::string explain(const System& system, const MoePrediction& prediction);
 
 }  // namespace fabricost

@@ -1,6 +1,7 @@
 #pragma once
 /// \file show.hpp
-/// A machine as text a person reads: its tiers with their one-way rates, what its headline counts, where each number comes from.
+/// A machine as text: its tiers with their one-way rates, what its headline counts, the source of each
+/// number.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -13,7 +14,7 @@ namespace fabricost {
 /// As `fabricost show` prints it: rates in GB/s, one way and per endpoint.
 [[nodiscard]] std::string show(const System& system);
 
-/// One-way rate of tier i over that of the next one outward; 0 for the last, or where that is unknown.
+/// One-way rate of tier i over that of the next one outward; 0 for the last, or if unknown.
 [[nodiscard]] double ratio_to_next(const System& system, std::size_t i);
 
 }  // namespace fabricost

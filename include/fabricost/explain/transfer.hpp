@@ -1,6 +1,7 @@
 #pragma once
 /// \file transfer.hpp
-/// Transfers outside of collectives as text a person can check with a calculator. Every number is the answer's own.
+/// Transfers other than collectives as text that can be checked with a calculator. Every number comes from
+/// the answer.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/network/load_store.hpp>
@@ -10,13 +11,13 @@
 
 namespace fabricost {
 
-/// The parts on the way from storage with their rates, which is the slowest, and the sum; one line each.
+/// The parts of the path from storage with their rates, the slowest of them, and the sum; one line each.
 [[nodiscard]] std::string explain(const TransferTime& time);
 /// Every way of sharing the weights, direct and through the host.
 [[nodiscard]] std::string explain(const LoadingWays& loading);
 /// The three lines start + s / rate, and where they cross.
 [[nodiscard]] std::string explain(const AccessLines& lines);
-/// One sender's line and what is left of its rate.
+/// One sender's line and the share of its rate that is left.
 [[nodiscard]] std::string explain(const Incast& met);
 
 }  // namespace fabricost

@@ -1,7 +1,7 @@
 #pragma once
 /// \file transport.hpp
-/// How messages get from a GPU to the network. Each transport is one file of data/transports; this is what prices, choices and fits ask of
-/// it.
+/// How messages get from a GPU to the network. Each transport is one file of data/transports; prices, choices
+/// and fits use these properties of it.
 
 #include <fabricost/label.hpp>
 
@@ -11,16 +11,17 @@
 
 namespace fabricost {
 
-/// Of one kind are networks whose constants speak for each other while nobody measured: virtual machines over a cloud's Ethernet, RDMA by
-/// the card over a lossless fabric.
+/// Networks of one kind share constants if one of them was not measured: virtual machines over a cloud's
+/// Ethernet, RDMA by the card over a lossless fabric.
 enum class NetworkKind : unsigned char { lossless, cloud, other };
 inline constexpr std::array<std::string_view, 3> network_kind_names{"lossless", "cloud", "other"};
 
-/// One made by hand is of no kind and carries every protocol; load_transport (specs/load.hpp) reads a shipped one.
+/// One built in code has no kind and carries every protocol; load_transport (specs/load.hpp) reads a shipped
+/// one.
 struct Transport {
   Label name = "unknown";
   Label shares{};    ///< the transport whose constants it has and with which it is fitted; empty: its own
-  Label relative{};  ///< the transport to whose constants a fit holds its own; empty: none
+  Label relative{};  ///< the transport whose constants are the prior of its fit; empty: none
   NetworkKind network = NetworkKind::other;
   bool ll128 = true;              ///< NCCL's LL128 runs over it
   bool sockets = false;           ///< carried by TCP

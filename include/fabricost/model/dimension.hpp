@@ -1,6 +1,6 @@
 #pragma once
 /// \file dimension.hpp
-/// The values a search tries in one dimension of a layout: the one that is given, or divisors of a number.
+/// The values a search tries in one dimension of a layout: the given one, or divisors of a number.
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,7 @@ namespace fabricost::detail {
   return out;
 }
 
-/// The values of one dimension: the given one, or all that are allowed.
+/// The given value of a dimension, or all allowed ones.
 [[nodiscard]] inline std::vector<int> either(const std::optional<int>& given, std::vector<int> all) {
   return given ? std::vector<int>{*given} : std::move(all);
 }

@@ -1,9 +1,11 @@
 #pragma once
 /// \file flops.hpp
-/// Floating point operations a model asks for, exactly and as the published conventions count them. A multiplication and an addition
-/// are two. Everybody's TFLOPS and MFU rest on one of these; they differ by up to a third, so each figure is compared with its own.
+/// Floating point operations of a model, counted exactly and by the published conventions. A multiplication
+/// and an addition count as two. Published TFLOPS and MFU use one of these conventions; they differ by up to
+/// a third, so compare a figure only with its own convention.
 ///
-/// Backward is twice forward; recomputation is no work of the model and counted only by the conventions named `_recompute`.
+/// Backward is twice forward; recomputation is not work of the model and only counted by the conventions
+/// named `_recompute`.
 
 #include <fabricost/error.hpp>
 #include <fabricost/model/model.hpp>
@@ -16,15 +18,15 @@
 
 namespace fabricost {
 
-/// Whether attention scores count for all pairs of tokens or only for those a causal mask leaves: half of them.
+/// Whether attention scores count for all pairs of tokens or only for the half that a causal mask leaves.
 enum class Scores : unsigned char { full, causal };
 inline constexpr std::array<std::string_view, 2> scores_names{"full", "causal"};
 
 /// How work is counted. N: parameters one token touches, both tables included.
 enum class FlopConvention : unsigned char {
-  matmul,              ///< every matrix a token is multiplied with, logits and router included, and the scores of each kind of layer
+  matmul,              ///< every matrix a token is multiplied with, including logits and router, and the scores of each kind of layer
   kaplan,              ///< 6 N per token, no scores (Kaplan 2020, arXiv 2001.08361)
-  palm,                ///< 6 N + 12 l a d s, of attending layers (PaLM, arXiv 2204.02311, appendix B); latent: d the mean of key and value
+  palm,                ///< 6 N + 12 l a d s, l attention layers (PaLM, arXiv 2204.02311, appendix B); latent: d the mean of key and value
   megatron,            ///< 72 s l h^2 (1 + s/(6h) + V/(12 l h)) per sequence (Korthikanti 2022, arXiv 2205.05198, eq. 7)
   megatron_recompute,  ///< 96 s l h^2 (1 + s/(6h) + V/(16 l h)): each layer's forward twice (Megatron-LM, arXiv 2104.04473, eq. 3)
   dgx_cloud,           ///< attention 12 l s h^2 (1 + g/a + s/h), feed-forward 6 mats l s h f, logits 6 s h V (NVIDIA/dgxc-benchmarking)
@@ -36,15 +38,17 @@ inline constexpr std::array<std::string_view, 8> flop_convention_names{
 
 namespace detail {
 
-/// Mean number of earlier tokens a query of a sequence of s looks at, of at most `most` (0: any).
+/// Mean number of earlier tokens that a query in a sequence of s attends to, within a window of `most` (0:
+/// none).
 [[nodiscard]] inline double mean_context(double s, double most, Scores scores) {
   if (most <= 0 || most >= s) return scores == Scores::causal ? s / 2 : s;
-  // full scores: what a kernel that masks nothing inside the window computes; causal: the window fills over its first tokens
+  // full: a kernel that masks nothing inside the window; causal: the window fills up over its first tokens
   return scores == Scores::causal ? most - most * most / (2 * s) : most;
 }
 
-/// Scores and weighted sums of one token over `all` tokens in layers that see everything and `near` in those with a window; what
-/// an indexer does over all, and the state update of the mixing layers: decay, outer product, read-out, for the delta rule its correction.
+/// Scores and weighted sums of one token: over `all` tokens in full layers and `near` in windowed ones, the
+/// indexer over all, and the state update of mixing layers: decay, outer product, read-out, plus the
+/// correction of the delta rule.
 [[nodiscard]] inline double context_flops(const Model& m, double per_full, double all, double chosen, double near) {
   const double window_heads = m.window_heads > 0 ? m.window_heads : m.heads;
   const double window_key = m.window_head_dim > 0 ? m.window_head_dim : m.head_dim;
@@ -57,8 +61,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// FLOPs of one sequence's forward pass: 2 x matrices touched per token, and the scores. \param sequence tokens
-/// Latent attention is counted with keys and values unfolded, as training and prefill compute it.
+/// FLOPs of one sequence's forward pass: 2 x matrices touched per token, and the scores. \param sequence
+/// tokens
+/// Latent attention is counted with unfolded keys and values, as training and prefill compute it.
 [[nodiscard]] inline double forward_flops(const Model& m, double sequence, Scores scores = Scores::causal) {
   const double all = detail::mean_context(sequence, 0, scores);
   const double chosen = detail::mean_context(sequence, m.index_tokens, scores);
@@ -66,8 +71,8 @@ namespace detail {
   return sequence * (2 * parameters_of(m).multiplied + detail::context_flops(m, m.query_width() + m.value_width(), all, chosen, near));
 }
 
-/// FLOPs of one more token after `context` cached ones. Latent attention is folded, as decoding kernels do: scores and sums are over the
-/// latent itself, a (2 kv_rank + rope) per cached token.
+/// FLOPs of one more token after `context` cached ones. Latent attention is folded, as in decoding kernels:
+/// scores and sums are over the latent itself, a (2 kv_rank + rope) per cached token.
 [[nodiscard]] inline double decode_flops(const Model& m, double context) {
   const double per_full = m.latent() ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
   const double chosen = m.index_tokens > 0 ? std::min<double>(context, m.index_tokens) : context;
@@ -75,7 +80,7 @@ namespace detail {
   return 2 * parameters_of(m).multiplied + detail::context_flops(m, per_full, context, chosen, near);
 }
 
-/// FLOPs of forward and backward of one sequence as a convention counts them. \param sequence tokens
+/// FLOPs of forward and backward of one sequence by a convention. \param sequence tokens
 /// \throws RequestError when the convention has no term for the model: experts in `megatron`, latent attention or mixers in `dgx_cloud`
 [[nodiscard]] inline double training_flops(const Model& m, double sequence, FlopConvention convention, Scores scores = Scores::full) {
   const double s = sequence, l = m.layers, h = m.hidden, vocab = m.vocab;

@@ -1,11 +1,12 @@
 #pragma once
 /// \file heavy_stages.hpp
-/// The few stages of a pipeline of which one needs most memory, whatever the rest of the layout.
+/// The few pipeline stages that can need the most memory, whatever the rest of the layout.
 ///
-/// Memory of a stage grows with its layers of each kind, with embedding and head, and with the microbatches in flight; the latter never
-/// grow from one stage to the next (peak_activations of pipeline.hpp). So a stage that holds no more of anything than one before it cannot
-/// need more than that one, and is left out. Which remain depends on the model, the number of stages, their chunks and the schedule's way
-/// of placing them, and on nothing else: a search works them out once for thousands of layouts.
+/// Memory of a stage grows with its layers of each kind, embedding and head, and the microbatches in flight,
+/// which never grow from one stage to the next (peak_activations of pipeline.hpp). A stage that holds no more
+/// of anything than an earlier one cannot need more memory and is left out. The result depends only on the
+/// model, the number of stages, their chunks and the schedule's placement: a search computes it once for
+/// thousands of layouts.
 
 #include <fabricost/model/stages.hpp>
 
@@ -14,12 +15,12 @@
 
 namespace fabricost {
 
-/// A stage with all it holds: DualPipe keeps the layers of the opposite stage as well.
+/// A stage with all it holds: DualPipe also keeps the layers of the opposite stage.
 struct HeavyStage {
   int stage = 0;
   StageContent here, mirror;
 
-  /// Whether this holds at least what `o` does.
+  /// Whether this stage holds at least as much as `o`.
   [[nodiscard]] bool covers(const HeavyStage& o) const {
     const auto holds = [](const StageContent& a, const StageContent& b) {
       return a.layers >= b.layers && a.dense_layers >= b.dense_layers && a.mixing_layers >= b.mixing_layers &&
@@ -29,14 +30,14 @@ struct HeavyStage {
   }
 };
 
-/// What stage `stage` of the layout holds, from 0.
+/// Contents of stage `stage` of the layout, from 0.
 [[nodiscard]] inline HeavyStage stage_of(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
   const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
   return {stage, stage_content(split, model, layout, stage),
           both_ways ? stage_content(split, model, layout, layout.pp - 1 - stage) : StageContent{}};
 }
 
-/// The stages no earlier one covers, in their order; never none. Uses pp, vp and schedule of the layout.
+/// The stages not covered by an earlier one, in order; at least one. Uses pp, vp and schedule of the layout.
 [[nodiscard]] inline std::vector<HeavyStage> heavy_stages(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);
   std::vector<HeavyStage> out{stage_of(split, model, layout, 0)};

@@ -1,9 +1,10 @@
 #pragma once
 /// \file layout.hpp
-/// How a training job is spread over GPUs: the sizes of its parallel groups and what each rank keeps.
+/// Distribution of a training job over GPUs: the sizes of its parallel groups and what each rank keeps.
 ///
-/// Ranks are numbered with tensor parallelism innermost, then context, data (with the experts folded into tensor x context x data) and
-/// pipeline outermost, as Megatron places them: tensor ranks share a scale-up domain where they fit. `placing` puts the stages before data.
+/// Ranks are numbered with tensor parallelism innermost, then context, data (with the experts folded into
+/// tensor x context x data) and pipeline outermost, as Megatron places them: tensor ranks share a scale-up
+/// domain if they fit. `placing` can put the stages before data.
 
 #include <fabricost/pipeline/schedule.hpp>
 
@@ -12,22 +13,23 @@
 
 namespace fabricost {
 
-/// What of a layer's forward is computed again in its backward.
+/// The part of a layer's forward that its backward computes again.
 enum class Recompute : unsigned char { none, selective, full };
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 
-/// How the sequence's ranks exchange keys and values.
+/// How the ranks of a sequence exchange keys and values.
 enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
 
-/// What matrix products are computed in; weights kept in 16 bit beside fp32 masters unless said otherwise.
+/// Number format of matrix products; weights are 16 bit with fp32 masters by default.
 enum class Precision : unsigned char { bf16, fp16, fp8, fp4 };
 inline constexpr std::array<std::string_view, 4> precision_names{"bf16", "fp16", "fp8", "fp4"};
-/// Bytes of a number in 4 bits with its share of a block scale: one byte for 16 numbers (NVFP4).
+/// Bytes of a 4-bit number with its share of a block scale: one byte per 16 numbers (NVFP4).
 inline constexpr double bytes_in_4_bit = 0.5 + 1.0 / 16;
-/// Bytes of a number that a product reads.
+/// Bytes of a number read by a product.
 [[nodiscard]] constexpr double bytes_of(Precision p) { return p == Precision::fp8 ? 1 : p == Precision::fp4 ? bytes_in_4_bit : 2; }
 
-/// Which groups are nearest each other beyond tensor and context ranks: the data replicas of a stage, or the stages of a replica.
+/// Which groups are nearest to each other outside tensor and context ranks: the data replicas of a stage, or
+/// the stages of a replica.
 enum class Placing : unsigned char { data_inside, stages_inside };
 inline constexpr std::array<std::string_view, 2> placing_names{"data_inside", "stages_inside"};
 
@@ -39,14 +41,14 @@ struct Layout {
   int ep = 1;         ///< expert
   int expert_tp = 1;  ///< tensor ranks of one expert
   int dp = 1;         ///< data replicas of a sequence: gpus / (tp pp cp)
-  int zero = 0;       ///< 0 to 3: nothing, optimizer, + gradients, + weights sharded over dp x cp
-  int shard = 0;      ///< ranks the states are sharded over; 0: all of dp x cp (fewer: HSDP)
+  int zero = 0;       ///< sharded over dp x cp: 0 nothing, 1 optimizer, 2 + gradients, 3 + weights
+  int shard = 0;      ///< ranks that states are sharded over; 0: all of dp x cp (fewer: HSDP)
   int microbatch = 1;
   int global_batch = 1;  ///< sequences per step
   int sequence = 4096;   ///< tokens per sequence
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
-  int recompute_layers = 0;  ///< with full recompute: of so many layers of the model only; 0: all
+  int recompute_layers = 0;  ///< with full recompute: only this many layers of the model; 0: all
   ContextParallel context = ContextParallel::ring;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Placing placing = Placing::data_inside;

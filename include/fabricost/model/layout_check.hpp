@@ -1,6 +1,7 @@
 #pragma once
 /// \file layout_check.hpp
-/// Whether a layout is one: groups divide what they share out, every chunk has work, schedules have the microbatches they need.
+/// Whether a layout is valid: groups divide what they share, every chunk has work, schedules have enough
+/// microbatches.
 
 #include <fabricost/error.hpp>
 #include <fabricost/model/model.hpp>
@@ -13,7 +14,7 @@ namespace fabricost {
 
 namespace detail {
 
-/// What a layout breaks, in the order it is looked at.
+/// The rules a layout can break, in the order of checking.
 enum class LayoutFault : unsigned char {
   none,
   positive,
@@ -32,7 +33,8 @@ enum class LayoutFault : unsigned char {
 
 [[nodiscard]] constexpr bool divides(long long part, long long whole) { return part > 0 && whole % part == 0; }
 
-/// Interleaving keeps p microbatches together; the two-way and zero-bubble schedules have their own least numbers.
+/// Interleaving keeps p microbatches together; the two-way and zero-bubble schedules have minimums of their
+/// own.
 [[nodiscard]] inline bool schedule_runs(const Layout& l) {
   const int m = l.microbatches();
   if (l.pp == 1) return l.vp == 1;
@@ -78,10 +80,10 @@ enum class LayoutFault : unsigned char {
 
 }  // namespace detail
 
-/// Whether the model can be laid out so: everything divides, no rank and no chunk is idle.
+/// Whether the layout is valid for the model: everything divides, no rank and no chunk is idle.
 [[nodiscard]] inline bool is_possible(const Model& m, const Layout& l) { return detail::fault_of(m, l) == detail::LayoutFault::none; }
 
-/// What is wrong and the nearest that is not; empty for a possible layout.
+/// What is wrong and the nearest valid layout; empty for a valid layout.
 [[nodiscard]] inline std::string why_impossible(const Model& m, const Layout& l) {
   using detail::LayoutFault;
   const auto n = [](long long value) { return std::to_string(value); };

@@ -2,10 +2,11 @@
 /// \file model.hpp
 /// The shape of a transformer language model, and the numbers of parameters and of cached values that follow from it.
 ///
-/// Symbols as in the field: l layers, h hidden, a query heads, g key/value heads, d head dimension, f feed-forward width, V vocabulary,
-/// E experts, k of them per token. All counts are functions of the shape; `check` refuses a shape that is none. What a shape of these
-/// members cannot say stands in `partial`, so that who needs it can warn or refuse. Counts leave out what is below 1e-4 of a model: norms
-/// of queries and keys, gates of shared experts, biases of routers.
+/// Symbols as in the field: l layers, h hidden, a query heads, g key/value heads, d head dimension, f
+/// feed-forward width, V vocabulary, E experts, k of them per token. All counts are functions of the shape;
+/// `check` refuses an invalid one. `partial` names parts of a model that these members cannot describe, so
+/// that callers can warn or refuse. Counts omit what is below 1e-4 of a model: norms of queries and keys,
+/// gates of shared experts, biases of routers.
 
 #include <fabricost/error.hpp>
 
@@ -16,15 +17,16 @@
 
 namespace fabricost {
 
-/// Layers that carry a state of fixed size in place of keys and values: Mamba-2 (gates = 1) or a gated delta rule (gates = 2).
+/// Layers with a state of fixed size instead of keys and values: Mamba-2 (gates = 1) or a gated delta rule
+/// (gates = 2).
 struct Mixer {
   int layers = 0;
   int inner = 0;  ///< width of the values, all heads
   int keys = 0;   ///< width of the keys, all heads (Mamba-2: groups x state); the queries have the same
   int heads = 0;
   int state = 0;   ///< keys per head: the state of a sequence is inner x state values
-  int gates = 1;   ///< numbers per head and token that steer it: the time step, or decay and write strength
-  int kernel = 4;  ///< of the convolution over time in front
+  int gates = 1;   ///< gates per head and token: the time step, or decay and write strength
+  int kernel = 4;  ///< kernel width of the preceding convolution over time
 };
 
 struct Model {
@@ -37,7 +39,7 @@ struct Model {
   int head_dim = 0;
   int vocab = 0;
   int ffn = 0;        ///< width of a dense feed-forward block; 0 when every layer has experts
-  bool gated = true;  ///< three matrices (SwiGLU) rather than two
+  bool gated = true;  ///< three matrices (SwiGLU) instead of two
   bool tied = false;  ///< output matrix shared with the embedding
   int positions = 0;  ///< rows of a learned position embedding; 0 with rotary or none
   bool biases = false;
@@ -45,36 +47,36 @@ struct Model {
   int experts = 0;  ///< routed, per expert layer
   int top_k = 0;
   int expert_ffn = 0;     ///< width of one routed expert
-  int expert_hidden = 0;  ///< width routed experts read and write, projected down from h and up again; 0: h itself
+  int expert_hidden = 0;  ///< width that routed experts read and write, projected down from h and up again; 0: h itself
   int shared_experts = 0;
   int shared_ffn = 0;     ///< width of one shared expert
   int first_dense = 0;    ///< leading layers without experts
   int expert_every = 1;   ///< of the others, each n-th has experts
   int expert_groups = 0;  ///< groups the experts are divided into for routing; 0: none
-  int group_limit = 0;    ///< groups a token may go to
+  int group_limit = 0;    ///< maximum groups per token
 
-  int q_rank = 0;   ///< rank a query is compressed to; 0: it is not
+  int q_rank = 0;   ///< rank of the compressed query; 0: not compressed
   int kv_rank = 0;  ///< rank of the key/value latent of multi-head latent attention; 0: no latent attention
   int rope_dim = 0, nope_dim = 0;
-  int value_dim = 0;                       ///< of a head's value; without latent attention 0 means head_dim
+  int value_dim = 0;                       ///< width of a head's value; 0: head_dim (without latent attention)
   int output_rank = 0, output_groups = 1;  ///< the output matrix in two: per group to this rank, then to h; 0: one matrix
-  bool gated_attention = false;            ///< what attention returns is multiplied by a gate as wide as itself
-  bool shared_kv = false;                  ///< the keys serve as values, too
-  int index_heads = 0, index_dim = 0;      ///< of an indexer that picks index_tokens of the past for each query; 0: none
+  bool gated_attention = false;            ///< attention output is multiplied by a gate of the same width
+  bool shared_kv = false;                  ///< the keys also serve as values
+  int index_heads = 0, index_dim = 0;      ///< of an indexer that picks index_tokens earlier tokens per query; 0: none
   int index_tokens = 0;
-  int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: there are none
-  int window_layers = 0;                                           ///< of the attention layers, those with the window
-  int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< where theirs differ; 0: as the others
-  int predict_layers = 0;                                          ///< multi-token prediction modules, in no count below
+  int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: no such layers
+  int window_layers = 0;                                           ///< attention layers with the window
+  int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< of windowed layers; 0: as the others
+  int predict_layers = 0;                                          ///< multi-token prediction modules, not counted below
 
   Mixer mixer;
-  bool single_block = false;                ///< each layer is one block alone: attention, mixer or feed-forward (Nemotron-H)
-  int dense_blocks = 0, expert_blocks = 0;  ///< of those layers; the rest that is no mixer is attention
+  bool single_block = false;                ///< each layer is a single block: attention, mixer or feed-forward (Nemotron-H)
+  int dense_blocks = 0, expert_blocks = 0;  ///< of those layers; the rest, apart from mixers, is attention
 
   double stated_parameters = 0, stated_active = 0;  ///< as published; 0 unknown
-  double stated_other = 0;                          ///< of the published, what is no part of this shape (a vision tower)
+  double stated_other = 0;                          ///< published parameters outside this shape (a vision tower)
   std::string stated_source;
-  std::string partial;  ///< what of the model this shape leaves out, empty: nothing that matters
+  std::string partial;  ///< what this shape omits of the model; empty: nothing that matters
   std::string notes, source, confidence;
   std::vector<std::string> aliases;  ///< other names in use
 
@@ -87,19 +89,21 @@ struct Model {
   }
   [[nodiscard]] int dense_layers() const { return single_block ? dense_blocks : layers - expert_layers(); }
   [[nodiscard]] int attention_layers() const { return layers - mixer.layers - (single_block ? dense_blocks + expert_blocks : 0); }
-  /// Attention layers that see the whole sequence.
+  /// Attention layers without a window.
   [[nodiscard]] int full_layers() const { return attention_layers() - window_layers; }
   [[nodiscard]] int ffn_matrices() const { return gated ? 3 : 2; }
   [[nodiscard]] int value_head_dim() const { return value_dim > 0 ? value_dim : head_dim; }
-  /// Widths of the queries and of what attention returns, all heads: a d, or with latent attention a (nope + rope) and a value.
+  /// Width of the queries and of the attention output, all heads: a d, or with latent attention a (nope +
+  /// rope) and a value.
   [[nodiscard]] double query_width() const { return latent() ? double(heads) * (nope_dim + rope_dim) : double(heads) * head_dim; }
   [[nodiscard]] double value_width() const { return double(heads) * value_head_dim(); }
-  /// Values cached per token and layer that sees all: keys and values of all groups, or the latent and its rotary part; an index key.
+  /// Values cached per token and full-attention layer: keys and values of all groups, or the latent and its
+  /// rotary part; an index key.
   [[nodiscard]] double kv_width() const {
     const double own = latent() ? kv_rank + rope_dim : double(kv_heads) * (shared_kv ? head_dim : head_dim + value_head_dim());
     return own + index_dim;
   }
-  /// The same of a layer with a window.
+  /// The same for a layer with a window.
   [[nodiscard]] double window_kv_width() const {
     if (latent()) return kv_width();
     const int groups = window_kv_heads > 0 ? window_kv_heads : kv_heads;
@@ -109,27 +113,27 @@ struct Model {
   }
 };
 
-/// Parameters by where they stand.
+/// Parameters by place.
 struct ParameterCount {
-  double attention = 0;  ///< one layer that sees all
-  double window = 0;     ///< attention of one layer with a window
-  double mixer = 0;      ///< one layer that mixes through a state
-  double dense_ffn = 0;  ///< one layer without experts
-  double expert = 0;     ///< one routed expert
-  double shared = 0;     ///< shared experts of one layer, together, with the projections to and from `expert_hidden`
-  double router = 0;     ///< one layer
-  double norms = 0;      ///< one layer
-  double embedding = 0;  ///< input table (and positions)
-  double head = 0;       ///< output table; 0 when tied
-  double total = 0;      ///< of the model, without prediction modules
-  double active = 0;     ///< touched by one token, both tables counted once
-  double multiplied =
-      0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table also when tied
+  double attention = 0;   ///< one full-attention layer
+  double window = 0;      ///< attention of one layer with a window
+  double mixer = 0;       ///< one layer that mixes through a state
+  double dense_ffn = 0;   ///< one layer without experts
+  double expert = 0;      ///< one routed expert
+  double shared = 0;      ///< shared experts of one layer, together, with the projections to and from `expert_hidden`
+  double router = 0;      ///< one layer
+  double norms = 0;       ///< one layer
+  double embedding = 0;   ///< input table (and positions)
+  double head = 0;        ///< output table; 0 when tied
+  double total = 0;       ///< of the model, without prediction modules
+  double active = 0;      ///< touched by one token, both tables counted once
+  double multiplied = 0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table even when
+                          ///< tied
 };
 
 namespace detail {
 
-/// Matrices of one attention layer; `key_value` columns make keys and values.
+/// Matrices of one attention layer; `key_value`: columns that produce keys and values.
 [[nodiscard]] inline double attention_matrices(const Model& m, double query, double key_value, double value) {
   const double h = m.hidden;
   const double to_query = m.q_rank > 0 ? h * m.q_rank + m.q_rank * query : h * query;
@@ -139,8 +143,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Attention matrices of one layer that sees all: h a d + 2 h g d + a d h; latent: h q + q a (n + r) + h (kv + r) + kv a (n + v) + a v h
-/// (DeepSeek-V2, arXiv 2405.04434); an indexer adds q a' d' + h d' + h a' (DeepSeek-V3.2).
+/// Attention matrices of one full-attention layer: h a d + 2 h g d + a d h; latent: h q + q a (n + r) + h (kv
+/// + r) + kv a (n + v) + a v h (DeepSeek-V2, arXiv 2405.04434); an indexer adds q a' d' + h d' + h a'
+/// (DeepSeek-V3.2).
 [[nodiscard]] inline double attention_parameters(const Model& m) {
   const double h = m.hidden;
   const double from = m.q_rank > 0 ? m.q_rank : h;
@@ -151,7 +156,7 @@ namespace detail {
   return detail::attention_matrices(m, m.query_width(), m.kv_width() - m.index_dim, m.value_width()) + index;
 }
 
-/// The same of a layer with a window.
+/// The same for a layer with a window.
 [[nodiscard]] inline double window_parameters(const Model& m) {
   if (m.latent()) return attention_parameters(m);
   const double heads = m.window_heads > 0 ? m.window_heads : m.heads;
@@ -168,7 +173,8 @@ namespace detail {
   return in + (x.inner + 2.0 * x.keys) * x.kernel + double(x.inner) * m.hidden;
 }
 
-/// Counts every matrix, the norms and, where the model has them, the biases. \param m a shape that `check` passed
+/// Counts every matrix, the norms and, if the model has them, the biases. \param m a shape that passed
+/// `check`
 [[nodiscard]] inline ParameterCount parameters_of(const Model& m) {
   ParameterCount n;
   const double h = m.hidden, mats = m.ffn_matrices();
@@ -195,13 +201,14 @@ namespace detail {
   return n;
 }
 
-/// Bytes a cached token adds while no window is full, all layers: 2 l g d w, latent l (kv + r) w. \param width bytes of one value
+/// Bytes added by a cached token while no window is full, all layers: 2 l g d w, latent l (kv + r) w. \param
+/// width bytes of one value
 [[nodiscard]] inline double kv_bytes_per_token(const Model& m, double width) {
   return (m.full_layers() * m.kv_width() + m.window_layers * m.window_kv_width()) * width;
 }
 
-/// Bytes of one sequence of `context` tokens: layers with a window keep no more than it, mixing layers a state of fixed size (of
-/// `state_width` bytes per value) and the past of their convolution.
+/// Bytes of one sequence of `context` tokens: windowed layers keep at most their window; mixing layers keep a
+/// state of fixed size (of `state_width` bytes per value) and the past of their convolution.
 [[nodiscard]] inline double kv_bytes(const Model& m, double context, double width, double state_width = 4) {
   const Mixer& x = m.mixer;
   const double state = double(x.inner) * x.state * state_width + (x.inner + 2.0 * x.keys) * (x.kernel - 1) * width;
@@ -209,7 +216,7 @@ namespace detail {
   return (m.full_layers() * m.kv_width() * context + m.window_layers * m.window_kv_width() * seen) * width + x.layers * state;
 }
 
-/// \throws RequestError naming what is no shape of a transformer
+/// \throws RequestError naming what makes the shape invalid
 inline void check(const Model& m) {
   const auto refuse = [&](const std::string& what) { throw RequestError(m.name + ": " + what); };
   if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) refuse("layers, hidden, heads and vocab must be at least 1");

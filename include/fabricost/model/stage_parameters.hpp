@@ -1,10 +1,11 @@
 #pragma once
 /// \file stage_parameters.hpp
-/// Parameters of a pipeline stage and of one rank of it.
+/// Parameters of a pipeline stage and of each of its ranks.
 ///
-/// Matrices of attention, feed-forward and vocabulary are divided over t tensor ranks; norms and routers are on all of them. Routed
-/// experts are divided over e expert ranks of t_e tensor ranks each (folding: e t_e of the t c D ranks of a stage). Prediction modules
-/// (multi-token prediction) are left out, as in ParameterCount::total.
+/// Matrices of attention, feed-forward and vocabulary are divided over t tensor ranks; norms and routers are
+/// replicated on all. Routed experts are divided over e expert ranks of t_e tensor ranks each (folding: e t_e
+/// of the t c D ranks of a stage). Prediction modules (multi-token prediction) are left out, as in
+/// ParameterCount::total.
 
 #include <fabricost/model/stages.hpp>
 
@@ -12,12 +13,12 @@
 
 namespace fabricost {
 
-/// Parameters of a stage as a whole, before tensor and expert ranks divide them.
+/// Parameters of a whole stage, before tensor and expert ranks divide them.
 struct StageParameters {
   double matrices = 0;    ///< attention, dense feed-forward, shared experts
   double replicated = 0;  ///< norms, routers
   double experts = 0;     ///< routed
-  double vocabulary = 0;  ///< embedding and output table; of a tied model the last stage keeps a copy of the first one's
+  double vocabulary = 0;  ///< embedding and output table; if tied, the last stage keeps a copy of the first one's
 
   [[nodiscard]] double total() const { return matrices + replicated + experts + vocabulary; }
   StageParameters& operator+=(const StageParameters& o) {
@@ -26,7 +27,7 @@ struct StageParameters {
   }
 };
 
-/// Parameters of attention, or of what mixes tokens in its place, of one layer: where layers differ (windows, states), their mean.
+/// Parameters of one layer's attention or state mixer; the mean where layers differ (windows, states).
 [[nodiscard]] inline double mixing_parameters(const ParameterCount& n, const Model& model) {
   const double dense = model.dense_layers(), mixed = model.expert_layers();
   const double rest = dense * n.dense_ffn + mixed * (n.shared + n.router + model.experts * n.expert) + model.layers * n.norms +
@@ -35,7 +36,8 @@ struct StageParameters {
   return (n.total - rest) / mixing;
 }
 
-/// Parameters of what stands on a stage; over all stages they sum to ParameterCount::total, and a tied table counts twice with pp > 1.
+/// Parameters of a stage; they sum to ParameterCount::total over all stages, except that a tied table counts
+/// twice with pp > 1.
 [[nodiscard]] inline StageParameters stage_parameters(const ParameterCount& n, const Model& model, const StageContent& stage) {
   const double mixed = stage.expert_layers;
   StageParameters out;
@@ -56,7 +58,7 @@ struct RankParameters {
   [[nodiscard]] double shared() const { return layers + vocabulary; }
 };
 
-/// The rank's part. Fewer key/value heads than tensor ranks are repeated: ceil(g / t) per rank.
+/// A rank's part. Key/value heads are repeated if fewer than tensor ranks: ceil(g / t) per rank.
 [[nodiscard]] inline RankParameters rank_parameters(const StageParameters& whole, const Model& model, const Layout& layout, int layers) {
   const double t = layout.tp;
   RankParameters out;
@@ -67,12 +69,13 @@ struct RankParameters {
   return out;
 }
 
-/// Ranks that the states of parameters outside routed experts are divided over when they are.
+/// Ranks that the states outside routed experts are divided over if sharded.
 [[nodiscard]] inline int shard_ranks(const Layout& layout) {
   const int ranks = layout.dp * layout.cp;
   return layout.shard > 0 ? std::min(layout.shard, ranks) : ranks;
 }
-/// The same for routed experts, t / (e t_e) as many: with expert ranks taken from data ranks, fewer replicas are left.
+/// The same for routed experts, t / (e t_e) as many: expert ranks are taken from data ranks, which leaves
+/// fewer replicas.
 [[nodiscard]] inline double expert_shard_ranks(const Layout& layout) {
   return std::max(1.0, static_cast<double>(shard_ranks(layout)) * layout.tp / (static_cast<double>(layout.ep) * layout.expert_tp));
 }

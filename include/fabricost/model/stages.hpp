@@ -1,12 +1,14 @@
 #pragma once
 /// \file stages.hpp
-/// Which layers stand on which pipeline stage.
+/// Placement of layers on pipeline stages.
 ///
-/// The l layers are cut into n = p v chunks (v = 1 without interleaving), chunk c p + s on stage s, as Megatron places them (Narayanan
-/// 2021). With n not a divisor of l every chunk takes ceil(l / n) and those at the two ends one fewer, the last first, since the embedding
-/// stands on the first chunk and the output matrix on the last: 126 layers on 128 chunks leave those two without a layer (Llama 3, 2024,
-/// section 3.3), 22 layers on 8 stages are 2, 3, ..., 3, 2 (Zero Bubble, arXiv 2401.10241). ZB-V and its kin fold two chunks per stage
-/// into a V: s and 2 p - 1 - s. DualPipe runs both directions: stage s keeps a second copy of the weights of stage p - 1 - s (DeepSeek-V3).
+/// The l layers are cut into n = p v chunks (v = 1 without interleaving), chunk c p + s on stage s, as
+/// Megatron places them (Narayanan 2021). If n does not divide l, every chunk takes ceil(l / n) and chunks at
+/// both ends one fewer, the last first, since the embedding is on the first chunk and the output matrix on
+/// the last: 126 layers on 128 chunks leave those two without a layer (Llama 3, 2024, section 3.3), 22 layers
+/// on 8 stages are 2, 3, ..., 3, 2 (Zero Bubble, arXiv 2401.10241). V schedules fold two chunks per stage
+/// into a V: s and 2 p - 1 - s. DualPipe runs both directions: stage s keeps a second copy of the weights of
+/// stage p - 1 - s (DeepSeek-V3).
 
 #include <fabricost/model/layout.hpp>
 #include <fabricost/model/model.hpp>
@@ -18,26 +20,27 @@ namespace fabricost {
 /// Two chunks per stage, the second on the way back: first and last layers share stage 0.
 [[nodiscard]] constexpr bool folds_in_v(PipelineSchedule schedule) { return layout_of(schedule) == PipelineLayout::v; }
 
-/// Chunks of layers a stage works through: 2 for schedules that fold in a V, else vp.
+/// Chunks of layers per stage: 2 for schedules that fold in a V, else vp.
 [[nodiscard]] inline int chunks_per_stage(const Layout& layout) { return folds_in_v(layout.schedule) && layout.pp > 1 ? 2 : layout.vp; }
 
-/// Place of a stage's chunk in the order of the layers, 0 to pp chunks - 1.
+/// Position of a stage's chunk in the order of the layers, 0 to pp chunks - 1.
 [[nodiscard]] inline int chunk_of_stage(const Layout& layout, int stage, int chunk) {
   return folds_in_v(layout.schedule) && layout.pp > 1 && chunk == 1 ? 2 * layout.pp - 1 - stage : chunk * layout.pp + stage;
 }
 
-/// How layers are cut into chunks: all take `most`, the first `fewer_front` and the last `fewer_back` one fewer.
+/// Division of layers into chunks: all take `most`, except the first `fewer_front` and the last `fewer_back`,
+/// which take one fewer.
 struct LayerSplit {
   int chunks = 1, most = 0, fewer_front = 0, fewer_back = 0;
 
-  /// First layer of a chunk; of chunk `chunks`, the number of layers.
+  /// First layer of a chunk; for chunk `chunks`, the number of layers.
   [[nodiscard]] int first(int chunk) const {
     return chunk * most - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back));
   }
   [[nodiscard]] int layers(int chunk) const { return most - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0); }
 };
 
-/// The cut of so many layers into so many chunks, both at least 1.
+/// Divides layers into chunks, both at least 1.
 [[nodiscard]] inline LayerSplit split_layers(int layers, int chunks) {
   const int most = (layers + chunks - 1) / chunks;
   const int missing = most * chunks - layers;
@@ -47,10 +50,12 @@ struct LayerSplit {
   return split_layers(model.layers, layout.pp * chunks_per_stage(layout));
 }
 
-/// Whether each layer of the model is one block alone, mixing (attention or a state) or feed-forward (Nemotron-H).
+/// Whether each layer of the model is a single block, mixing (attention or a state) or feed-forward
+/// (Nemotron-H).
 [[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }
 
-/// Layers with experts among the first n: of those after the leading dense ones, each `expert_every`-th; single blocks spread evenly.
+/// Layers with experts among the first n: every `expert_every`-th after the leading dense ones; single blocks
+/// spread evenly.
 [[nodiscard]] inline int expert_layers_before(const Model& model, int n) {
   if (model.experts == 0) return 0;
   if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.expert_layers() / model.layers);
@@ -62,14 +67,14 @@ struct LayerSplit {
   return n - expert_layers_before(model, n);
 }
 
-/// What one stage works on for every microbatch.
+/// What one stage computes for every microbatch.
 struct StageContent {
   int layers = 0;                                              ///< of all its chunks
-  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< of these: with attention or what stands for it, with which feed-forward
+  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward
   bool embedding = false, head = false;
 };
 
-/// What stands on a stage, from 0; cost grows with its chunks.
+/// Contents of a stage, from 0; linear in its chunks.
 [[nodiscard]] inline StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
   StageContent out;
   const int chunks = chunks_per_stage(layout);
@@ -91,12 +96,12 @@ struct StageContent {
   return stage_content(split_layers(model, layout), model, layout, stage);
 }
 
-/// Layers stage `stage` of `layout.pp` computes, counted from 0; with DualPipe those of one direction.
+/// Layers computed by stage `stage` of `layout.pp`, from 0; with DualPipe those of one direction.
 [[nodiscard]] inline int layers_of_stage(const Layout& layout, const Model& model, int stage) {
   return stage_content(model, layout, stage).layers;
 }
 
-/// Whether a chunk would have nothing to do: no layer, and neither the embedding nor the output matrix.
+/// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] inline bool has_idle_chunk(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);
   return split.most == 1 && (split.fewer_front > 1 || split.fewer_back > 1);

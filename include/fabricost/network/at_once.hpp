@@ -1,14 +1,14 @@
 #pragma once
 /// \file at_once.hpp
-/// The groups of a layout, all of them communicating at once: every tensor-parallel, data-parallel or expert-parallel group of a machine
-/// runs its collective while those of the others run theirs.
+/// All groups of a layout communicating at once: every tensor-parallel, data-parallel or expert-parallel
+/// group of a machine runs its collective at the same time.
 ///
 ///   groups      all GPUs cut into groups of `size`, members `stride` apart (strided_groups)
 ///   alone       predict() of one group: its ranks on the nodes they lie on
 ///   beside      alone + (slow-down - 1) x its wire terms (contended_time), slow-down by max-min sharing on the real routes (contention)
 ///
-/// The slow-down holds while all of them run. A prediction takes the group's nodes as neighbours, which matters below a tapered tier
-/// alone; the routes of the slow-down are those of the GPUs themselves.
+/// The slow-down holds while all of them run. A prediction assumes that the group's nodes are neighbours,
+/// which matters only below a tapered tier; the slow-down uses the routes of the GPUs themselves.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/hardware/machine_size.hpp>
@@ -28,16 +28,16 @@ struct GroupedCollective {
   std::string name{};     ///< for people
   Operation operation{};  ///< ranks and nodes are worked out
   Choice choice{};
-  int size = 0;       ///< ranks of a group; 0: all GPUs
+  int size = 0;       ///< ranks per group; 0: all GPUs
   int stride = 1;     ///< from member to member
-  double weight = 1;  ///< its part of a link it shares
+  double weight = 1;  ///< share of a link it gets relative to the others
 };
 
-/// What became of it: of all its groups the one slowed down most, and the one least.
+/// A collective with its most and its least slowed-down group.
 struct GroupedOutcome {
   Prediction alone;
   int groups = 0, size = 0;
-  int worst = 0;         ///< in AtOnce::flat
+  int worst = 0;         ///< index into AtOnce::flat
   double slow_down = 1;  ///< of the worst
   double least_slow_down = 1;
   double seconds = 0;  ///< of the worst, beside the others
@@ -45,14 +45,15 @@ struct GroupedOutcome {
 
 struct AtOnce {
   std::vector<ConcurrentCollective> flat;  ///< every group of every collective, in order
-  std::vector<int> of;                     ///< which collective each of `flat` is a group of
+  std::vector<int> of;                     ///< which collective each of `flat` belongs to
   Contention contention;
   std::vector<GroupedOutcome> outcomes;  ///< one for each collective
 };
 
 namespace detail {
 
-/// The question predict() answers for a group: its ranks, spread evenly over the domains (or the nodes of one domain) they lie on.
+/// The operation to predict for a group: its ranks, spread evenly over the domains (or the nodes of one
+/// domain) they lie on.
 /// \throws RequestError when a domain or node has more of them than another
 [[nodiscard]] inline Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group) {
   std::map<int, int> nodes, domains;
@@ -76,8 +77,8 @@ namespace detail {
 }  // namespace detail
 
 /// All groups of all `collectives` at once on `nodes` nodes of a machine (0: all it has).
-/// \throws RequestError for more nodes than a cluster has; as topology_of, strided_groups, predict and contention, with the collective's
-/// name
+/// \throws RequestError for more nodes than a cluster has; as topology_of, strided_groups, predict and
+/// contention, with the collective's name
 [[nodiscard]] inline AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                                     const ConcurrentOptions& options = {}) {
   check_size(system, static_cast<double>(nodes) * system.gpus_per_node);

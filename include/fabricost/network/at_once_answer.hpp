@@ -1,7 +1,8 @@
 #pragma once
 /// \file at_once_answer.hpp
-/// What people ask of collectives that run at once: which link holds one up, how many groups of each cross it, and how many turns
-/// in-network reductions take because a fabric has only so many trees (balance.hpp).
+/// Derived answers about collectives that run at once: which link limits one, how many groups of each cross
+/// it, and how many turns in-network reductions take because a fabric has a limited number of trees
+/// (balance.hpp).
 
 #include <fabricost/network/at_once.hpp>
 
@@ -13,13 +14,13 @@
 
 namespace fabricost {
 
-/// The link that holds the most slowed group of a collective up; null for one that moves nothing.
+/// The link that limits the most slowed-down group of a collective; null if it moves nothing.
 [[nodiscard]] inline const ContendedLink* held_by(const AtOnce& all, const GroupedOutcome& one) {
   const int at = all.contention.outcomes[static_cast<std::size_t>(one.worst)].bottleneck;
   return at < 0 ? nullptr : &all.contention.links[static_cast<std::size_t>(at)];
 }
 
-/// Groups of each collective that cross a link, in the order asked.
+/// Groups of each collective that cross a link, in the order of the collectives.
 [[nodiscard]] inline std::vector<int> groups_on(const AtOnce& all, const ContendedLink& link) {
   std::vector<int> out(all.outcomes.size(), 0);
   for (const int f : link.sharers) ++out[static_cast<std::size_t>(all.of[static_cast<std::size_t>(f)])];
@@ -27,7 +28,7 @@ namespace fabricost {
 }
 
 struct SharpTurns {
-  std::string switches;  ///< whose limits hold; empty: nothing is reduced in the network, or no limits are known
+  std::string switches;  ///< whose limits apply; empty: nothing is reduced in the network, or no limits are known
   int jobs = 0;          ///< groups that reduce in the network
   int turns = 1;
 };

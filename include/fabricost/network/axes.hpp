@@ -1,7 +1,7 @@
 #pragma once
 /// \file axes.hpp
-/// The axes of a layout, inside out, as ranks are numbered: tp=8, pp=4, dp. The stride of an axis is the product of the sizes before it;
-/// one axis may have no size and takes what is left of the GPUs.
+/// The axes of a layout from the innermost outwards, as ranks are numbered: tp=8, pp=4, dp. The stride of an
+/// axis is the product of the sizes before it; one axis may omit its size and takes the remaining GPUs.
 
 #include <fabricost/refusal.hpp>
 
@@ -13,7 +13,7 @@ namespace fabricost {
 
 struct Axis {
   std::string name;
-  int size = 1, stride = 1;  ///< size 0: what is left
+  int size = 1, stride = 1;  ///< size 0: the remaining GPUs
 };
 
 /// Sizes of all, and strides. \param shown the layout as it was written, for the message

@@ -1,15 +1,16 @@
 #pragma once
 /// \file balance.hpp
-/// How evenly flows meet on parallel links, and what it costs when they do not: ECMP hashing, adaptive routing and packet spraying,
-/// incast, and how many SHARP trees a switch can run.
+/// How evenly flows spread over parallel links and what an uneven spread costs: ECMP hashing, adaptive
+/// routing and packet spraying, incast, and the number of SHARP trees a switch can run.
 ///
-/// A switch that hashes the header of a flow sends all of it over one of p equal links. f flows, hashed independently, put on the
-/// fullest link the maximum of a multinomial:
+/// A switch that hashes flow headers sends each flow whole over one of p equal links. The number of f
+/// independently hashed flows on the fullest link is the maximum of a multinomial:
 ///
 ///   P(max <= k) = f! / p^f x [x^f] (sum_{j <= k} x^j / j!)^p,   E[max] = sum_k P(max > k)
 ///
-/// Flows of a collective that wait for each other run at the rate of the slowest: 1 / E[max] of a link's rate each, where
-/// spreading packet by packet gives min(1, p/f). Hashes that depend on each other (polarisation) and flows of unequal size are worse.
+/// Flows of a collective wait for each other, so all run at the rate of the slowest: 1 / E[max] of a link's
+/// rate each, where spraying packets gives min(1, p/f). Dependent hashes (polarisation) and flows of unequal
+/// size are worse.
 
 #include <fabricost/error.hpp>
 
@@ -36,7 +37,8 @@ inline void check_balls(double flows, double paths) {
   if (!(paths >= 1) || std::isinf(paths)) throw RequestError("flows need at least one path");
 }
 
-/// P(no link has more than k of f flows on p links), bin by bin: of m flows left for b links each takes the next with 1/b.
+/// P(no link has more than k of f flows on p links), link by link: with m flows left for b links, each goes
+/// to the next link with probability 1/b.
 [[nodiscard]] inline double none_above(int flows, int paths, int k) {
   std::vector<double> left(static_cast<std::size_t>(flows) + 1, 0), next(left.size());
   left.back() = 1;
@@ -59,7 +61,7 @@ inline void check_balls(double flows, double paths) {
   return std::min(1.0, out);
 }
 
-/// The same with the links taken as independent Poisson variables: for numbers too large to count out.
+/// The same with the links as independent Poisson variables, for numbers too large for the exact count.
 [[nodiscard]] inline double none_above_poisson(double mean, double paths, double k) {
   double term = std::exp(-mean), sum = term;
   for (int j = 1; j <= static_cast<int>(k); ++j) sum += term *= mean / j;
@@ -68,12 +70,14 @@ inline void check_balls(double flows, double paths) {
 
 }  // namespace detail
 
-/// E[max]: flows on the fullest of `paths` equal links when `flows` are hashed on them. Exact for whole numbers up to f p = 4,096 with f <=
-/// 256; beyond that from independent Poisson links (1 % off at f = p = 64), above a mean of 200 flows a link the bound below. \throws
-/// RequestError for a negative number of flows or less than one path
+/// E[max]: flows on the fullest of `paths` equal links when `flows` are hashed on them. Exact for whole
+/// numbers up to f p = 4,096 with f <= 256; beyond that from independent Poisson links (1 % off at f = p =
+/// 64); above a mean of 200 flows per link the asymptote below.
+/// \throws RequestError for a negative number of flows or less than one path
 [[nodiscard]] inline double expected_max_load(double flows, double paths);
 
-/// What the maximum approaches for many links (Raab & Steger, "Balls into Bins: A Simple and Tight Analysis", RANDOM 1998):
+/// The limit of the maximum for many links (Raab & Steger, "Balls into Bins: A Simple and Tight Analysis",
+/// RANDOM 1998):
 ///   f << p ln p   ln p / ln((p ln p) / f)          f = p: ln p / ln ln p
 ///   f >> p ln p   f/p + sqrt(2 (f/p) ln p)
 /// \throws as expected_max_load
@@ -104,16 +108,17 @@ inline double expected_max_load(double flows, double paths) {
   return std::max({out, mean, 1.0});
 }
 
-/// How many times as long a group of equal flows takes that waits for its slowest: E[max] / max(1, f/p) when hashed, 1 when spread evenly.
-/// \throws as expected_max_load
+/// Slow-down of a group of equal flows that waits for its slowest: E[max] / max(1, f/p) when hashed, 1 when
+/// spread evenly. \throws as expected_max_load
 [[nodiscard]] inline double collision_slow_down(double flows, double paths, Balancing balancing) {
   detail::check_balls(flows, paths);
   if (balancing == Balancing::even || flows <= 1) return 1;
   return std::max(1.0, expected_max_load(flows, paths) / std::max(1.0, flows / paths));
 }
 
-/// Rate of each of `senders` that write to one port of `rate` bytes per second at once: rate / senders, at most what a sender has.
-/// Lossless networks hold the senders back by that much (and others behind the same buffers, which is not modelled).
+/// Rate of each of `senders` that write to one port of `rate` bytes per second at once: rate / senders, at
+/// most the sender's own rate. Lossless networks hold the senders back to that rate (and others behind the
+/// same buffers, which is not modelled).
 /// \throws RequestError for no sender or a rate that is not above zero
 [[nodiscard]] inline double incast_rate(double rate, double senders, double sender_rate) {
   if (!(senders >= 1)) throw RequestError("incast needs at least one sender");
@@ -121,7 +126,8 @@ inline double expected_max_load(double flows, double paths) {
   return std::min(sender_rate, rate / senders);
 }
 
-/// What a generation of InfiniBand switches can aggregate (NVIDIA SHARP Rev 3.13.0, "General Information", device capabilities).
+/// Aggregation limits of a generation of InfiniBand switches (NVIDIA SHARP Rev 3.13.0, "General Information",
+/// device capabilities).
 struct SharpLimits {
   std::string_view switches;
   int streaming_trees = 0;             ///< in a subnet
@@ -129,8 +135,9 @@ struct SharpLimits {
 };
 inline constexpr std::array<SharpLimits, 2> sharp_limits{{{"quantum", 63, true}, {"quantum-2", 511, false}}};
 
-/// Turns that `jobs` streaming all-reduces at once need on one switch, `per_port` of them (at most) through the same port: 1 when all run
-/// side by side. \throws RequestError for a switch without known limits, or more jobs than the subnet has trees
+/// Turns that `jobs` simultaneous streaming all-reduces need on one switch when at most `per_port` of them
+/// pass the same port: 1 when all run side by side. \throws RequestError for a switch without known limits,
+/// or more jobs than the subnet has trees
 [[nodiscard]] inline int sharp_turns(std::string_view switches, int jobs, int per_port) {
   for (const SharpLimits& s : sharp_limits) {
     if (s.switches != switches) continue;

@@ -5,16 +5,16 @@
 ///   data-parallel rings of all tensor-parallel ranks:   one all_reduce for each group of strided_groups(...)
 ///   all-reduce beside all-to-all:                       two entries over the same ranks
 ///
-/// A collective moves all its messages together, since ranks wait for each other: one flow that loads each of its links l with
-/// a_l bytes per byte of its size S (traffic.hpp). Flows share links max-min fairly (sharing.hpp), a rank's sends in one
-/// collective counting as one against another collective's:
+/// All messages of a collective move together because its ranks wait for each other, so it is one flow that
+/// loads each of its links l with a_l bytes per byte of its size S (traffic.hpp). Flows share links max-min
+/// fairly (sharing.hpp); against other collectives, a rank's sends in one collective count as one:
 ///
 ///   S/t alone    min over l of C_l / a_l
 ///   S/t shared   progressive filling of x = (S/t) x bytes a rank sends, uses a_l / bytes a rank sends
 ///   slow-down    alone / shared, at least 1
 ///
-/// Only rates are shared here: what a collective spends on latency is not slowed down (contended_time). A collective that ends
-/// frees its links for the others, which is not followed; the slow-down holds while all run.
+/// Only rates are shared: the latency part of a collective is not slowed down (contended_time). A collective
+/// that ends frees its links for the others; this is not modelled, the slow-down holds while all run.
 
 #include <fabricost/network/balance.hpp>
 #include <fabricost/network/layout.hpp>
@@ -38,7 +38,7 @@ struct ConcurrentCollective {
   Collective collective = Collective::all_reduce;
   Algorithm algorithm = Algorithm::ring;
   std::vector<int> ranks{};  ///< GPUs, numbered through the machine, in ring order
-  double weight = 1;         ///< its part of a link it shares; 2 for twice as many connections
+  double weight = 1;         ///< share of a link relative to the others; 2 for twice as many connections
 };
 
 struct ConcurrentOptions {
@@ -46,17 +46,17 @@ struct ConcurrentOptions {
   Balancing balancing = Balancing::even;  ///< of flows over the parallel links of network tiers
 };
 
-/// A link at which a collective is held up.
+/// A link that limits a collective.
 struct ContendedLink {
   int link = 0;
   std::string name;
   double capacity = 0;       ///< bytes per second, one way, after collisions
-  double load = 0;           ///< what all of them put on it
+  double load = 0;           ///< what all collectives put on it
   std::vector<int> sharers;  ///< collectives that cross it, by place in the list
 };
 
 struct ConcurrentOutcome {
-  double alone = 0;     ///< bytes of its size per second with nobody else: its algorithm bandwidth, latency left out
+  double alone = 0;     ///< bytes of its size per second without the others: its algorithm bandwidth without latency
   double shared = 0;    ///< the same beside the others
   int bottleneck = -1;  ///< in Contention::links; -1 for a collective that moves nothing
   [[nodiscard]] double slow_down() const { return shared > 0 ? alone / shared : 1; }
@@ -64,11 +64,11 @@ struct ConcurrentOutcome {
 
 struct Contention {
   std::vector<ConcurrentOutcome> outcomes;  ///< one for each collective, in order
-  std::vector<ContendedLink> links;         ///< where any of them is held up
+  std::vector<ContendedLink> links;         ///< links that limit any of them
 };
 
-/// `count` GPUs cut into groups of `size`, members `stride` apart: with tensor parallelism of `stride` the data-parallel groups, with a
-/// stride of 1 the tensor-parallel ones. {0, s, 2 s, ...}, {1, s + 1, ...}, ...
+/// `count` GPUs cut into groups of `size`, members `stride` apart: with the tensor-parallel size as stride
+/// the data-parallel groups, with stride 1 the tensor-parallel ones. {0, s, 2 s, ...}, {1, s + 1, ...}, ...
 /// \throws RequestError when they do not divide
 [[nodiscard]] inline std::vector<std::vector<int>> strided_groups(int count, int size, int stride) {
   if (count < 1 || size < 1 || stride < 1 || static_cast<long long>(size) * stride > count || count % (size * stride) != 0)
@@ -85,7 +85,8 @@ struct Contention {
 
 namespace detail {
 
-/// Capacities after hashing: a bundle of p links that f flows cross carries f x (one link) / E[max], never more than it has.
+/// Capacities after hashing: a bundle of p links crossed by f flows carries f x (one link) / E[max], at most
+/// its capacity.
 [[nodiscard]] inline std::vector<double> capacities_of(const Topology& t, const std::vector<Traffic>& traffic, Balancing balancing) {
   std::vector<double> out(static_cast<std::size_t>(t.links()));
   for (const LinkBlock& b : t.blocks)
@@ -111,8 +112,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// How fast each of `collectives` runs on `machine` while all of them do.
-/// Linear in the links they load, times the logarithm of their number: 2,048 rings of 8 on 16,384 GPUs take 6 to 13 ms of one processor.
+/// How fast each of `collectives` runs on `machine` while all of them run.
+/// Cost: links loaded x log(links); 2,048 rings of 8 on 16,384 GPUs take 6 to 13 ms on one core.
 /// \throws RequestError as TrafficCounter::count and share_max_min, with the collective's name
 [[nodiscard]] inline Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
                                            const ConcurrentOptions& options = {}) {
@@ -175,8 +176,8 @@ namespace detail {
   return out;
 }
 
-/// Who shares the link that holds collective `which` up, in words: "nic 0 of node 0 (out), shared by a and b". Up to four names.
-/// \throws nothing; "" for a collective that moves nothing
+/// Who shares the link that limits collective `which`, in words: "nic 0 of node 0 (out), shared by a and b".
+/// Up to four names; "" for a collective that moves nothing.
 [[nodiscard]] inline std::string sharing_text(const Contention& contention, std::span<const ConcurrentCollective> collectives,
                                               std::size_t which) {
   const int at = contention.outcomes[which].bottleneck;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file layout.hpp
-/// From a System to its links: how many there are of each kind and what they carry.
+/// From a System to its links: how many of each kind there are and what they carry.
 ///
 ///   wires      link rate x links between the two; a full mesh splits a GPU's links over its peers, a torus over its 2 d ways
 ///   trunk      GPUs of a first stage x rate / oversubscription
@@ -37,7 +37,7 @@ inline int add_block(Topology& t, LinkKind kind, const Label& tier, double capac
   return static_cast<int>(t.blocks.size()) - 1;
 }
 
-/// The wires of one domain in both directions, by (from, to).
+/// The wires of one domain in both directions, sorted by (from, to).
 [[nodiscard]] inline std::vector<Wire> wires_of(const Tier& tier, int joined) {
   std::vector<Wire> out;
   const int n = tier.endpoints;
@@ -54,7 +54,7 @@ inline int add_block(Topology& t, LinkKind kind, const Label& tier, double capac
     for (int a = 0; a < n; ++a)
       for (const int b : {(a + 1) % n, (a + n - 1) % n}) out.push_back({a, b, tier.links / 2.0});
   std::sort(out.begin(), out.end(), [](const Wire& x, const Wire& y) { return x.from != y.from ? x.from < y.from : x.to < y.to; });
-  std::vector<Wire> merged;  // parallel edges given apart, and both ways around a ring of two
+  std::vector<Wire> merged;  // parallel edges listed separately, and both ways around a ring of two
   for (const Wire& w : out)
     if (w.from >= joined || w.to >= joined)
       continue;  // the tier joins more than the domain has
@@ -85,7 +85,7 @@ inline void add_scale_up(Topology& t, const Tier& tier) {
                        std::to_string(t.domain));
   const double latency = tier.latency.value.value();
   const double link = tier.link_bandwidth.value();
-  if (tier.kind == TierKind::host || !t.joined) return;  // PCIe comes with the host
+  if (tier.kind == TierKind::host || !t.joined) return;  // PCIe belongs to the host tier
   if (tier.kind == TierKind::torus) {
     t.dims = tier.dims;
     const int ways = 2 * static_cast<int>(t.dims.size()), links = tier.links / ways;
@@ -135,7 +135,7 @@ inline void add_network(Topology& t, const System& system, const Tier& nic) {
   t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, nic.latency.value.value(), 1, static_cast<long long>(t.nodes) * ways);
   t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 0, 1, static_cast<long long>(t.nodes) * ways);
   int span = 1;
-  double taper = 1;  // of what leaves a child of the tier
+  double taper = 1;  // share of what leaves a child of the tier
   Label child = nic.name;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;

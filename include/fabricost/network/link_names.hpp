@@ -1,6 +1,6 @@
 #pragma once
 /// \file link_names.hpp
-/// Links in words, as answers name them.
+/// Names of links as shown in answers.
 
 #include <fabricost/network/topology.hpp>
 
@@ -16,8 +16,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A link in words: "nic 3 of node 1 (out)", "pcie port of GPUs 2 and 3 (up)", "spine up-link of nodes 0 to 191 (7:1)": between those below
-/// one spine switch and the rest.
+/// A link in words: "nic 3 of node 1 (out)", "pcie port of GPUs 2 and 3 (up)", "spine up-link of nodes 0 to
+/// 191 (7:1)".
 [[nodiscard]] inline std::string name_of(const Topology& t, int link) {
   const LinkBlock& b = t.block_of(link);
   const int at = link - b.first;

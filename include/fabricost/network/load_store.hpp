@@ -1,7 +1,7 @@
 #pragma once
 /// \file load_store.hpp
-/// Small transfers, 64 B to 64 KiB: loads and stores of a thread over NVLink, UALink or a torus' wires against an RDMA message,
-/// and the size from which the message is the faster.
+/// Small transfers, 64 B to 64 KiB: loads and stores of GPU threads over NVLink, UALink or the wires of a
+/// torus compared with an RDMA message, and the size from which the message is faster.
 ///
 ///   store      l h + s / r                 posted, one way; l: one hop, h: hops
 ///   load       2 l h + s / r               there and back
@@ -9,8 +9,9 @@
 ///   RDMA       start + L + s / (B' e')     L: end to end, start: what it takes to post the message
 ///   crossover  (L' - l') / (1/r - 1/r')    where the two lines meet
 ///
-/// A load or store costs less to start, but the threads that issue it keep only so many bytes in flight, where a NIC streams: so a few
-/// threads lose to RDMA beyond some KiB, and a whole GPU's worth of threads never does. Chip-to-chip DMA (ICI) has no window.
+/// A load or store costs less to start, but its threads keep only a limited number of bytes in flight,
+/// whereas a NIC streams: beyond some KiB a few threads are slower than RDMA; the threads of a whole GPU
+/// never are. Chip-to-chip DMA (ICI) has no window.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
@@ -24,8 +25,8 @@
 
 namespace fabricost {
 
-/// 32 lanes of a warp with four 16-byte accesses each under way. Assumed: nobody's figure; what a kernel keeps in flight is its author's
-/// choice.
+/// 32 lanes of a warp, each with four 16-byte accesses in flight. Assumed: no published value; depends on the
+/// kernel.
 inline constexpr double warp_window = 32 * 16 * 4;
 
 /// A line: seconds of s bytes = start + s / rate.
@@ -38,11 +39,12 @@ struct TransferLine {
 struct LoadStore {
   bool load = true;             ///< a load waits for the data to come back, a store does not
   double window = warp_window;  ///< bytes in flight; infinity for a DMA engine
-  int hops = 0;                 ///< between the two; 0: as the tier says, for a torus its neighbours
+  int hops = 0;                 ///< between the two; 0: the tier's default, neighbours on a torus
 };
 
-/// Loads or stores over a machine's scale-up tier: l its latency of a hop, B e its one-way rate after packet headers (to one peer:
-/// of the wires between the two). \throws RequestError without a scale-up tier or its latency, or for a window that is not above zero
+/// Loads or stores over a machine's scale-up tier: l is its latency per hop, B e its one-way rate after
+/// packet headers (on a wired domain: of the wires between the two endpoints). \throws RequestError without a
+/// scale-up tier or its latency, or for a window that is not above zero
 [[nodiscard]] inline TransferLine load_store_line(const System& system, const LoadStore& access = {}) {
   detail::check_parts(system, {});
   const Tier* tier = system.tier(TierRole::scale_up);
@@ -66,9 +68,10 @@ struct LoadStore {
   return {(access.load ? 2 : 1) * one_way, std::min(rate * tier->efficiency, access.window / (2 * one_way))};
 }
 
-/// One RDMA message by a machine's NIC, no faster than its slot and the GPU's own link: L the NIC tier's latency (end to end at 64 B, one
-/// switch), `start` what posting adds: nothing for the CPU-side figures of data/links, a kernel's hand-over to a proxy thread otherwise.
-/// Without GPUDirect RDMA nothing here applies. \throws RequestError without a NIC tier or its latency, or for a negative start
+/// One RDMA message through a machine's NIC, at most at the rate of its slot and the GPU's own link. L: the
+/// NIC tier's latency (end to end at 64 B, one switch). `start`: cost of posting; 0 for the CPU-side figures
+/// of data/links, otherwise a kernel's hand-over to a proxy thread. Does not apply without GPUDirect RDMA.
+/// \throws RequestError without a NIC tier or its latency, or for a negative start
 [[nodiscard]] inline TransferLine rdma_line(const System& system, double start = 0) {
   detail::check_parts(system, {});
   const Tier* nic = system.tier(TierRole::nic);
@@ -80,27 +83,28 @@ struct LoadStore {
   return {start + nic->latency.value.value(), std::min({own, way.slot, way.link})};
 }
 
-/// The size from which `second` is faster than `first`: infinity where it never is, 0 where it always is.
+/// The size from which `second` is faster than `first`: infinity if never, 0 if always.
 [[nodiscard]] inline double crossover(const TransferLine& first, const TransferLine& second) {
-  const double later = second.start - first.start;       // what the second loses at the start
-  const double gain = 1 / first.rate - 1 / second.rate;  // and wins by the byte
+  const double later = second.start - first.start;       // extra start-up time of the second
+  const double gain = 1 / first.rate - 1 / second.rate;  // time it saves per byte
   if (gain <= 0) return later < 0 ? 0 : std::numeric_limits<double>::infinity();
   return std::max(0.0, later / gain);
 }
 
-/// Whether what moves over the scale-up tier is DMA's, which keeps as much in flight as the wire holds: chips of an ICI torus.
+/// Whether transfers over the scale-up tier are done by DMA, which keeps as much in flight as the wire holds:
+/// chips of an ICI torus.
 [[nodiscard]] inline bool copies_by_dma(const System& system) {
   const Tier* tier = system.tier(TierRole::scale_up);
   return tier != nullptr && tier->name == "ici";
 }
 
-/// Loads, stores and RDMA side by side, and up to which size the first two are faster.
+/// Loads, stores and RDMA side by side, and the size up to which loads and stores are faster.
 struct AccessLines {
   TransferLine store, load, rdma;
   double stores_until = 0, loads_until = 0;  ///< bytes; infinity: at every size
 };
-/// \param window bytes in flight; infinity for DMA \param hops between the two on a torus; 0: as the tier says \param start s of posting an
-/// RDMA message \throws RequestError as load_store_line and rdma_line
+/// \param window bytes in flight; infinity for DMA \param hops between the two on a torus; 0: the tier's
+/// default \param start seconds to post an RDMA message \throws RequestError as load_store_line and rdma_line
 [[nodiscard]] inline AccessLines access_lines(const System& system, double window, int hops = 0, double start = 0) {
   AccessLines out{.store = load_store_line(system, {.load = false, .window = window, .hops = hops}),
                   .load = load_store_line(system, {.load = true, .window = window, .hops = hops}),
@@ -110,7 +114,8 @@ struct AccessLines {
   return out;
 }
 
-/// Many senders of as many bytes each at one port: alone and all at once, s, and what each then gets, byte/s (balance.hpp, incast_rate).
+/// Many senders of equal messages to one port: seconds for one alone and for all at once, and the rate each
+/// then gets in byte/s (balance.hpp, incast_rate).
 struct Incast {
   TransferLine one;
   double alone = 0, seconds = 0, rate = 0;

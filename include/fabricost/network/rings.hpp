@@ -1,13 +1,14 @@
 #pragma once
 /// \file rings.hpp
-/// Rings through a domain joined by wires, no two of which use the same link in the same direction: what a ring algorithm can run
-/// side by side there, each over its own part of the data.
+/// Link-disjoint directed rings through a domain joined by wires: the rings an algorithm can run side by
+/// side, each over its own part of the data.
 ///
 ///   ring bandwidth = rings x rate of one link          at most the links of the least connected endpoint
 ///
-/// The hybrid cube mesh of a DGX-1V has 6 links of 25 GB/s at each GPU and 6 such rings: the double links once around twice, the
-/// single ones once, each both ways: 150 GB/s one way. A complete graph has one ring for each neighbour, 4 and 6 endpoints
-/// excepted (Tillson, J. Combinatorial Theory B 29, 1980).
+/// The hybrid cube mesh of a DGX-1V has 6 links of 25 GB/s at each GPU and 6 such rings: the double links
+/// form one ring used twice, the single links one used once, each in both directions: 150 GB/s one way. A
+/// complete graph has one ring per neighbour, except with 4 and 6 endpoints (Tillson, J. Combinatorial Theory
+/// B 29, 1980).
 
 #include <fabricost/network/topology.hpp>
 
@@ -99,13 +100,13 @@ class RingSearch {
 
 }  // namespace detail
 
-/// Link-disjoint one-way rings through all of `endpoints`, each as the order in which it visits them; as many as were found, which for
-/// the meshes that are built is the most there can be. Empty when there is none.
+/// Link-disjoint directed rings through all of `endpoints`, each as the order in which it visits them. As
+/// many as the search finds, which is the maximum for the meshes that are built. Empty if there is none.
 [[nodiscard]] inline std::vector<std::vector<int>> disjoint_rings(int endpoints, const std::vector<Wire>& wires) {
   return detail::RingSearch{endpoints, wires}.run();
 }
 
-/// The same among some endpoints of a wired domain, by their numbers in it.
+/// The same for some endpoints of a wired domain, given by their numbers in it.
 [[nodiscard]] inline std::vector<std::vector<int>> disjoint_rings(const Topology& t, const std::vector<int>& members) {
   std::vector<Wire> among;
   for (const Wire& w : t.wires) {

@@ -1,6 +1,7 @@
 #pragma once
 /// \file routes.hpp
-/// Which links a message crosses from one GPU to another, and which share of it where several ways are alike.
+/// Links that a message crosses from one GPU to another, with the share of it on each where several routes
+/// are equal.
 ///
 ///   switched domain     out of the sender, into the receiver; in two stages over the trunks of both where they sit below different ones
 ///   wired domain        the wire between the two; where there is none, over the host, else the fewest wires
@@ -10,9 +11,10 @@
 ///                       GPU first (PXN: NVLink to the GPU of that rail in the same node; NVIDIA, "Doubling all2all performance
 ///                       with NCCL 2.12")
 ///
-/// Over a bundle of links the expected load is taken: each link of it carries its even share. What hashing makes of that is
-/// balance.hpp. Dragonflies send minimally (one wire between two groups) or adaptively: over all wires of a group, a share
-/// `detoured` of the packets crossing a third group (Valiant; Kim, Dally, Scott, Abts, ISCA 2008: two global hops, not one).
+/// Each link of a bundle carries an even share, which is the expected load; balance.hpp models the effect of
+/// hashing. Dragonflies route minimally (one wire between two groups) or adaptively: over all wires of a
+/// group, with a share `detoured` of the packets crossing a third group (Valiant; Kim, Dally, Scott, Abts,
+/// ISCA 2008: two global hops, not one).
 
 #include <fabricost/error.hpp>
 #include <fabricost/network/topology.hpp>
@@ -39,7 +41,7 @@ struct LinkUse {
 
 namespace detail {
 
-/// Share `part` of a message along one axis of a torus from `at` to `to`, moving `at`.
+/// Moves share `part` of a message along one axis of a torus from `at` to `to`, updating `at`.
 template <class Sink>
 void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t axis, int to, double part, const Sink& sink) {
   const int size = t.dims[axis];
@@ -65,7 +67,7 @@ void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t
   at[axis] = to;
 }
 
-/// Wires of the shortest way between two endpoints, lowest numbers first; empty when there is none.
+/// Wires of the shortest route between two endpoints, lowest numbers first; empty if there is none.
 [[nodiscard]] inline std::vector<int> fewest_wires(const Topology& t, int from, int to) {
   std::vector<int> came(static_cast<std::size_t>(t.domain), -1), open{from};
   for (std::size_t i = 0; i < open.size() && came[static_cast<std::size_t>(to)] < 0; ++i)
@@ -85,7 +87,7 @@ void along_axis(const Topology& t, int domain, std::vector<int>& at, std::size_t
   return t.node_of(gpu) * ((t.gpus_per_node + t.port_gpus - 1) / t.port_gpus) + gpu % t.gpus_per_node / t.port_gpus;
 }
 
-/// GPU to host memory or beyond the port; `past_port`: also over the shared port.
+/// GPU to host memory or beyond the port. `past_port`: also over the shared port.
 template <class Sink>
 void host_leg(const Topology& t, int gpu, bool out, bool past_port, double part, const Sink& sink) {
   if (t.host_out < 0) return;
@@ -141,7 +143,7 @@ void inside(const Topology& t, int from, int to, double part, const Sink& sink) 
   }
 }
 
-/// NICs of a GPU with the share of its traffic each takes: one of its own, one with others, or several.
+/// A GPU's NICs with the share of its traffic on each: one of its own, one shared, or several.
 template <class Visit>
 void for_nics(const Topology& t, int gpu, const Visit& visit) {
   const int place = gpu % t.gpus_per_node;
@@ -170,7 +172,7 @@ void nic_leg(const Topology& t, int gpu, bool out, double part, const Sink& sink
            [&](int n, double share) { sink(t.link(out ? t.nic_out : t.nic_in, t.node_of(gpu) * ways + n / t.nic_group), part * share); });
 }
 
-/// From node to node, above the NICs. `gpu`: whose NICs, and so which rails.
+/// From node to node, above the NICs. The GPUs determine the NICs and so the rails.
 template <class Sink>
 void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, int to_gpu, double part, const RouteOptions& options,
                  const Sink& sink) {
@@ -193,7 +195,8 @@ void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, in
   }
 }
 
-/// The GPU whose NIC a message leaves by: the sender, or where rails run apart the one of its node on the receiver's rail.
+/// The GPU whose NIC sends a message: the sender, or where rails are separate the GPU of its node on the
+/// receiver's rail.
 [[nodiscard]] inline int leaves_by(const Topology& t, int from, int to, const RouteOptions& options) {
   if (!t.railed || !options.relay_on_rails || !t.joined || rail_of(t, from) == rail_of(t, to)) return from;
   return t.node_of(from) * t.gpus_per_node + to % t.gpus_per_node;
@@ -202,7 +205,7 @@ void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, in
 }  // namespace detail
 
 /// Calls sink(link, share) for every link that `part` of a message crosses from one GPU to another.
-/// \throws RequestError when a GPU is not there, or nothing joins the two
+/// \throws RequestError when a GPU does not exist, or nothing joins the two
 template <class Sink>
 void for_route(const Topology& t, int from, int to, double part, const RouteOptions& options, const Sink& sink) {
   for (const int gpu : {from, to})
@@ -221,14 +224,14 @@ void for_route(const Topology& t, int from, int to, double part, const RouteOpti
   detail::nic_leg(t, to, false, part, sink);
 }
 
-/// The links a message crosses, in order, each with the share that does. \throws as for_route
+/// The links a message crosses, in order, each with the share of it. \throws as for_route
 [[nodiscard]] inline std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options = {}) {
   std::vector<LinkUse> out;
   for_route(t, from, to, 1, options, [&out](int link, double share) { out.push_back({link, share}); });
   return out;
 }
 
-/// Seconds the links of a route add up to, one way, weighted by the share that crosses them.
+/// Total latency of the links of a route in seconds, one way, weighted by the share that crosses each.
 [[nodiscard]] inline double latency_of(const Topology& t, const std::vector<LinkUse>& way) {
   double out = 0;
   for (const LinkUse& use : way) out += use.share * t.latency(use.link);

@@ -1,15 +1,16 @@
 #pragma once
 /// \file sharing.hpp
-/// What each flow gets when several want the same links: max-min fairness by progressive filling.
+/// Rates of flows that compete for the same links: max-min fairness by progressive filling.
 ///
-/// All rates rise together (each by its weight) until a link is full; the flows that cross it stop there, the others go on
-/// (Bertsekas & Gallager, Data Networks, 1992, section 6.5.2). In the result no flow can gain without one that is no better off
-/// losing. A flow may load a link with a share or a multiple of its rate: ways that split, algorithms that pass a link twice.
+/// All rates rise together (each in proportion to its weight) until a link is full; the flows that cross it
+/// stop, the others go on (Bertsekas & Gallager, Data Networks, 1992, section 6.5.2). In the result no flow
+/// can gain unless one that is no better off loses. A flow may load a link with a share or a multiple of its
+/// rate: split routes, algorithms that pass a link twice.
 ///
 ///   rate_f = weight_f x min over its links of t_l,   t_l = (capacity_l - what the stopped take) / sum over the others of share x weight
 ///
-/// Which is how switches that serve their inputs in turn, and congestion control that converges to fairness, divide a link that
-/// is kept full; bursts, start-up and packets lost are not modelled.
+/// Switches that serve their inputs round-robin and fair congestion control divide a link that is kept full
+/// in this way; bursts, start-up and lost packets are not modelled.
 
 #include <fabricost/error.hpp>
 #include <fabricost/network/routes.hpp>
@@ -30,13 +31,13 @@ namespace fabricost {
 /// One flow: the links it crosses and how much of its rate each carries.
 struct Flow {
   std::span<const LinkUse> uses;
-  double weight = 1;                                       ///< its part against others', above 0
+  double weight = 1;                                       ///< relative to the others, above 0
   double limit = std::numeric_limits<double>::infinity();  ///< bytes per second it could use at most
 };
 
 struct Sharing {
   std::vector<double> rates;     ///< bytes per second of each flow
-  std::vector<int> bottlenecks;  ///< the link each stopped at; -1: at its own limit
+  std::vector<int> bottlenecks;  ///< the link that limits each; -1: its own limit
   std::vector<double> loads;     ///< bytes per second on each link
 
   /// Flows that cross a link, by index. Linear in the flows' links.
@@ -76,7 +77,7 @@ inline void check_flows(std::span<const double> capacities, std::span<const Flow
 
 namespace detail {
 
-/// The filling itself: links in the order in which they are full.
+/// Fills links in the order in which they become full.
 class Filling {
  public:
   Filling(std::span<const double> capacities, std::span<const Flow> flows) : capacities_(capacities), flows_(flows) {
@@ -121,7 +122,7 @@ class Filling {
       next.pop();
       const auto link = static_cast<std::size_t>(l);
       if (unsettled_[link] == 0 || !(rising_[link] > 0)) continue;
-      const double now = level(link);  // never falls: whoever stopped meanwhile stopped at a lower level
+      const double now = level(link);  // never falls: a flow that stopped meanwhile stopped at a lower level
       if (now > t * (1 + 1e-12)) {
         next.emplace(now, l);
         continue;
@@ -149,7 +150,7 @@ class Filling {
       rising_[l] = --unsettled_[l] > 0 ? std::max(0.0, rising_[l] - use.share * flow.weight) : 0;
     }
   }
-  /// A use of share zero is none.
+  /// A use with share zero does not count.
   [[nodiscard]] bool crosses(std::size_t f, int link) const {
     for (const LinkUse& use : flows_[f].uses)
       if (use.link == link && use.share > 0) return true;

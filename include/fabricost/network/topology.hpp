@@ -1,10 +1,11 @@
 #pragma once
 /// \file topology.hpp
-/// The directed links of a machine: what a GPU, a PCIe switch, a NIC and every switch of the network can
-/// carry one way, in bytes per second.
+/// The directed links of a machine with the one-way bytes per second of each: GPUs, PCIe switches, NICs and
+/// every switch of the network.
 ///
-/// Links that are alike are stored once, as a block with a count: a link is a number, its block says what it carries, and the
-/// place inside the block says whose it is. A machine of 16,384 GPUs on three network levels is eleven blocks.
+/// Equal links are stored once, as a block with a count: a link is a number, its block says what it carries,
+/// and the position inside the block says whose it is. A machine of 16,384 GPUs on three network levels has
+/// eleven blocks.
 ///
 ///   scale-up by switches   GPU -> switch plane, plane -> GPU, all planes of one GPU together (traffic is striped over them)
 ///   in two stages          besides, what one group of first-stage switches sends to the others: its GPUs x rate / oversubscription
@@ -45,13 +46,13 @@ enum class LinkKind : unsigned char {
   groups
 };
 
-/// Links that differ only in whose they are.
+/// Links that differ only in their owner.
 struct LinkBlock {
   LinkKind kind = LinkKind::gpu_out;
   Label tier;
   double capacity = 0;  ///< bytes per second, one way
-  double latency = 0;   ///< seconds a message spends here
-  double lanes = 1;     ///< physical links of which it is made; hashing spreads flows over them
+  double latency = 0;   ///< seconds
+  double lanes = 1;     ///< physical links in it; hashing spreads flows over them
   int first = 0;        ///< number of its first link
   int count = 0;
   int level = 0;  ///< of a network tier, from 0
@@ -70,7 +71,7 @@ struct NetworkLevel {
   int span = 1;                        ///< nodes below one child
   int children = 1;                    ///< of the whole machine
   int lanes = 1;                       ///< separate bundles of one child: rails, or 1
-  double taper = 1;                    ///< of what leaves a child: product of the oversubscriptions of the tiers below
+  double taper = 1;                    ///< share of what leaves a child: product of the oversubscriptions of the tiers below
   int up = -1, down = -1, pairs = -1;  ///< blocks; -1 where the links are the NICs' own, or no dragonfly
 };
 
@@ -82,8 +83,8 @@ struct Topology {
   bool peer_to_peer = true;             ///< of a PCIe domain
   bool wrap = true;
   std::vector<int> dims;        ///< of a torus
-  std::vector<Wire> wires;      ///< of one domain, sorted by (from, to); empty for a torus, whose are computed
-  std::vector<int> first_wire;  ///< of each endpoint, and the end
+  std::vector<Wire> wires;      ///< of one domain, sorted by (from, to); empty for a torus, whose wires are computed
+  std::vector<int> first_wire;  ///< index of each endpoint's first wire, and the end
   int first_stage = 0;          ///< endpoints below one group of first-stage switches; 0: one stage, or all of the domain below one
   int port_gpus = 1;            ///< GPUs on one port upward
   int nics = 0;                 ///< of one node
@@ -91,7 +92,7 @@ struct Topology {
   bool railed = false;          ///< NIC i of every node meets on leaf i
   NicPath path = NicPath::pxb;
   bool gpu_direct = true;
-  bool nic_on_gpu = false;  ///< a NIC is part of its GPU's package: no host link between the two
+  bool nic_on_gpu = false;  ///< the NIC is part of the GPU's package: no host link between the two
   std::vector<NetworkLevel> levels;
   std::vector<LinkBlock> blocks;
   int gpu_out = -1, gpu_in = -1, trunk_up = -1, trunk_down = -1, wire = -1, host_out = -1, host_in = -1, port_up = -1, port_down = -1,
@@ -101,7 +102,7 @@ struct Topology {
   [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }
   [[nodiscard]] int links() const { return blocks.empty() ? 0 : blocks.back().first + blocks.back().count; }
   [[nodiscard]] int domain_of(int gpu) const { return gpu / domain; }
-  /// Number of the first-stage group an endpoint is below, through the machine.
+  /// Machine-wide number of the first-stage group of an endpoint.
   [[nodiscard]] int stage_of(int gpu) const {
     const int groups = (domain + first_stage - 1) / first_stage;
     return domain_of(gpu) * groups + gpu % domain / first_stage;

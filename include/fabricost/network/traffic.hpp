@@ -1,13 +1,14 @@
 #pragma once
 /// \file traffic.hpp
-/// What one collective puts on every link of a machine: bytes per byte of its size S, from the messages its schedule sends, along
-/// their real routes.
+/// The load that one collective puts on every link of a machine: bytes per byte of its size S, from the
+/// messages of its schedule along their real routes.
 ///
-/// Who sends what to whom is said by each algorithm (algorithms/*.hpp): step by step, a partner at a time, or with
-/// the sends of the counter, which know rings along wires, a channel for every NIC, and switches that combine.
+/// Each algorithm (algorithms/*.hpp) defines who sends what to whom: step by step, one partner at a time, or
+/// with the counter's own sends, which support rings along wires, a channel for every NIC, and reductions in
+/// switches.
 ///
-/// Volumes per rank are those of the schedules (tests hold the two together).
-/// Exchanges are counted by groups, not by pairs: n ranks in d domains cost n x NICs + levels, so 16,384 ranks are quick.
+/// Volumes per rank equal those of the schedules (a test compares them). Exchanges are counted by groups
+/// instead of pairs: n ranks in d domains cost n x NICs + levels, so 16,384 ranks are quick.
 
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/network/traffic_exchange.hpp>
@@ -16,8 +17,8 @@
 
 namespace fabricost {
 
-/// What every rank sends its partners in all steps, those of one partner together. Partners are numbered in the order
-/// of `ranks`; of an algorithm that goes level by level over domains of as many ranks each, domain by domain.
+/// What every rank sends each of its partners, summed over all steps. Partners are numbered in the order of
+/// `ranks`, or domain by domain for an algorithm that goes level by level over equal domains.
 template <class A>
 void TrafficCounter::step_by_step(Collective collective, std::span<const int> ranks) {
   if constexpr (requires { A::check_partners(0); }) A::check_partners(static_cast<int>(ranks.size()));
@@ -73,7 +74,7 @@ double TrafficCounter::count_by(Collective collective, std::span<const int> rank
 
 inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm, std::span<const int> ranks) {
   for (const int link : touched_)
-    bytes_[static_cast<std::size_t>(link)] = flows_[static_cast<std::size_t>(link)] = 0;  // of a count that was refused
+    bytes_[static_cast<std::size_t>(link)] = flows_[static_cast<std::size_t>(link)] = 0;  // left by a count that was refused
   touched_.clear();
   check(ranks);
   Traffic out;
@@ -81,7 +82,7 @@ inline Traffic TrafficCounter::count(Collective collective, Algorithm algorithm,
   if (collective == Collective::send_recv && ranks.size() == 2) {
     send(ranks[0], ranks[1], 1);
     out.sent_by_rank = 1;
-  } else if (collective == Collective::send_recv) {  // everybody to the next
+  } else if (collective == Collective::send_recv) {  // every rank to the next
     for (std::size_t i = 0; i < ranks.size(); ++i) send(ranks[i], ranks[(i + 1) % ranks.size()], 1);
     out.sent_by_rank = 1;
   } else {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file traffic_counter.hpp
-/// Adding up what messages put on links: the class behind traffic.hpp. Its sends, with which algorithms/*.hpp say what
-/// moves, are in traffic_rings.hpp, traffic_exchange.hpp and traffic_in_network.hpp.
+/// Sums the messages on every link: the class behind traffic.hpp. Its sends, with which algorithms/*.hpp
+/// describe their messages, are in traffic_rings.hpp, traffic_exchange.hpp and traffic_in_network.hpp.
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
@@ -18,11 +18,11 @@
 
 namespace fabricost {
 
-/// What a collective puts on one link.
+/// Load of one link by a collective.
 struct LinkLoad {
   int link = 0;
   double bytes = 0;  ///< per byte of the collective's size
-  double flows = 0;  ///< messages at a time; in expectation where ways split
+  double flows = 0;  ///< messages at a time; the expected number where routes split
 };
 
 struct Traffic {
@@ -30,18 +30,18 @@ struct Traffic {
   double sent_by_rank = 0;      ///< bytes per byte of size that leave one rank
 };
 
-/// Adds up traffic link by link; one for a topology, used for many collectives.
+/// Sums traffic link by link; one per topology, reused for many collectives.
 class TrafficCounter {
  public:
   explicit TrafficCounter(const Topology& t, RouteOptions options = {})
       : t_(t), options_(options), bytes_(static_cast<std::size_t>(t.links()), 0), flows_(static_cast<std::size_t>(t.links()), 0) {}
 
-  /// The links that `collective` run by `algorithm` over the GPUs `ranks` loads.
-  /// \throws RequestError for a pair of collective and algorithm that does not exist, a GPU that does not exist or is named twice, or ranks
-  /// it cannot run on
+  /// The links loaded by `collective` with `algorithm` over the GPUs `ranks`.
+  /// \throws RequestError for a pair of collective and algorithm that does not exist, a GPU that does not
+  /// exist or is named twice, or ranks it cannot run on
   [[nodiscard]] Traffic count(Collective collective, Algorithm algorithm, std::span<const int> ranks);
 
-  // What algorithms/*.hpp say their traffic with.
+  // Sends used by algorithms/*.hpp to describe their traffic.
 
   using Group = std::vector<int>;
   struct Domains {
@@ -54,7 +54,7 @@ class TrafficCounter {
 
   [[nodiscard]] Domains by_domain(std::span<const int> ranks) const;
   [[noreturn]] void refuse(const std::string& why) const { throw RequestError(t_.name + ": " + why); }
-  /// \throws RequestError for domains of which one has fewer ranks
+  /// \throws RequestError when the domains have unequal numbers of ranks
   void require_even(const Domains& domains, std::string_view what) const {
     if (!domains.even()) refuse(std::string(what) + " needs as many ranks in every domain");
   }

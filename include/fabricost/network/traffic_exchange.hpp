@@ -1,12 +1,13 @@
 #pragma once
 /// \file traffic_exchange.hpp
-/// Everybody to everybody, counted by groups: of m ranks below a link m (n - m) messages cross it each way.
+/// All-to-all traffic counted by groups: with m of n ranks below a link, m (n - m) messages cross it each
+/// way.
 
 #include <fabricost/network/traffic_counter.hpp>
 
 namespace fabricost {
 
-/// Every pair of ranks, both ways, `each` bytes.
+/// Every pair of ranks exchanges `each` bytes in both directions.
 inline void TrafficCounter::exchange(std::span<const int> ranks, double each) {
   const Domains domains = by_domain(ranks);
   const auto sink = add(each);
@@ -36,7 +37,7 @@ inline void TrafficCounter::exchange(std::span<const int> ranks, double each) {
   if (domains.members.size() > 1) exchange_across(ranks, domains, each);
 }
 
-/// The part between domains up to the NICs: for each rank, how many messages leave by which GPU.
+/// The part between domains up to the NICs: per rank, how many messages leave by which GPU.
 inline void TrafficCounter::exchange_across(std::span<const int> ranks, const Domains& domains, double each) {
   if (t_.nic_out < 0) throw RequestError(t_.name + ": no NIC tier to leave a domain by");
   const auto sink = add(each);
@@ -68,7 +69,7 @@ inline void TrafficCounter::exchange_across(std::span<const int> ranks, const Do
   exchange_above(ranks, each, relayed);
 }
 
-/// The part above the NICs: of m ranks below one child of a tier, m (n - m) messages leave it.
+/// The part above the NICs: with m ranks below one child of a tier, m (n - m) messages leave it.
 inline void TrafficCounter::exchange_above(std::span<const int> ranks, double each, bool relayed) {
   const auto sink = add(each);
   const auto n = static_cast<double>(ranks.size());

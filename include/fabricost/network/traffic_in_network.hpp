@@ -1,6 +1,7 @@
 #pragma once
 /// \file traffic_in_network.hpp
-/// Collectives that switches combine or multiply: every link carries a part once, however many ranks are below it.
+/// Collectives reduced or multicast in switches: every link carries a part once, however many ranks are below
+/// it.
 ///
 ///   nvls             each GPU its part into the switches of the domain and the result back; of two stages the first adds up before the
 ///                    trunk
@@ -8,9 +9,10 @@
 ///                    switches (SHARP) and takes back reduced
 ///   collnet_chain    inside, a chain that ends at the GPU whose NIC hands the part over; one chain for each NIC
 ///
-/// In the network a part is a tree: the switches below one child of a tier add what comes from below, so one copy goes up and one comes
-/// down, as far as the parts' ranks reach. all_reduce moves a part up and down; of reduce_scatter all goes up and each domain's own comes
-/// down, of all_gather the reverse. Between the groups of a dragonfly with minimal routes the first group is the root.
+/// In the network a part is a tree: the switches below one child of a tier add what comes from below, so one
+/// copy goes up and one comes down, as far as the part's ranks reach. all_reduce moves a part up and down;
+/// reduce_scatter moves all parts up and only each domain's own down, all_gather the reverse. Between the
+/// groups of a dragonfly with minimal routes the first group is the root.
 
 #include <fabricost/network/traffic_counter.hpp>
 
@@ -18,8 +20,8 @@
 
 namespace fabricost {
 
-/// On a trunk of two stages a group of m of n ranks adds up what is owned outside, (n-m)/n S, before it goes up, and what it owns comes
-/// down added up, m/n S; handing out results is the reverse.
+/// On a two-stage trunk a group of m of n ranks reduces what others own, (n-m)/n S, before it goes up; what
+/// it owns comes down reduced, m/n S. Distributing results is the reverse.
 inline void TrafficCounter::in_switch(const Domains& domains, Collective collective, double bytes) {
   if (t_.gpu_out < 0) refuse("nvls needs a domain joined by switches");
   const auto sink = add(bytes);
@@ -41,7 +43,8 @@ inline void TrafficCounter::in_switch(const Domains& domains, Collective collect
   }
 }
 
-/// One part, from one GPU of each domain: `up` bytes of it into the network, `down` bytes out of it, per byte of size.
+/// One part, from one GPU of each domain: per byte of size, `up` bytes of it go into the network and `down`
+/// bytes come out.
 inline void TrafficCounter::aggregated(std::span<const int> heads, double up, double down) {
   if (t_.nic_out < 0) refuse("no NIC tier to leave a domain by");
   for (const int gpu : heads) {
@@ -78,7 +81,7 @@ inline void TrafficCounter::aggregated(std::span<const int> heads, double up, do
   }
 }
 
-/// All of one torus alike. \throws RequestError for ranks that are not one whole torus
+/// Loads every wire of one torus equally. \throws RequestError for ranks that are not one whole torus
 inline void TrafficCounter::every_wire(std::span<const int> ranks, double bytes, std::string_view what) {
   if (t_.shape != TierKind::torus || static_cast<int>(ranks.size()) != t_.domain || by_domain(ranks).members.size() != 1)
     refuse(std::string(what) + " runs on all chips of one torus");

@@ -1,14 +1,14 @@
 #pragma once
 /// \file traffic_rings.hpp
-/// Who sends to whom in rings and trees: chains through each domain, along its wires where it has wires, and
-/// every NIC in use by a channel of its own.
+/// Who sends to whom in rings and trees: chains through each domain, along its wires if it has any, with a
+/// separate channel for every NIC.
 
 #include <fabricost/network/rings.hpp>
 #include <fabricost/network/traffic_counter.hpp>
 
 namespace fabricost {
 
-/// Link-disjoint rings of a wired domain, endpoints by their number in it; none elsewhere.
+/// Link-disjoint rings of a wired domain, endpoints by their number in it; empty for other domains.
 inline const std::vector<std::vector<int>>& TrafficCounter::rings_among(const Group& members) {
   Group places;
   for (const int gpu : members) places.push_back(gpu % t_.domain);
@@ -18,7 +18,7 @@ inline const std::vector<std::vector<int>>& TrafficCounter::rings_among(const Gr
   return rings_[places] = wired && places.size() > 1 && places.size() <= 32 ? disjoint_rings(t_, places) : std::vector<std::vector<int>>{};
 }
 
-/// One domain: `bytes` from each rank to the next, over as many rings as there are.
+/// One domain: `bytes` from each rank to the next, over all of its rings.
 inline void TrafficCounter::inner_ring(const Group& members, double bytes) {
   const std::size_t n = members.size();
   if (n < 2) return;
@@ -34,14 +34,16 @@ inline void TrafficCounter::inner_ring(const Group& members, double bytes) {
   }
 }
 
-/// Channels between domains: one for each rank of a domain, so that every NIC has its own, times the rings of a wired domain.
+/// Channels between domains: one per rank of a domain, so that every NIC has its own, times the rings of a
+/// wired domain.
 inline std::size_t TrafficCounter::channels_of(const Domains& domains) {
   std::size_t variants = 1;
   for (const Group& d : domains.members) variants = std::max(variants, rings_among(d).size());
   return domains.most * variants;
 }
 
-/// The ranks of a domain in the order in which a channel passes them, its own rank last; along wires where wires join them.
+/// The ranks of a domain in the order in which a channel passes them, its own rank last; along wires where
+/// there are any.
 inline TrafficCounter::Group TrafficCounter::ending_with(const Group& members, std::size_t channel, std::size_t most) {
   const std::size_t g = members.size(), last = channel % g;
   const auto& rings = rings_among(members);
@@ -73,7 +75,8 @@ inline void TrafficCounter::ring(std::span<const int> ranks, double bytes) {
   }
 }
 
-/// `switched_inside`: the domain reduces in its switches (nvls_tree), each of its ranks sending and receiving its even part.
+/// `switched_inside`: the domain reduces in its switches (nvls_tree); each of its ranks sends and receives an
+/// even share.
 inline void TrafficCounter::trees(const Domains& domains, Collective collective, bool switched_inside) {
   const bool up = collective != Collective::broadcast, down = collective != Collective::reduce;
   const auto both = [&](int child, int parent, double bytes) {
@@ -83,7 +86,7 @@ inline void TrafficCounter::trees(const Domains& domains, Collective collective,
   const std::size_t channels = channels_of(domains);
   const double part = 1 / static_cast<double>(channels);
   const std::size_t N = domains.members.size();
-  Group heads(N);  // of the chains, which meet in the trees
+  Group heads(N);  // heads of the chains, which meet in the trees
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t d = 0; d < N; ++d) {
       const Group chain = ending_with(domains.members[d], c, domains.most);

@@ -10,9 +10,10 @@
 
 namespace fabricost {
 
-/// One line per stage, `width` characters for the whole step; each shows what runs in the middle of its time: F, B, W of the first
-/// chunk, f, b, w of further ones (a full backward is B too), a dot where the stage waits. A forward and a backward that run as one
-/// take turns. Ends with a legend. \throws RequestError for a width outside 10 to 1000
+/// One line per stage, `width` characters for the whole step; each shows the work in the middle of its time:
+/// F, B, W of the first chunk, f, b, w of further ones (a full backward is B too), a dot where the stage
+/// waits. A forward and a backward that run as one alternate. Ends with a legend. \throws RequestError for a
+/// width outside 10 to 1000
 [[nodiscard]] std::string gantt_text(const PipelineRun& run, int width = 100);
 
 /// Boxes with the microbatch's number where it fits, and a time axis.

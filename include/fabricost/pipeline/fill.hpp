@@ -1,18 +1,21 @@
 #pragma once
 /// \file fill.hpp
-/// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362), and weight gradients put where a stage would wait.
+/// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362), with weight gradients filling idle
+/// gaps.
 ///
-/// Forwards and backwards follow a pattern that every microbatch repeats six slots after the one before it. With i the stage, slots of
-/// its first microbatch are
+/// Forwards and backwards follow a pattern that repeats for every microbatch, six slots after the previous
+/// one. With i the stage, the slots of its first microbatch are
 ///
 ///             forward 0   forward 1     backward 1        backward 0
 ///     v_min   i           2p - i - 1    2p + a + i        4p + a - i - 1     a = 2 where 3 divides p, else 0
 ///     v_half  2i          3p - i - 2    3p + b + 2i - 1   6p + b - i - 2     b = 3 for even p, else 0
 ///
-/// (slots and intervals as in github.com/sail-sg/zero-bubble-pipeline-parallelism, zbv_greedy.py), so an activation lives a third and a
-/// half of what it does in 1F1B. Starting each piece as soon as it can squeezes the holes out of the ends. Nobody waits for a W: they fill
-/// gaps, and make room where the stage holds all it may. Of three rules the shortest is kept: a W is let in where all, half or any of it
-/// fits. (The authors reorder the ends of the pattern instead; bubbles at F = B = W are the paper's.)
+/// (slots and intervals as in github.com/sail-sg/zero-bubble-pipeline-parallelism, zbv_greedy.py), so an
+/// activation lives a third (v_min) or half (v_half) as long as in 1F1B. Starting each piece as early as
+/// possible closes the gaps at both ends. Nothing depends on a W: Ws fill gaps, and run when a stage has no
+/// memory left. Three rules are tried, a W enters a gap when all, half or any of it fits, and the shortest
+/// run is kept. (The authors reorder the ends of the pattern instead; bubbles at F = B = W equal the
+/// paper's.)
 
 #include <fabricost/pipeline/orders.hpp>
 
@@ -26,7 +29,7 @@ struct SlottedWork {
   Work work;
 };
 
-/// One stage's forwards and backwards by the slots of its pattern, no W.
+/// One stage's forwards and backwards by the slots of its pattern, without Ws.
 [[nodiscard]] inline std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int stages, int microbatches) {
   const int p = stages, i = stage;
   const int a = p % 3 == 0 ? 2 : 0, b = p % 2 == 0 ? 3 : 0;
@@ -48,7 +51,8 @@ struct SlottedWork {
   return order;
 }
 
-/// The most activations (in chunks) one stage holds when Ws take the free slots of the pattern, oldest first: what the schedule promises.
+/// Peak activations (in chunks) of one stage when Ws take the free slots of the pattern, oldest first: the
+/// memory the schedule promises.
 [[nodiscard]] inline int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches) {
   int most = 0;
   const int enough = std::min(microbatches, 2 * stages + 2);  // from there on the pattern repeats
@@ -69,8 +73,9 @@ struct SlottedWork {
   return most;
 }
 
-/// Runs forwards and backwards in the given order and lets Ws in. \param room most microbatch-stages a stage may hold;
-/// \param fits share of a W that must fit into a gap. None when a stage cannot go on in that room.
+/// Runs forwards and backwards in the given order and inserts Ws. Empty when a stage cannot go on within
+/// `room`.
+/// \param room maximum microbatch-stages a stage may hold \param fits share of a W that must fit into a gap
 [[nodiscard]] inline std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
                                                            const PipelineOrders& pattern, double room, double fits) {
   PipelineClock clock(schedule, stages, chunks_of(schedule, 1), microbatches, times);
@@ -125,7 +130,7 @@ struct SlottedWork {
   return measured_run(clock, std::move(bars), microbatches * times.work());
 }
 
-/// The shortest of the three rules; none when the pattern does not run in that room.
+/// The shortest of the three rules; empty when the pattern does not run in that room.
 [[nodiscard]] inline std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages, int microbatches,
                                                                 const StageTimes& times, const PipelineOrders& pattern, double room) {
   std::optional<PipelineRun> best;

@@ -1,38 +1,39 @@
 #pragma once
 /// \file orders.hpp
-/// The orders that do not depend on times, stage by stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2, ZB-V by hand.
+/// The orders that do not depend on times, per stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2,
+/// handcrafted ZB-V.
 ///
 ///   1f1b, zb_h1   p - i - 1 forwards, then forward and backward in turn; zb_h1 runs each W i microbatches after its B
 ///   zb_h2         2 (p - i) - 2 forwards first, W 2 i microbatches after its B
 ///   interleaved   microbatches in groups of p; 2 (p - i - 1) + (v - 1) p forwards first (Narayanan 2021)
 ///   zb_v          Qi 2023; the counts of its phases as in PyTorch's ScheduleZBVZeroBubble
 ///
-/// The interleaved order is Megatron-LM's, here for microbatches that stages do not divide too.
+/// The interleaved order is Megatron-LM's, extended to microbatch counts that the stages do not divide.
 
 #include <fabricost/pipeline/work.hpp>
 
 namespace fabricost {
 namespace detail {
 
-/// One stage's list in the making: counts microbatches by kind and chunk.
+/// Builds one stage's list, counting microbatches by kind and chunk.
 class OrderOf {
  public:
   explicit OrderOf(int limit) : limit_(limit) {}
 
   void add(WorkKind kind, int chunk) {
     int& n = count(kind, chunk);
-    // microbatches a step does not have are holes in the pattern
+    // microbatches that the step does not have leave holes in the pattern
     if (n < limit_) list_.push_back({kind, chunk, n});
     ++n;
     if (kind == WorkKind::backward) waiting_.push_back(chunk);
   }
-  /// B and W at once.
+  /// B and W together.
   void add_backward_and_weight(int chunk) {
     add(WorkKind::backward, chunk);
     waiting_.pop_back();
     add(WorkKind::weight, chunk);
   }
-  /// The W that waits longest.
+  /// The W that has waited longest.
   void add_oldest_weight() {
     if (at_ >= waiting_.size()) return;
     add(WorkKind::weight, waiting_[at_++]);
@@ -50,13 +51,13 @@ class OrderOf {
  private:
   int limit_;
   std::array<std::array<int, 3>, 2> counts_{};  ///< forward, backward, weight by chunk
-  std::vector<int> waiting_;                    ///< chunks of the Bs whose W is due
+  std::vector<int> waiting_;                    ///< chunks of the Bs whose W is pending
   std::size_t at_ = 0;
   std::vector<Work> list_;
 };
 
-/// \param warm_up forwards before the first backward beyond the one of the pair; \param delay microbatches between a B and its W; below 0:
-/// fused
+/// \param warm_up forwards before the first 1F1B pair \param delay microbatches between a B and its W; below
+/// 0: fused
 [[nodiscard]] inline std::vector<Work> one_f_one_b_order(int warm_up, int delay, int microbatches) {
   OrderOf order(microbatches);
   for (int i = 0; i < std::min(warm_up, microbatches); ++i) order.add(WorkKind::forward, 0);
@@ -69,7 +70,8 @@ class OrderOf {
   return order.take();
 }
 
-/// Microbatches in groups of at least `stages`, as equal as can be: a group goes through one chunk before it goes through the next.
+/// Microbatches in groups of at least `stages`, as equal as possible: a group passes one chunk before it
+/// passes the next.
 [[nodiscard]] inline std::vector<Work> interleaved_order(int stage, int stages, int chunks, int microbatches) {
   const int groups = std::max(1, microbatches / stages);
   const int largest = (microbatches + groups - 1) / groups;
@@ -94,10 +96,11 @@ class OrderOf {
   return list;
 }
 
-/// Stage i: 2 (p - i) - 1 forwards of chunk 0; i times forward of 1 and of 0; p - i times forward, B, W of 1; then forward, B, W of 0 and
-/// of 1 in turn; at last B of 0 and 1 i times, B and W of 0 p - i times, the Ws left.
+/// Stage i: 2 (p - i) - 1 forwards of chunk 0; i times a forward of 1 and of 0; p - i times forward, B, W of
+/// 1; then alternately forward, B, W of 0 and of 1; finally B of 0 and 1 i times, B and W of 0 p - i times,
+/// and the remaining Ws.
 [[nodiscard]] inline std::vector<Work> zb_v_order(int stage, int stages, int microbatches) {
-  const int filled = std::max(microbatches, 2 * stages - 1);  // the pattern needs that many; those a step does not have stay empty
+  const int filled = std::max(microbatches, 2 * stages - 1);  // the pattern needs that many; missing ones stay empty
   OrderOf order(microbatches);
   for (int i = 0; i < 2 * (stages - stage) - 1; ++i) order.add(WorkKind::forward, 0);
   for (int i = 0; i < stage; ++i) {
@@ -128,14 +131,14 @@ class OrderOf {
 
 }  // namespace detail
 
-/// True when the order follows from the counts alone.
+/// True if the order follows from the counts alone.
 [[nodiscard]] constexpr bool has_fixed_order(PipelineSchedule s) {
   return s != PipelineSchedule::zb_1p && s != PipelineSchedule::zb_2p && s != PipelineSchedule::v_half && s != PipelineSchedule::v_min &&
          !runs_both_ways(s);
 }
 
-/// What one stage does, in order. \throws RequestError as check_pipeline, for a stage that is none, and for a schedule whose order
-/// depends on the times (pipeline_orders searches those)
+/// What one stage does, in order. \throws RequestError as check_pipeline, for a stage that does not exist,
+/// and for a schedule whose order depends on the times (use pipeline_orders)
 [[nodiscard]] inline std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches) {
   check_pipeline(schedule, stages, chunks, microbatches, {.forward = 1});
   if (stage < 0 || stage >= stages)

@@ -1,8 +1,9 @@
 #pragma once
 /// \file pairs.hpp
-/// DualPipe (DeepSeek-AI 2024, arXiv 2412.19437) and its fold, DualPipeV, worked out from what the paper says of them: microbatches enter a
-/// way of L places from both ends (DualPipeV: go down and come back up), a forward of one direction and a backward of the other run as one,
-/// and a stage holds at most p + 1 microbatches (of whole chunks; p + 1/2 folded).
+/// DualPipe (DeepSeek-AI 2024, arXiv 2412.19437) and its folded form, DualPipeV, derived from the paper's
+/// description: microbatches enter a path of L places from both ends (DualPipeV: go down and come back up), a
+/// forward of one direction and a backward of the other run as one, and a stage holds at most p + 1
+/// microbatches (of whole chunks; p + 1/2 folded).
 ///
 ///   pattern    one pair a slot, one place a slot: at place q microbatch k has its forward in slot q + 2 k and its backward in slot
 ///              2 L - 1 - q + 2 k. A forward and a backward fall into the same slot when they are of different directions: those are pairs
@@ -12,8 +13,9 @@
 ///              awaited elsewhere (`apart`)
 ///   weights    a backward that is in no pair leaves its W, which runs where the stage waits or needs the memory (pipeline_fill.hpp)
 ///
-/// Eight ramps are tried: with and without early forwards, and 0, i, 2 i pairs apart or L / 2 on every stage; the shortest is kept. Without
-/// hand-overs and overlap its bubble is the paper's, (p/2 - 1) (F&B + B - 3 W).
+/// Eight ramps are tried: with and without early forwards, and 0, i, 2 i pairs apart or L / 2 on every stage;
+/// the shortest is kept. Without hand-overs and overlap its bubble equals the paper's, (p/2 - 1) (F&B + B - 3
+/// W).
 
 #include <fabricost/pipeline/fill.hpp>
 
@@ -23,7 +25,7 @@ namespace detail {
 /// How the pipeline fills.
 struct PairsRamp {
   bool early = false;  ///< forwards of the near direction in the idle slots before the first gradient
-  int apart = 0;       ///< pairs that do not run as one, in places between the stage and the middle; below 0: L / 2 on every stage
+  int apart = 0;       ///< pairs that run separately, in places between the stage and the middle; below 0: L / 2 on every stage
 };
 
 /// One stage's list.
@@ -70,7 +72,8 @@ struct PairsRamp {
   return list;
 }
 
-/// The shortest run found. \param room microbatch-stages a stage may hold; none when no order runs in it
+/// The shortest run found; empty when no order runs in that room. \param room microbatch-stages a stage may
+/// hold
 [[nodiscard]] inline std::optional<PipelineRun> best_paired_run(PipelineSchedule schedule, int stages, int microbatches,
                                                                 const StageTimes& times, double room) {
   std::optional<PipelineRun> best;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file pipeline.hpp
-/// What a pipeline schedule costs beyond its work, in closed form: one evaluation takes tens of nanoseconds and allocates nothing.
+/// Cost of a pipeline schedule beyond its work, in closed form: one evaluation takes tens of nanoseconds and
+/// no allocation.
 ///
 /// With p stages, v chunks, m microbatches, stage times F, B, W, T = F + B + W, hand-over C and, on the last layers, e more:
 ///
@@ -13,20 +14,24 @@
 ///     zb_v, v_*     the functions below
 ///     dualpipe      max{ h (2F + B - W), h (F + 2B - W) - F, 2 h F } + about 6 p C + (m/2 - p + 1) e,  h = p/2 - 1
 ///
-/// (x)+ is max(x, 0); d counts the Ws the last stage can put off. For p | m and e = 0 they are the published
+/// (x)+ is max(x, 0); d is the number of Ws the last stage can postpone. For p | m and e = 0 these become the
+/// published
 ///
 ///     1f1b (p-1) T + [2 (p-1) (m+p)/p - 2] C     interleaved (p-1) T/v + (2pv - 2 - p) C
 ///     zb_h1 (p-1) (F + B - W + 4C)               zb_h2 (p-1) (F + B - 2W + 2C)
 ///
-/// which have all digits of the bubble table of Qi 2023 (arXiv 2401.10241), and dualpipe's is h (FB + B' - 3W) of DeepSeek-AI 2024 (arXiv
-/// 2412.19437) where F = B. Bubbles without hand-overs: Narayanan 2021 (arXiv 2104.04473). The rest was found by working the orders off
-/// (pipeline_run.hpp), and tests hold it to them: `exact` says where.
-/// The published interleaved form has p hand-overs fewer than Megatron-LM's own order, worked off strictly in order, takes: (2pv - 2) C.
+/// which reproduce the bubble table of Qi 2023 (arXiv 2401.10241); dualpipe's is h (FB + B' - 3W) of
+/// DeepSeek-AI 2024 (arXiv 2412.19437) where F = B. Bubbles without hand-overs: Narayanan 2021 (arXiv
+/// 2104.04473). The other forms were derived from executed orders (pipeline_run.hpp) and are tested against
+/// them: `exact` says where they agree.
+/// The published interleaved form has p hand-overs fewer than Megatron-LM's own order when executed in
+/// sequence: (2pv - 2) C.
 ///
-/// Where `exact` is false the step is off, over 300 random pipelines each of 2 to 12 stages with B from 0.9 to 1.1 F, W from 0.5 to
-/// 1.05 F, C up to F/20 and e up to F/2, by less than 0.5 % on average and 5 % at worst; v_min by 0.9 and 7 % (2 stages), v_half 0.7 and 12
-/// % (few microbatches), zb_1p 1.0 and 9 %: it is given as zb_h1, and where W holds little and the last stage is slow there are shorter
-/// orders. dualpipe and dualpipe_v are the published order's, 0.8 and 1.0 % from the one pipeline_run.hpp finds, which mostly waits less.
+/// Where `exact` is false, the error over 300 random pipelines each of 2 to 12 stages (B from 0.9 to 1.1 F, W
+/// from 0.5 to 1.05 F, C up to F/20, e up to F/2) is below 0.5 % on average and 5 % at worst; v_min 0.9 and 7
+/// % (2 stages), v_half 0.7 and 12 % (few microbatches), zb_1p 1.0 and 9 %: it uses the form of zb_h1, but
+/// shorter orders exist where W holds little and the last stage is slow. dualpipe and dualpipe_v follow the
+/// published order, 0.8 and 1.0 % from the one found by pipeline_run.hpp, which is mostly shorter.
 
 #include <fabricost/pipeline/schedule.hpp>
 
@@ -37,11 +42,11 @@ namespace fabricost {
 
 struct PipelineCost {
   double work = 0;              ///< m (F + B + W), s
-  double bubble = 0;            ///< the longest stage, from its first to its last piece, less work: waiting, and what last_extra adds, s
-  double exposed_exchange = 0;  ///< the part of bubble that hand-overs cause, s
-  double peak_activations = 0;  ///< worst stage, in microbatch-stages: activations of one microbatch in 1/p of the layers
+  double bubble = 0;            ///< the longest stage, from its first to its last piece, minus work: waiting and last_extra, s
+  double exposed_exchange = 0;  ///< part of the bubble caused by hand-overs, s
+  double peak_activations = 0;  ///< worst stage, in microbatch-stages: one microbatch's activations in 1/p of the layers
   int hops = 0;                 ///< hand-overs of one microbatch, forward and backward together
-  bool exact = false;           ///< within 1e-9 of what working the order off gives; otherwise an estimate
+  bool exact = false;           ///< within 1e-9 of the executed order; otherwise an estimate
   [[nodiscard]] double step() const { return work + bubble; }
 };
 
@@ -59,13 +64,13 @@ struct Bubble {
   bool exact = false;
 };
 
-/// Zero-bubble schedules on one chunk: what the chain through all stages takes, less the Ws the last stage can put behind it. Where the
-/// last stage takes longer, so do its Ws.
+/// Zero-bubble schedules on one chunk: the chain through all stages minus the Ws the last stage can postpone.
+/// A slower last stage has longer Ws, too.
 [[nodiscard]] constexpr Bubble zero_bubble(PipelineSchedule schedule, double p, double m, const StageTimes& t) {
   const double last = p - 1, c = t.exchange, third = t.last_extra / 3, w = t.weight + third;
   const double chain = last * (t.forward + t.backward + 2 * c) + m * t.last_extra - third;
   const bool level = t.weight <= t.forward && t.weight <= t.backward && 2 * c <= t.weight && (t.last_extra == 0 || c == 0);
-  const double rounds = m > p ? 2 * last : std::max(0.0, 2 * (m - 2));  // more hand-overs on the way of the later microbatches
+  const double rounds = m > p ? 2 * last : std::max(0.0, 2 * (m - 2));  // extra hand-overs on the path of later microbatches
   const double stalls = rounds * above_zero(c - t.last_extra / 2);      // hidden while the last stage is the slowest
   const double least = m * t.last_extra;
   switch (schedule) {
@@ -79,7 +84,7 @@ struct Bubble {
   return {std::max(chain - put_off * w, 1.5 * last * c + least), false};
 }
 
-/// ZB-V by hand: the longest of six ways through it; the last while the V is not full.
+/// Handcrafted ZB-V: the longest of six critical paths; the last applies while the V is not full.
 [[nodiscard]] constexpr Bubble zb_v_bubble(double p, double m, const StageTimes& t) {
   const double last = p - 1, f = t.forward, b = t.backward, w = t.weight, c = t.exchange;
   const double apart = f > b ? f - b : b - f;
@@ -92,8 +97,8 @@ struct Bubble {
   return {waits, f == b && b == w && c == 0 && e == 0};
 }
 
-/// The lean Vs. v_half is half of 1F1B's bubble at F = B = W. v_min is two thirds, but has no slack: every microbatch pays what three
-/// forwards (or backwards) and six hand-overs take beyond T.
+/// The memory-lean V schedules. v_half has half of 1F1B's bubble at F = B = W. v_min has two thirds, but no
+/// slack: every microbatch pays the excess of three forwards (or backwards) and six hand-overs over T.
 [[nodiscard]] constexpr Bubble lean_v_bubble(PipelineSchedule schedule, int stages, double m, const StageTimes& t) {
   const double p = stages, last = p - 1, f = t.forward, b = t.backward, w = t.weight, c = t.exchange, longer = std::max(f, b);
   const double e = t.last_extra;
@@ -111,7 +116,8 @@ struct Bubble {
   return {e > 0 ? std::max(even + e, m * e + 0.6 * even) : even, level};
 }
 
-/// \param h stages of half the way, less one; the ways through the middle of dualpipe (c1, c2, c3 hand-overs)
+/// Critical paths through the middle of dualpipe. \param h half of the stages, minus one; c1, c2, c3:
+/// hand-overs on each path
 [[nodiscard]] constexpr double dualpipe_ways(double h, const StageTimes& t, double c1, double c2, double c3) {
   const double f = t.forward, b = t.backward, w = t.weight, c = t.exchange;
   return std::max({h * (2 * f + b - w) + c1 * c, h * (f + 2 * b - w) - f + c2 * c, h * 2 * f + c3 * c});
@@ -120,8 +126,8 @@ struct Bubble {
 [[nodiscard]] constexpr Bubble bubble_of(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t) {
   const double p = stages, m = microbatches, last = p - 1, total = t.work(), c = t.exchange, e = t.last_extra;
   if (stages == 1) return {m * e, t.overlapped == 0};
-  const double saved = t.overlapped > 0 ? total - t.overlapped : 0;  // by every pair of dualpipe that runs as one
-  const bool ramps_apart = microbatches > 3 * stages;                // with fewer, dualpipe has shorter orders
+  const double saved = t.overlapped > 0 ? total - t.overlapped : 0;  // by every dualpipe pair that runs as one
+  const bool ramps_apart = microbatches > 3 * stages;                // with fewer microbatches dualpipe has shorter orders
   switch (schedule) {
     case PipelineSchedule::none:
     case PipelineSchedule::gpipe: return {last * (total + 2 * c) + m * e, true};
@@ -132,7 +138,8 @@ struct Bubble {
     }
     case PipelineSchedule::interleaved: {
       if (chunks == 1) return bubble_of(PipelineSchedule::one_f_one_b, stages, 1, microbatches, t);
-      // fewer microbatches than stages leave holes in every chunk; a group larger than p gives its first hand-over time to come round
+      // fewer microbatches than stages leave holes in every chunk; a group larger than p gives its first
+      // hand-over time to arrive
       const double v = chunks, groups = std::max(1, microbatches / stages), spare = std::floor(m / groups) - p;
       const double holes = (p - std::min(m, p)) * total + (std::min(m, p) - 1) * total / v;
       const double trips = microbatches < stages ? 2 * v - 2 : 2 * v - 3;
@@ -158,7 +165,8 @@ struct Bubble {
 
 }  // namespace detail
 
-/// Microbatch-stages one stage holds at the most, where W holds all of a microbatch's activations (less does not take more).
+/// Peak microbatch-stages of one stage if W holds all of a microbatch's activations (an upper bound
+/// otherwise).
 ///
 ///     gpipe         m
 ///     1f1b          min(m, p - i)
@@ -171,7 +179,8 @@ struct Bubble {
 ///     dualpipe      p + 1
 ///     dualpipe_v    p + 1/2
 ///
-/// Never more than m. Sources as above, dualpipe_v github.com/deepseek-ai/DualPipe; tests count them. \param stage from 0
+/// At most m. Sources as above, dualpipe_v github.com/deepseek-ai/DualPipe; tests count them. \param stage
+/// from 0
 [[nodiscard]] constexpr double peak_activations(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches) {
   const double p = stages, m = microbatches;
   switch (schedule) {
@@ -195,7 +204,7 @@ struct Bubble {
   }
 }
 
-/// Hand-overs of one microbatch: 2 (places - 1), and two fewer where a V turns inside a stage.
+/// Hand-overs of one microbatch: 2 (places - 1), minus two where a V turns inside a stage.
 [[nodiscard]] constexpr int pipeline_hops(PipelineSchedule schedule, int stages, int chunks) {
   if (stages == 1) return 0;
   const int ways = layout_of(schedule) == PipelineLayout::loop ? chunks_of(schedule, chunks) * stages - 1

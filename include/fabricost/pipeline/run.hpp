@@ -1,7 +1,8 @@
 #pragma once
 /// \file run.hpp
-/// Any schedule, ordered and worked off: exact where a closed form is not, and what a Gantt chart shows. Costs microseconds to milliseconds
-/// (every piece of work is visited, hundreds of times where the order is searched); a search over layouts asks pipeline_cost first.
+/// Execution of any schedule: exact where a closed form is not, and the data of a Gantt chart. Costs
+/// microseconds to milliseconds (every piece of work is visited, hundreds of times if the order is searched);
+/// a search over layouts uses pipeline_cost first.
 
 #include <fabricost/pipeline/fill.hpp>
 #include <fabricost/pipeline/orders.hpp>
@@ -10,8 +11,8 @@
 
 namespace fabricost {
 
-/// Microbatch-stages a stage may hold in the schedules whose order is searched: p (zb_1p), 2p (zb_2p), what the pattern of v_half or v_min
-/// holds, p + 1 (dualpipe) and p + 1/2 (dualpipe_v); 0 for the others.
+/// Microbatch-stages a stage may hold in schedules whose order is searched: p (zb_1p), 2p (zb_2p), the memory
+/// of the pattern (v_half, v_min), p + 1 (dualpipe) and p + 1/2 (dualpipe_v); 0 for the others.
 [[nodiscard]] inline double pipeline_room(PipelineSchedule schedule, int stages, int microbatches) {
   switch (schedule) {
     case PipelineSchedule::zb_1p: return stages;
@@ -47,7 +48,8 @@ namespace fabricost {
   return *std::move(run);
 }
 
-/// The orders of all stages, also of schedules whose order depends on the times. \throws RequestError as check_pipeline
+/// The orders of all stages, including schedules whose order depends on the times. \throws RequestError as
+/// check_pipeline
 [[nodiscard]] inline PipelineOrders pipeline_orders(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                                     const StageTimes& times) {
   PipelineOrders orders;

@@ -1,6 +1,7 @@
 #pragma once
 /// \file schedule.hpp
-/// The pipeline schedules by name, where each puts the layers, and the times one stage takes. No machine is known here.
+/// The pipeline schedules by name, where each places the layers, and the times of one stage. Independent of
+/// any machine.
 ///
 /// F, B, W: forward, gradient of the input, gradient of the weights of one microbatch in all layers of one stage (backward = B + W);
 /// C: one hand-over between neighbouring stages, one way.
@@ -46,8 +47,8 @@ inline constexpr std::array<std::string_view, pipeline_schedule_count> pipeline_
     "none", "gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_1p", "zb_2p", "zb_v", "v_half", "v_min", "dualpipe", "dualpipe_v"};
 [[nodiscard]] constexpr std::string_view name(PipelineSchedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
 
-/// Names in any case, with dashes, underscores or blanks; also `one_f_one_b`, `1F1B-I`, `interleaved-1F1B`, `vpp`; nothing at all is
-/// `none`.
+/// Names in any case, with dashes, underscores or blanks; also `one_f_one_b`, `1F1B-I`, `interleaved-1F1B`,
+/// `vpp`; an empty text is `none`.
 [[nodiscard]] inline std::optional<PipelineSchedule> parse_pipeline_schedule(std::string_view text) {
   const std::string t = detail::folded(text);
   if (t.empty()) return PipelineSchedule::none;
@@ -56,7 +57,7 @@ inline constexpr std::array<std::string_view, pipeline_schedule_count> pipeline_
   return detail::parse_enum<PipelineSchedule>(text, pipeline_schedule_names);
 }
 
-/// Where the chunks of a stage lie on the way of a microbatch.
+/// Where the chunks of a stage lie on the path of a microbatch.
 enum class PipelineLayout : unsigned char {
   loop,       ///< chunk c of stage s is the (c p + s)-th: every chunk goes through all stages
   v,          ///< chunk 0 goes down the stages, chunk 1 comes back: the last stage holds the middle
@@ -74,31 +75,33 @@ enum class PipelineLayout : unsigned char {
   }
 }
 
-/// True when the microbatches are numbered from both ends.
+/// True if microbatches enter from both ends.
 [[nodiscard]] constexpr bool runs_both_ways(PipelineSchedule s) {
   return s == PipelineSchedule::dualpipe || s == PipelineSchedule::dualpipe_v;
 }
 
-/// Chunks of layers a stage holds: 2 in the V schedules and dualpipe, `asked` when interleaved, otherwise 1.
+/// Chunks of layers per stage: 2 in the V schedules and dualpipe, `asked` when interleaved, otherwise 1.
 [[nodiscard]] constexpr int chunks_of(PipelineSchedule s, int asked) {
   return layout_of(s) != PipelineLayout::loop ? 2 : s == PipelineSchedule::interleaved ? asked : 1;
 }
 
-/// What one stage takes for one microbatch, in seconds.
+/// Times of one stage for one microbatch, in seconds.
 struct StageTimes {
   double forward = 0, backward = 0, weight = 0;  ///< F, B, W of all layers of one stage, over all its chunks
   double exchange = 0;                           ///< C, one hand-over, one way
-  double last_extra = 0;                         ///< what the last layers take more (the logits), F + B + W together, a third each
-  double overlapped = 0;                         ///< dualpipe: a forward and a full backward run as one; 0: their sum
-  /// Share of a microbatch's activations that stays until W; the rest goes with B. 32/34 of a layer with fused attention:
-  /// 34 s b h bytes, of which W needs all but 2 (Korthikanti 2022, Qi 2023); 32 / (34 + 5 a s / h) where scores are kept.
+  double last_extra = 0;                         ///< extra time of the last layers (the logits), F + B + W together, a third each
+  double overlapped = 0;                         ///< dualpipe: a forward and a full backward running as one; 0: their sum
+  /// Share of a microbatch's activations that stays until W; the rest is freed by B. 32/34 of a layer with
+  /// fused attention: 34 s b h bytes, of which W needs all but 2 (Korthikanti 2022, Qi 2023); 32 / (34 + 5 a
+  /// s / h) where scores are stored.
   double held_for_weight = 32.0 / 34;
 
   [[nodiscard]] constexpr double full_backward() const { return backward + weight; }
   [[nodiscard]] constexpr double work() const { return forward + backward + weight; }
 };
 
-/// \throws RequestError for a schedule that cannot run so, naming the nearest that can, and for times that are none
+/// \throws RequestError for a schedule that cannot run with these numbers, naming the nearest that can, and
+/// for invalid times
 inline void check_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t) {
   const auto refuse = [schedule](const std::string& why) { throw RequestError("schedule " + std::string(name(schedule)) + ": " + why); };
   if (stages < 1) refuse(std::to_string(stages) + " stages; a pipeline has at least 1");

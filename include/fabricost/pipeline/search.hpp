@@ -2,15 +2,17 @@
 /// \file search.hpp
 /// The zero-bubble order for given stage times and memory: ZB-1p, ZB-2p (Qi 2023, arXiv 2401.10241) and any other limit.
 ///
-/// Every stage runs d_i forwards first, then B and F in turn, then the Bs that are left; a W runs where the stage would wait, or where the
-/// next F needs its memory (pipeline_fill.hpp). So an order is the list of depths d_i, and the search is over depths:
+/// Every stage runs d_i forwards, then B and F alternately, then the remaining Bs; a W runs where the stage
+/// would wait, or where the next F needs its memory (pipeline_fill.hpp). An order is thus a list of depths
+/// d_i, and the search is over depths:
 ///
 ///   start     evenly from what the memory holds on the first stage to 1 on the last; and d_i = 1 + x return_i / F for x from 1/2 to 2,
 ///             with return_i the time until the first gradient is back at stage i: F + B of the later stages and two hand-overs a stage
 ///   improve   from the best of these: the depth of one stage, or of all up to it, one more or one less, kept where the longest stage gets
 ///             shorter
 ///
-/// The work is bounded: at most `most_tries` orders are run, fewer for long pipelines (`most_pieces` pieces of work in all).
+/// The work is bounded: at most `most_tries` orders are run, fewer for long pipelines (`most_pieces` pieces
+/// of work in total).
 
 #include <fabricost/pipeline/fill.hpp>
 
@@ -29,7 +31,7 @@ class DepthSearch {
         most_depth_(std::max(1, static_cast<int>(std::min<double>(microbatches, std::floor(room * (1 + 1e-9)))))),
         tries_left_(std::clamp(most_pieces / (9LL * stages * microbatches), least_tries, most_tries)) {}
 
-  /// The shortest run found; none when no order runs in that room.
+  /// The shortest run found; empty when no order runs in that room.
   [[nodiscard]] std::optional<PipelineRun> run() {
     attempt(even_depths());
     for (const double part : {1.0, 2.0, 1.5, 0.75, 0.5})
@@ -42,7 +44,7 @@ class DepthSearch {
   using Depths = std::vector<int>;
   static constexpr long long most_tries = 400, least_tries = 10, most_pieces = 4'000'000;
 
-  /// From what the memory holds on the first stage evenly down to 1 on the last.
+  /// Evenly from what the memory holds on the first stage down to 1 on the last.
   [[nodiscard]] Depths even_depths() const {
     Depths out;
     for (int i = 0; i < stages_; ++i) out.push_back(1 + (most_depth_ - 1) * (stages_ - 1 - i) / std::max(1, stages_ - 1));
@@ -76,7 +78,7 @@ class DepthSearch {
     return out;
   }
 
-  /// Runs these depths; true when they are the shortest so far.
+  /// Runs these depths; true if they are the shortest so far.
   bool attempt(const Depths& depths) {
     if (tries_left_ <= 0) return false;
     --tries_left_;
@@ -87,7 +89,7 @@ class DepthSearch {
     return true;
   }
 
-  /// One round over all stages; true when something got shorter.
+  /// One round over all stages; true if any run got shorter.
   bool improve() {
     bool better = false;
     for (std::size_t i = 0; i < depths_.size(); ++i)

@@ -1,8 +1,8 @@
 #pragma once
 /// \file work.hpp
-/// A schedule as lists of work, one per stage, and what happens when every stage works its list off in order: the work of a microbatch
-/// starts when its stage is free and its input has arrived, a hand-over takes C and blocks nobody. The rule is the one whose digits
-/// the published tables have (Qi 2023, arXiv 2401.10241: bubbles of 1F1B, ZB-H1, ZB-H2).
+/// A schedule as one list of work per stage, and its execution in order: a piece of work starts when its
+/// stage is free and its input has arrived; a hand-over takes C and blocks neither stage. This rule
+/// reproduces the published tables (Qi 2023, arXiv 2401.10241: bubbles of 1F1B, ZB-H1, ZB-H2).
 
 #include <fabricost/pipeline/schedule.hpp>
 
@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 4> work_kind_names{"forward", "bac
 struct Work {
   WorkKind kind = WorkKind::forward;
   int chunk = 0, microbatch = 0;
-  bool with_next = false;  ///< runs as one with the next of the list (dualpipe: a forward and a backward)
+  bool with_next = false;  ///< runs as one with the next in the list (dualpipe: a forward and a backward)
 };
 using PipelineOrders = std::vector<std::vector<Work>>;  ///< by stage
 
@@ -30,7 +30,8 @@ struct Bar {
   double start = 0, end = 0;
 };
 
-/// What a stage waits between its first and its last piece, s; two pieces that run as one (Work::with_next) count once.
+/// Time a stage waits between its first and its last piece, s; two pieces that run as one (Work::with_next)
+/// count once.
 [[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
   double busy = 0;
   for (std::size_t i = 0; i < bars.size(); ++i)
@@ -38,12 +39,13 @@ struct Bar {
   return bars.empty() ? 0 : bars.back().end - bars.front().start - busy;
 }
 
-/// A schedule worked off.
+/// The result of executing a schedule.
 struct PipelineRun {
   std::vector<std::vector<Bar>> bars;    ///< by stage, in order
-  std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: activations of one microbatch in 1/stages of the layers
+  std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: one microbatch's activations in 1/stages of the layers
   double makespan = 0;                   ///< from the first start to the last end, s
-  double longest_stage = 0;              ///< of the stages, from its first start to its last end: what a step costs when steps follow on
+  double longest_stage = 0;              ///< longest time from a stage's first start to its last end: what a step costs
+                                         ///< when steps follow one another
   double work = 0;                       ///< microbatches (F + B + W), s
   [[nodiscard]] double bubble() const { return longest_stage - work; }
 };
@@ -53,7 +55,7 @@ struct PipelinePlace {
   int stage = 0, chunk = 0;
 };
 
-/// The way a microbatch takes through the places of a pipeline.
+/// The path of a microbatch through the places of a pipeline.
 class PipelineWay {
  public:
   PipelineWay(PipelineSchedule schedule, int stages, int chunks)
@@ -62,15 +64,15 @@ class PipelineWay {
   [[nodiscard]] int stages() const { return stages_; }
   [[nodiscard]] int chunks() const { return chunks_; }
   [[nodiscard]] int length() const { return layout_ == PipelineLayout::both_ways ? stages_ : stages_ * chunks_; }
-  /// Parts a stage's time is cut in by its chunks; a chunk of dualpipe is a whole stage.
+  /// Parts into which chunks divide a stage's time; a chunk of dualpipe is a whole stage.
   [[nodiscard]] int parts() const { return layout_ == PipelineLayout::both_ways ? 1 : chunks_; }
-  /// How many places lie before this one.
+  /// Number of places before this one.
   [[nodiscard]] int position(PipelinePlace at) const {
     if (layout_ == PipelineLayout::loop) return at.chunk * stages_ + at.stage;
     if (at.chunk == 0) return at.stage;
     return (layout_ == PipelineLayout::v ? 2 * stages_ : stages_) - 1 - at.stage;
   }
-  /// The place at a position of the way that chunk belongs to.
+  /// The place at a position of the path that the chunk belongs to.
   [[nodiscard]] PipelinePlace place(int position, int chunk) const {
     if (layout_ == PipelineLayout::loop) return {position % stages_, position / stages_};
     if (layout_ == PipelineLayout::v) return position < stages_ ? PipelinePlace{position, 0} : PipelinePlace{2 * stages_ - 1 - position, 1};
@@ -84,12 +86,12 @@ class PipelineWay {
 
 /// What a stage does next: one piece of work, or two that run as one (Work::with_next).
 struct PipelineTurn {
-  double ready = -1;  ///< when all it needs is there, s; below 0 while that is not known
+  double ready = -1;  ///< when all its inputs are available, s; below 0: unknown
   double seconds = 0;
   std::size_t pieces = 1;
 };
 
-/// Times of single pieces of work and the ends of those done; what executing and searching an order share.
+/// Times of single pieces of work and the ends of finished ones; shared by executing and searching an order.
 class PipelineClock {
  public:
   PipelineClock(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times)
@@ -101,7 +103,7 @@ class PipelineClock {
 
   [[nodiscard]] const PipelineWay& way() const { return way_; }
 
-  /// Seconds of one piece; last_extra is on the last place of the way, a third each to F, B and W.
+  /// Seconds of one piece; the last place of the path adds last_extra, a third each to F, B and W.
   [[nodiscard]] double seconds(int stage, const Work& w) const {
     const double third = way_.position({stage, w.chunk}) == way_.length() - 1 ? times_.last_extra / 3 : 0;
     switch (w.kind) {
@@ -113,7 +115,8 @@ class PipelineClock {
     return 0;
   }
 
-  /// When what a piece needs is there; below 0 while that is not known. A weight gradient needs what its own stage has done.
+  /// When a piece's inputs are available; below 0: unknown. A weight gradient needs only its own stage's
+  /// backward.
   [[nodiscard]] double ready(int stage, const Work& w) const {
     const int at = way_.position({stage, w.chunk});
     if (w.kind == WorkKind::forward) return at == 0 ? 0 : arrival(stage, way_.place(at - 1, w.chunk), true, w.microbatch);
@@ -197,7 +200,7 @@ class PipelineClock {
   return run;
 }
 
-/// Works the lists off. \throws RequestError when they wait for each other in a circle, and as check_pipeline
+/// Executes the lists. \throws RequestError for a deadlock between them, and as check_pipeline
 [[nodiscard]] inline PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                                   const StageTimes& times, const PipelineOrders& orders) {
   check_pipeline(schedule, stages, chunks, microbatches, times);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file curve.hpp
-/// Everything that does not depend on the message size, worked out once: which pair runs between which sizes, and its price.
-/// A fixed-size value; evaluating it never allocates.
+/// Everything that does not depend on the message size, computed once: which pair runs in which range of
+/// sizes, and its price. A fixed-size value; evaluation never allocates.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/error.hpp>
@@ -32,7 +32,8 @@ class Curve {
   /// What runs at a size.
   [[nodiscard]] Candidate ran(double bytes) const { return candidates_[piece(bytes)]; }
   [[nodiscard]] const Line& line(double bytes) const { return lines_[piece(bytes)]; }
-  /// Seconds the bytes of what runs need over the links at their full rate, whatever the constants (price/least.hpp).
+  /// Seconds that the bytes of the pair that runs need at the links' full rate, whatever the constants
+  /// (price/least.hpp).
   [[nodiscard]] double least(double bytes) const { return line(bytes).least * bytes; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] int pieces() const { return pieces_; }
@@ -45,18 +46,18 @@ class Curve {
     while (i + 1 < pieces_ && bytes >= until_[static_cast<std::size_t>(i)]) ++i;
     return i;
   }
-  /// Which line piece i is; pieces share lines.
+  /// Index of the line of piece i; pieces share lines.
   [[nodiscard]] int line_of(int i) const { return index_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] const CurveTable& table() const { return table_; }
   [[nodiscard]] const Line& line_at(int line) const { return lines_[static_cast<std::size_t>(line)]; }
 
   explicit Curve(const Fabric& fabric) : fabric_(fabric) {}
-  /// From the end of the previous piece up to (not including) `until` this pair runs.
+  /// Adds a piece: from the end of the previous one up to (not including) `until` this pair runs.
   void append(Candidate candidate, const Line& line, double until) {
     int at = 0;
     while (at < count_ && !(candidates_[static_cast<std::size_t>(at)] == candidate)) ++at;
     if (at == count_) {
-      if (count_ == most_lines) {  // keep the last pair going rather than lose the tail
+      if (count_ == most_lines) {  // extend the last pair instead of losing the tail
         extend(until);
         return;
       }
@@ -73,7 +74,7 @@ class Curve {
       ++pieces_;
     }
   }
-  /// Makes the table of a curve with a line whose terms overlap; any other evaluates as fast without.
+  /// Builds the table of a curve with overlapping terms; other curves are as fast without.
   void tabulate() {
     const auto overlaps = [](const Line& line) { return line.overlap != 1; };
     if (std::none_of(lines_.begin(), lines_.begin() + count_, overlaps)) return;
@@ -99,7 +100,7 @@ class Curve {
 
 namespace detail {
 
-inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, the last choice holds
+inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: the choice stays the same beyond
 
 /// Why nothing that the choice allows can run, and what could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
@@ -129,7 +130,8 @@ inline constexpr double largest_size = 1125899906842624.0;  // 1 PiB: beyond, th
   return candidates;
 }
 
-/// Sizes at which the tuner's pick changes: inside an octave all its rows are straight lines, so the lower envelope is exact.
+/// Calls visit at the sizes where the tuner's choice changes. Inside an octave all of its rows are straight
+/// lines, so the lower envelope is exact.
 template <class Visit>
 void walk_tuner(const TunerTable& table, Visit&& visit) {
   if (table.exchange_limit > 0) {
@@ -164,7 +166,8 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
-/// `fastest` has no straight lines: sample sixteen times an octave, bisect where the pick changes.
+/// The same for `fastest`, whose lines are not straight: samples sixteen sizes per octave and bisects where
+/// the choice changes.
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
   double at = 1;
@@ -186,7 +189,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   visit(now, std::numeric_limits<double>::infinity());
 }
 
-/// Kernels an inference engine runs instead of NCCL's; none for anything but an all-reduce that is not forced.
+/// Kernels an inference engine runs instead of NCCL's; empty except for an all-reduce that is not forced.
 [[nodiscard]] inline ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
   if (choice.inference.library == InferenceLibrary::none || op.collective != Collective::all_reduce || choice.algorithm ||
       choice.protocol || choice.rule != Choice::Rule::nccl)
@@ -194,7 +197,8 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   return reduce_pieces(choice.inference, f, is_blackwell_ultra(system.gpu));
 }
 
-/// compile, on a fabric that is known already. \throws RequestError also where a number of the machine is none (check)
+/// compile() on a known fabric. \throws RequestError also for a number of the machine that is out of range
+/// (check)
 [[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
   const Constants& c = system.constants;
   check_parts(system, {.gpu = true,
@@ -234,16 +238,16 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   return curve;
 }
 
-/// A curve without a table, for few sizes: 1 us instead of 7.
+/// A curve without a table, for few sizes: takes 1 us instead of 7.
 [[nodiscard]] inline Curve compile_lines(const System& system, const Operation& operation, const Choice& choice) {
   return compile_on(fabric_of(system, operation), system, operation, choice);
 }
 
 }  // namespace detail
 
-/// compile(system, operation, choice): the operation's size does not matter. Without what a call from Python adds (`predict`, `sweep`).
-/// \throws RequestError when the ranks do not fit the machine, nothing the choice allows can run, or a number of the machine is out of its
-/// range (check)
+/// compile(system, operation, choice): the operation's size does not matter. Excludes the cost of a call from
+/// Python (`predict` and `sweep` add it). \throws RequestError when the ranks do not fit the machine, nothing
+/// the choice allows can run, or a number of the machine is out of range (check)
 [[nodiscard]] inline Curve compile(const System& system, const Operation& operation, const Choice& choice = {}) {
   Curve curve = detail::compile_lines(system, operation, choice);
   curve.tabulate();

@@ -1,8 +1,9 @@
 #pragma once
 /// \file curve_array.hpp
-/// A compiled Curve at many sizes, in any order. Sizes are taken a block at a time: a block that lies in one piece of the curve, as all but
-/// a few do where sizes are sorted, is that piece's line (price/line_array.hpp); another is sorted by its lines first. A curve whose terms
-/// overlap is read from its table (curve_table.hpp), and only what that does not know is worked out.
+/// A compiled Curve at many sizes, in any order. Sizes are processed in blocks. A block inside one piece of
+/// the curve, the usual case for sorted sizes, uses that piece's line (price/line_array.hpp); others are
+/// sorted by line first. A curve with overlapping terms is read from its table (curve_table.hpp); only sizes
+/// outside the table are computed.
 
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/price/line_array.hpp>
@@ -23,7 +24,7 @@ using Block = std::array<double, block_size>;
 struct Extent {
   double least = 0, most = 0;
 };
-/// The least and the most of the sizes of a block, both NaN if one is.
+/// The smallest and the largest size of a block, both NaN if one is.
 FABRICOST_CLONES inline Extent extent_of(const double* bytes, int groups) {
   Group least, most, sum;
   for (std::size_t i = 0; i < group_size; ++i) least[i] = most[i] = bytes[i];
@@ -40,7 +41,7 @@ FABRICOST_CLONES inline Extent extent_of(const double* bytes, int groups) {
     if (most[i] > out.most) out.most = most[i];
     all += sum[i];
   }
-  if (all != all) out.least = out.most = all;  // comparisons do not see a NaN, a sum does
+  if (all != all) out.least = out.most = all;  // comparisons do not detect a NaN, a sum does
   return out;
 }
 
@@ -50,7 +51,8 @@ FABRICOST_CLONES inline void count_threshold(double threshold, const double* byt
     for (std::size_t i = 0; i < group_size; ++i) pieces[i] += bytes[i] >= threshold ? 1.0 : 0.0;
 }
 
-/// The sizes at some places of a block, one after the other; the last group is filled up with the last. \return how many with that
+/// Copies the sizes at some places of a block and fills the last group with the last size. \return number of
+/// sizes including that
 [[nodiscard]] inline std::size_t gather(const double* bytes, const std::uint16_t* place, std::size_t count, Block& into) {
   for (std::size_t i = 0; i < count; ++i) into[i] = bytes[place[i]];
   const std::size_t padded = (count + group_size - 1) / group_size * group_size;
@@ -66,7 +68,7 @@ inline void evaluate_at(const Line& line, const double* bytes, const std::uint16
   for (std::size_t i = 0; i < count; ++i) seconds[place[i]] = times[i];
 }
 
-/// Seconds of a block whose sizes lie in several pieces: sorted by line, evaluated together, put back.
+/// Seconds of a block whose sizes lie in several pieces: sorted by line, evaluated together, scattered back.
 inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seconds, int groups) {
   const auto size = static_cast<std::size_t>(groups * group_size);
   Block pieces, sorted, times;
@@ -89,7 +91,7 @@ inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seco
     sorted[to] = bytes[i];
     place[to] = static_cast<std::uint16_t>(i);
   }
-  // whole groups only: what of a group belongs to the next line is worked out in vain, or once more
+  // whole groups only: sizes of a group that belong to the next line are computed needlessly, or twice
   for (std::size_t k = 0; k < count.size(); ++k) {
     if (count[k] == 0) continue;
     const int first = at[k] - count[k], own_groups = (count[k] + group_size - 1) / group_size;
@@ -101,12 +103,13 @@ inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seco
   for (std::size_t i = 0; i < size; ++i) seconds[place[i]] = times[i];
 }
 
-inline constexpr int few_pieces = 4;  ///< so many are picked out one after the other faster than sorted
+inline constexpr int few_pieces = 4;  ///< up to this many pieces are picked one by one faster than by sorting
 
-/// As evaluate_mixed, for sizes in pieces `first` to `last`: the sizes of each are picked out, evaluated and put back.
+/// As evaluate_mixed, for sizes in pieces `first` to `last`: the sizes of each are picked, evaluated and
+/// scattered back.
 inline void evaluate_few_pieces(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   const auto size = static_cast<std::size_t>(groups * group_size);
-  std::array<std::uint16_t, block_size + 1> place;  // the place of a size that is not of the piece is written, then written over
+  std::array<std::uint16_t, block_size + 1> place;  // the place of a size outside the piece is written, then overwritten
   for (int piece = first; piece <= last; ++piece) {
     const double from = curve.threshold(piece), until = piece < last ? curve.threshold(piece + 1) : 1e18;
     std::size_t count = 0;
@@ -118,7 +121,8 @@ inline void evaluate_few_pieces(const Curve& curve, int first, int last, const d
   }
 }
 
-/// Seconds of one block by the lines of the curve. \param first, last pieces its least and its largest size lie in
+/// Seconds of one block by the lines of the curve. \param first, last pieces of its smallest and its largest
+/// size
 inline void evaluate_lines(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   if (first == last)
     evaluate_groups(curve.line_at(curve.line_of(first)), bytes, seconds, groups);
@@ -128,7 +132,7 @@ inline void evaluate_lines(const Curve& curve, int first, int last, const double
     evaluate_mixed(curve, bytes, seconds, groups);
 }
 
-/// Seconds of one block by the table of the curve, and by its lines where the table does not know.
+/// Seconds of one block by the table of the curve, and by its lines outside the table.
 inline void evaluate_table(const Curve& curve, const double* bytes, double* seconds, int groups) {
   const auto size = static_cast<std::size_t>(groups * group_size);
   std::array<std::uint16_t, block_size + 1> place;
@@ -172,9 +176,10 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
   return true;
 }
 
-inline constexpr std::size_t few_sizes = 12;  ///< so many are as fast one by one
+inline constexpr std::size_t few_sizes = 12;  ///< up to this many are as fast one by one
 
-/// Seconds of some sizes. \return how many were worked out: all, or those of the blocks before the first size that cannot be
+/// Seconds of some sizes. \return how many were computed: all, or those of the blocks before the first
+/// invalid size
 [[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds) {
   std::size_t at = 0;
   for (; at + block_size <= bytes.size(); at += block_size)
@@ -196,9 +201,9 @@ inline constexpr std::size_t few_sizes = 12;  ///< so many are as fast one by on
 
 }  // namespace detail
 
-/// Seconds for every size, in their order; within 1e-9 of curve(size), and 2e-14 where no terms overlap. \param seconds as long as `bytes`,
-/// and not the same memory \throws RequestError for sizes that are negative, not a number or 10^18 and more, and for spans of different
-/// length
+/// Seconds for every size, in their order; within 1e-9 of curve(size), and 2e-14 where no terms overlap.
+/// \param seconds as long as `bytes`, not overlapping it \throws RequestError for sizes that are negative,
+/// not a number or at least 10^18, and for spans of different length
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
   if (detail::evaluate_some(curve, bytes, seconds.data()) != bytes.size()) detail::throw_bad_size(bytes);

@@ -1,12 +1,14 @@
 #pragma once
 /// \file curve_table.hpp
-/// A curve by polynomials over quarters of octaves of its size: what a size costs where terms overlap, without two powers.
+/// A curve as polynomials over quarter octaves of its size: evaluates overlapping terms without two powers
+/// per size.
 ///
 ///   t(S) = c0 + c1 u + ... + c7 u^7,  S = 2^e (1 + j/4 + (u+1)/8),  -1 <= u < 1,  j = 0 to 3
 ///
-/// through the exact line at the eight zeros of the Chebyshev polynomial T8. A quarter keeps no polynomial, and the exact line speaks
-/// there, where the curve turns or jumps inside it (a threshold, the edge of a ramp, chunks) or where the last coefficients have not died
-/// out: what is left out is below 1e-9 of the time. Tests compare every size with its line.
+/// interpolates the exact line at the eight zeros of the Chebyshev polynomial T8. A quarter has no
+/// polynomial, and the exact line is used, where the curve bends or jumps inside it (a threshold, the edge of
+/// a ramp, chunks) or where the last coefficients are not small enough: the truncation is below 1e-9 of the
+/// time. Tests compare every size with its line.
 
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/price/line_array.hpp>
@@ -21,13 +23,13 @@ namespace fabricost {
 
 namespace detail {
 
-/// True when the line has no jump and no bend between two sizes.
+/// True if the line has no jump and no bend between two sizes.
 [[nodiscard]] inline bool smooth_between(const Line& line, double least, double most) {
   const auto inside = [&](double size) { return size > least && size < most; };
   if (line.chunk < most || (line.early_rate != 0 && inside(line.early))) return false;
   for (const Ramp& ramp : line.ramps) {
     using enum Ramp::Shape;
-    // which side a size at the very edge of a jump lies on is for the line to say
+    // the line itself decides which side of a jump its edge belongs to
     const double edge = 1 / ramp.per_byte;
     const bool jumps = ramp.shape == step || ramp.shape == until;
     if (jumps && edge > least * (1 - 1e-12) && edge < most * (1 + 1e-12)) return false;
@@ -62,10 +64,10 @@ class CurveTable {
  public:
   static constexpr int first_octave = 8, last_octave = 35;  ///< 256 B to 64 GiB
 
-  /// Seconds at a size; NaN where the table does not know.
+  /// Seconds at a size; NaN outside the table.
   [[nodiscard]] double operator()(double bytes) const {
     const auto bits = std::bit_cast<std::uint64_t>(bytes);
-    const std::uint64_t at = (bits >> 50U) - first_quarter;  // below the first, negative or not a number: beyond any
+    const std::uint64_t at = (bits >> 50U) - first_quarter;  // below the first quarter, negative or not a number: beyond every quarter
     if (at >= static_cast<std::uint64_t>(quarters_.size())) return std::numeric_limits<double>::quiet_NaN();
     const Quarter& c = quarters_[static_cast<int>(at)];
     const double u = 8 * std::bit_cast<double>((bits & below_quarter) | one) - 9;
@@ -75,7 +77,8 @@ class CurveTable {
 
   [[nodiscard]] bool empty() const { return quarters_.empty(); }
 
-  /// Fills the table. \param line_between the line all sizes from one up to (not including) another lie on, or nullptr
+  /// Fills the table. \param line_between the line of all sizes from one up to (not including) another, or
+  /// nullptr
   template <class LineBetween>
   void fill(LineBetween&& line_between) {
     quarters_ = {};
@@ -111,7 +114,7 @@ class CurveTable {
   [[nodiscard]] static constexpr double zero(std::size_t i) { return i < 4 ? detail::chebyshev_zeros[i] : -detail::chebyshev_zeros[i - 4]; }
   [[nodiscard]] static Quarter unknown() { return {std::numeric_limits<double>::quiet_NaN()}; }
 
-  /// The polynomial through eight times, or none.
+  /// The polynomial through eight times, or unknown().
   [[nodiscard]] static Quarter through(const double* times) {
     Quarter c{};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -121,7 +124,7 @@ class CurveTable {
         c[2 * k + 1] += odd * detail::zero_basis[i][k];
       }
     }
-    // as coefficients of T6 and T7, the largest value those terms reach
+    // as coefficients of T6 and T7: the largest value of those terms
     const bool died_out = std::fabs(c[6]) < 32 * negligible * c[0] && std::fabs(c[7]) < 64 * 0.1 * negligible * c[0];
     return died_out ? c : unknown();
   }

@@ -1,7 +1,6 @@
 #pragma once
 /// \file curve_threads.hpp
-/// A compiled Curve at so many sizes that several threads share them. Stretches of sizes do not depend on each other; each thread takes
-/// one.
+/// A compiled Curve at so many sizes that several threads share them, one stretch of independent sizes each.
 
 #include <fabricost/predict/curve_array.hpp>
 
@@ -13,18 +12,19 @@
 
 namespace fabricost {
 
-/// Sizes a thread must have to do before starting it pays: some ms of work.
+/// Sizes per thread from which starting it pays off: some ms of work.
 inline constexpr std::size_t sizes_per_thread = std::size_t{1} << 20U;
 
 namespace detail {
-/// \param threads as asked; 0: one, and one more for every further sizes_per_thread, up to the processor's
+/// \param threads as requested; 0: one, and one more for every further sizes_per_thread, up to the number of
+/// processors
 [[nodiscard]] inline std::size_t threads_for(std::size_t sizes, int threads) {
   if (threads > 0) return static_cast<std::size_t>(threads);
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   return std::clamp<std::size_t>(sizes / sizes_per_thread, 1, processors);
 }
 
-/// As evaluate_some, on threads.
+/// As evaluate_some, with threads.
 [[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds, int threads) {
   const std::size_t blocks = (bytes.size() + block_size - 1) / block_size;
   const std::size_t count = std::min(threads_for(bytes.size(), threads), std::max<std::size_t>(1, blocks));
@@ -46,7 +46,8 @@ namespace detail {
 }
 }  // namespace detail
 
-/// As evaluate, the sizes shared by `threads` threads; 0: one, and as many as pay when there are millions. \throws as evaluate
+/// As evaluate, with `threads` threads; 0: one, and as many as pay off for millions of sizes. \throws as
+/// evaluate
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds, int threads) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
   if (threads < 0 || threads > 1024) throw RequestError(std::to_string(threads) + " threads; take 1 to 1024, or 0 for as many as pay");

@@ -1,6 +1,6 @@
 #pragma once
 /// \file fabric_of.hpp
-/// The part of a System that a group of ranks sees, as plain numbers.
+/// The part of a System that a group of ranks uses, as plain numbers.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
@@ -16,7 +16,7 @@ namespace fabricost {
 
 namespace detail {
 
-/// The first tier of every role, found in one walk. \throws nothing
+/// The first tier of every role, found in one pass. \throws nothing
 class FirstTiers {
  public:
   explicit FirstTiers(const System& system) {
@@ -41,13 +41,14 @@ class FirstTiers {
   std::array<const Tier*, all> first_{};
 };
 
-/// As many nodes as hold the ranks.
+/// Number of nodes that hold the ranks.
 [[nodiscard]] inline int nodes_of(const Levels& levels, int per_node) {
   const long long ranks = static_cast<long long>(levels.ranks());
   return static_cast<int>((ranks + per_node - 1) / per_node);
 }
 
-/// Links of the least connected endpoint among the first n of a mesh graph: as many one-way rings pass there.
+/// Links of the least connected endpoint among the first n of a mesh graph: the number of one-way rings
+/// through it.
 [[nodiscard]] inline double mesh_links(const Tier& tier, int n) {
   int least = -1;
   for (int endpoint = 0; endpoint < n; ++endpoint) {
@@ -59,18 +60,18 @@ class FirstTiers {
   return std::max(0, least);
 }
 
-/// Links one endpoint can use when the first n of a tier's endpoints talk.
+/// Links one endpoint can use when the first n of a tier's endpoints communicate.
 [[nodiscard]] inline double usable_links(const Tier& tier, int n) {
   switch (tier.kind) {
     case TierKind::full_mesh: return tier.endpoints > 1 ? static_cast<double>(tier.links) * (n - 1) / (tier.endpoints - 1) : tier.links;
     case TierKind::mesh_graph: return mesh_links(tier, n);
     case TierKind::torus:
-    case TierKind::ring: return std::min(2, tier.links);  // what a ring of ranks uses; the bucket algorithm takes full_rate
+    case TierKind::ring: return std::min(2, tier.links);  // used by a ring of ranks; the bucket algorithm takes full_rate
     default: return tier.links;
   }
 }
 
-/// \param constants what NCCL plans with for links it has no rate of (`usable` is not stated)
+/// \param constants NCCL's planning rate for links without a stated `usable`
 inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constants& constants) {
   const int n = std::min(g, tier.endpoints);
   const double full = tier.bandwidth.value.value();
@@ -82,7 +83,7 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
   f.in_switch = tier.reduces_in_network && f.switched;
   f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
   if (f.over_pcie) {
-    f.pcie_rate = full;  // what sharing leaves of it is in the fitted shares by number of ranks
+    f.pcie_rate = full;  // the fitted shares by number of ranks include the loss from sharing it
     f.usable_per_gpu = tier.link_usable.value() > 0 ? tier.link_usable.value() * (full / tier.link_bandwidth.value())
                                                     : constants.pcie.form.planned_share * full;
     f.inner_rate = f.pcie_rate * tier.efficiency;
@@ -93,7 +94,7 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
   const double planned =
       tier.link_usable.value() > 0 ? tier.link_usable.value() / tier.link_bandwidth.value() : constants.scale_up.form.planned_share;
   f.usable_per_gpu = f.inner_rate * planned;
-  if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // as describe_network has it for what is above the NICs
+  if (f.switched && tier.first_stage > 0 && tier.first_stage < n) {  // same rule as describe_network above the NICs
     const double m = tier.first_stage;
     f.inner_exchanges = std::min(1.0, (1 - 1.0 / n) / (tier.oversubscription * (1 - m / n)));
     f.inner_rate *= std::min(1.0, m / tier.oversubscription);
@@ -105,15 +106,16 @@ inline void describe_scale_up(Fabric& f, const Tier& tier, int g, const Constant
       if (d > 1 && f.torus_axes < 3) f.torus[static_cast<std::size_t>(f.torus_axes++)] = d;
 }
 
-/// What network tiers above the NICs leave of their rate. A switch of oversubscription o sends up 1/o of what comes from below it, so that
-/// of the NICs of the m domains below a switch 1/o goes on, o the product over the tiers passed. A ring or tree needs one full stream out
-/// of it: share m/o. An exchange sends (1 - m/N) of its traffic out of it: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate. Traffic that
-/// stays below one switch passes none of its uplinks. \param reached what gets to the NICs over what they could send, at most 1
+/// Share of their rate that network tiers above the NICs leave. A switch of oversubscription o forwards 1/o
+/// of what comes from below: of the NIC rate of the m domains below it, 1/o goes up, with o the product over
+/// the tiers passed. A ring or tree needs one full stream out of it: share m/o. An exchange sends (1 - m/N)
+/// of its traffic out of it: share (1 - 1/N) / (o (1 - m/N)) of the NICs' rate. Traffic below one switch uses
+/// none of its uplinks. \param reached rate that reaches the NICs over their own rate, at most 1
 inline void describe_network(Fabric& f, const System& system, double reached) {
   const double N = f.domains();
   const double together = system.nodes_per_domain();
   double below = 1;        // nodes below one child of the tier
-  double taper = reached;  // of what leaves such a child
+  double taper = reached;  // share of what leaves such a child
   const Tier* child = nullptr;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
@@ -136,11 +138,12 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   }
 }
 
-/// What a NIC's slot is called: the PCIe tier's name where there is one.
+/// Name of a NIC's slot: the PCIe tier's name if there is one.
 [[nodiscard]] inline Label slot_tier(const FirstTiers& first) { return first.pcie() != nullptr ? first.pcie()->name : Label{"pcie"}; }
 
-/// Rates are the least along the way: the NICs, their slots, the GPUs' own links, the ports to the processor.
-/// \return what gets to the NICs over what they could send, at most 1
+/// Rates are the minimum along the path: the NICs, their slots, the GPUs' own links, the ports to the
+/// processor.
+/// \return rate that reaches the NICs over their own rate, at most 1
 [[nodiscard]] inline double describe_nics(Fabric& f, const System& system, const FirstTiers& first) {
   const Tier* nic = first[TierRole::nic];
   if (nic == nullptr)
@@ -161,7 +164,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   return reached < sent ? reached / sent : 1;
 }
 
-/// What a price divides by, looked at in a few comparisons; whatever fails one of them is named by check(system).
+/// Quick check of the values a price divides by; if it fails, check(system) names the cause.
 [[nodiscard]] inline bool is_sound(const Fabric& f, const Tier* scale_up, int domain) {
   const auto rate = [](double value) { return (value == 0) | ((value >= least_rate) & (value <= most_rate)); };
   const auto share = [](double value) { return (value > 0) & (value <= 1); };
@@ -174,7 +177,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
 
 }  // namespace detail
 
-/// How many ranks sit in how many domains. \throws RequestError when they do not divide.
+/// Ranks per domain and number of domains. \throws RequestError when they do not divide.
 [[nodiscard]] inline Levels levels_of(const System& system, int ranks, int nodes) {
   const int per_node = system.gpus_per_node;
   if (per_node < 1 || system.domain < 1) [[unlikely]]
@@ -188,7 +191,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
                        " GPUs");
   if (ranks <= system.domain && nodes * per_node <= system.domain) return Levels{ranks};
   if (const int rack = system.domain / per_node; rack > 1 && nodes % rack == 0 && ranks % (nodes / rack) == 0)
-    return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: even over them will do, as it does inside one
+    return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: equal ranks per domain suffice, as inside one
   if (ranks % nodes != 0)
     throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
                        std::to_string(nodes));
@@ -202,8 +205,8 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   return Levels{ranks / domains, domains};
 }
 
-/// The fabric of an operation whose ranks sit as `levels` says: ranks of a domain, domains. \throws RequestError when the machine has no
-/// way to join them.
+/// The fabric of an operation with ranks placed as in `levels`: ranks per domain, domains. \throws
+/// RequestError when the machine has no links to join them.
 [[nodiscard]] inline Fabric fabric_on(const System& system, const Operation& op, const Levels& levels) {
   if (system.gpus_per_node < 1 || system.domain < 1) [[unlikely]]
     check(system);
@@ -240,7 +243,7 @@ inline void describe_network(Fabric& f, const System& system, double reached) {
   return f;
 }
 
-/// \throws RequestError when the ranks do not divide or the machine has no way to join them.
+/// \throws RequestError when the ranks do not divide or the machine has no links to join them.
 [[nodiscard]] inline Fabric fabric_of(const System& system, const Operation& op) {
   const bool pair = op.collective == Collective::send_recv;
   if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});

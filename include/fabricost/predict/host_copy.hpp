@@ -4,9 +4,9 @@
 ///
 ///   t = c0 + l + S / (B e)      B: one-way rate of the tier to the host, e: payload share, l: its latency
 ///
-/// Of a described tier l is one hop of the link, and c0 what launching a kernel costs. Of a tier that was measured on this very machine
-/// (`fabricost calibrate` of what `fabricost measure` wrote) l is all that a copy of a few bytes takes, so c0 is 0, and the answer is
-/// calibrated for the sizes such a measurement spans.
+/// On a described tier, l is one hop of the link and c0 the cost of a kernel launch. On a tier measured on
+/// this machine (`fabricost calibrate` on output of `fabricost measure`), l is the total time of a copy of a
+/// few bytes, so c0 is 0, and the answer is calibrated for the sizes such a measurement covers.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/predict/uncertainty.hpp>
@@ -17,7 +17,7 @@
 
 namespace fabricost {
 
-/// Whether both rate and latency of the tier to the host were measured, not taken from a description of the link.
+/// Whether both rate and latency of the tier to the host were measured instead of described.
 [[nodiscard]] inline bool host_copies_measured(const System& system) {
   const Tier* host = host_tier(system);
   return host != nullptr && host->bandwidth.provenance.confidence == Confidence::measured &&
@@ -33,7 +33,7 @@ namespace fabricost {
   return line;
 }
 
-/// \param line of the copy \param described what lies outside the measured range where the tier is only described
+/// \param line of the copy \param described what is extrapolated if the tier is only described
 [[nodiscard]] inline Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described) {
   const IntervalWidths& w = system.constants.interval;
   if (!host_copies_measured(system)) return {Basis::datasheet, w.unfitted_algorithm, described};

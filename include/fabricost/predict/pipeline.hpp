@@ -18,7 +18,7 @@ struct PipelineHandover {
   [[nodiscard]] Time total() const { return Time::from_value(count * one.seconds); }
 };
 
-/// \param activations bytes handed over per microbatch; \param path over which wires neighbouring stages talk
+/// \param activations bytes handed over per microbatch \param path wires between neighbouring stages
 /// \throws RequestError for fewer than 1 stage or microbatch, and as predict
 [[nodiscard]] inline PipelineHandover predict_pipeline(const System& system, const Bytes& activations, int stages, int microbatches,
                                                        Path path = Path::gpu_gpu) {

@@ -1,6 +1,7 @@
 #pragma once
 /// \file predict.hpp
-/// predict = one question; sweep = many sizes of one question. Neither `predict` nor a compiled Curve allocates.
+/// predict answers one request, sweep the same request at many sizes. Neither `predict` nor a compiled Curve
+/// allocates.
 
 #include <fabricost/elementary.hpp>
 #include <fabricost/predict/curve.hpp>
@@ -22,8 +23,8 @@ inline constexpr auto protocol_labels = labels_of(protocol_names);
 inline constexpr auto term_labels = labels_of(term_names);
 inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
 
-/// The tier a level's time is spent in; the network tier whose uplinks bind, the one on the way to the NICs that carries less than they.
-/// \param f as a prediction keeps it
+/// The tier in which a level's time is spent: the network tier whose uplinks limit, or the tier to the NICs
+/// if it carries less than they do. \param f as stored in a prediction
 [[nodiscard]] inline const Label& tier_of(const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind, int level) {
   if (kind == TermKind::launch) return gpu_label;
   if (level == 0) return f.inner_tier.empty() ? gpu_label : f.inner_tier;
@@ -33,7 +34,7 @@ inline constexpr Label gpu_label{"gpu"}, nic_label{"nic"};
   return f.outer_tier.empty() ? nic_label : f.outer_tier;
 }
 
-/// No tuner rule is known for the library, so what runs was decided by price.
+/// No tuner rule is known for the library, so the algorithm was chosen by price.
 [[nodiscard]] inline bool decided_by_price(const System& system, const Operation& op, const Choice& choice) {
   return choice.rule == Choice::Rule::nccl && !follows_tuner(system.library) && !is_host_copy(op);
 }
@@ -42,7 +43,8 @@ inline void check_size(double bytes) {
   if (!(bytes >= 0 && bytes < 1e18)) throw RequestError("a size must be between 0 and 10^18 bytes");
 }
 
-/// Fitted constants enter a price through its line: where they are none, the line or its time is none. \throws RequestError with the field
+/// Checks the fitted constants through the line they make: an invalid constant gives an invalid line or time.
+/// \throws RequestError with the field
 inline void require_price(const System& system, const Line& line, const Prediction& p) {
   const bool fine = (line.base >= 0) & (line.latency >= 0) & (line.rate >= 0) & (line.overlap >= 1) & (p.low >= 0) & (p.low <= p.seconds) &
                     (p.seconds <= p.high) & (p.high < 1e300);
@@ -50,14 +52,14 @@ inline void require_price(const System& system, const Line& line, const Predicti
     refuse_price(system);
 }
 
-/// A prediction with its question; `settle` adds the answer. What it keeps is made where it stays: a copy of what was written a moment ago,
-/// in other widths than it is read in, would wait for it.
+/// A prediction with its request; `settle` adds the answer. It is built in place: copying a value that was
+/// just written with other widths would stall on store forwarding.
 template <class MakeFabric>
 [[nodiscard]] Prediction asked(const Operation& op, const Choice& choice, MakeFabric&& fabric) {
   return {.operation = op, .terms = {}, .made_from = {.choice = choice, .fabric = fabric(), .line = {}, .engine = {}}};
 }
 
-/// What runs at this size and the price of it, line(), make the answer.
+/// Adds the answer: what runs at this size and its price, line().
 template <class Price>
 void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
   const Operation& op = p.operation;
@@ -92,7 +94,7 @@ void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
   require_price(system, p.made_from.line, p);
 }
 
-/// At one size of a curve.
+/// The prediction at one size of a curve.
 [[nodiscard]] inline Prediction finish(const Curve& curve, const System& system, const Operation& op, const Choice& choice,
                                        const ReducePieces& engine = {}) {
   const double bytes = op.bytes.value();
@@ -106,7 +108,7 @@ void settle(Prediction& p, const System& system, Candidate ran, Price&& line) {
 
 namespace detail {
 
-/// What calling from Python adds: the host's time where the GPU waits for it, and a copy of the buffer.
+/// Adds the cost of a call from Python: host time that the GPU waits for, and a copy of the buffer.
 inline void add_host_launch(Prediction& p, const System& system) {
   const Constants& c = system.constants;
   p.made_from.host_call = host_call(p.seconds, p.operation.bytes.value(), system.gpu.hbm_bandwidth.value.value(), c.custom);
@@ -131,9 +133,9 @@ inline void add_host_launch(Prediction& p, const System& system) {
 
 }  // namespace detail
 
-/// Time of one operation with the terms that make it up. With `choice.inference` an all-reduce runs as that engine runs it, from Python
-/// where it says so. \throws RequestError when the ranks do not fit the machine, the size is negative or not a number, nothing allowed can
-/// run, or the numbers of the machine give no time (check).
+/// Time of one operation with the terms it consists of. With `choice.inference` an all-reduce runs as in that
+/// engine, from Python if requested. \throws RequestError when the ranks do not fit the machine, the size is
+/// negative or not a number, nothing allowed can run, or the machine's numbers give no time (check).
 [[nodiscard]] inline Prediction predict(const System& system, const Operation& op, const Choice& choice = {}) {
   Prediction p = detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(op, choice)) detail::add_host_launch(p, system);
@@ -154,7 +156,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
     }
   }
   if (choice.rule == Choice::Rule::nccl && follows_tuner(system.library) && !is_host_copy(op)) {
-    // the common question: ask the tuner for this size alone and price only what runs
+    // the common case: evaluate the tuner for this size alone and price only its choice
     if (const std::optional<Candidate> ran = picked_at(bytes, choice, in, f)) {
       detail::settle(p, system, *ran,
                      [&] { return price(schedule_of(ran->algorithm, in.op, f), f, system.constants, ran->protocol, in.byte_wide); });
@@ -172,7 +174,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return p;
 }
 
-/// The same question at many sizes. \throws as predict
+/// The same request at many sizes. \throws as predict
 [[nodiscard]] inline std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes,
                                                    const Choice& choice = {}) {
   const Curve curve = detail::compile_lines(system, op, choice);
@@ -189,7 +191,8 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return out;
 }
 
-/// Sizes from `first` to `last`, both included, each twice the one before. \throws RequestError unless 0 < first and last is finite
+/// Sizes from `first` to `last`, both included, each twice the previous one. \throws RequestError unless 0 <
+/// first and last is finite
 [[nodiscard]] inline std::vector<Bytes> powers_of_two(Bytes first, Bytes last) {
   std::vector<Bytes> out;
   if (!(first.value() > 0)) throw RequestError("a range of sizes must start above zero");

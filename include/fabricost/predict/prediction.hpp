@@ -1,7 +1,7 @@
 #pragma once
 /// \file prediction.hpp
-/// An answer that carries its own explanation: time, what ran, terms that sum to the time, what binds, how sure, and what it was made
-/// from, so that an explanation prints and decides nothing a second time.
+/// An answer that carries its explanation: time, what ran, terms that sum to the time, the limiting tier, the
+/// uncertainty, and all inputs, so that an explanation only prints and decides nothing again.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/fixed_list.hpp>
@@ -27,13 +27,13 @@ struct Term {
 /// A fixed-capacity list, so that a prediction never allocates.
 using Terms = FixedList<Term, 12>;
 
-/// What of the question lies outside the measured range.
+/// Which parts of the request lie outside the measured range.
 struct Extrapolated {
   bool sizes = false, ranks = false, nodes = false;
   [[nodiscard]] bool any() const { return sizes || ranks || nodes; }
 };
 
-/// The largest term; one without a name when nothing takes time.
+/// The largest term; one without a name if nothing takes time.
 [[nodiscard]] inline const Term& largest(const Terms& terms) {
   static constexpr Term none{};
   const Term* out = &none;
@@ -42,16 +42,16 @@ struct Extrapolated {
   return *out;
 }
 
-/// bytes / seconds; 0 when they take no time.
+/// bytes / seconds; 0 if they take no time.
 [[nodiscard]] constexpr double over(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }
 
-/// What a prediction was made from.
+/// The inputs of a prediction.
 struct MadeFrom {
   Choice choice;
-  Fabric fabric;         ///< of a copy between GPU and host its `inner_tier` is the tier between the two
-  Line line;             ///< the price of what ran, without what a call from Python adds
-  ReducePieces engine;   ///< the kernels of an inference engine, by size; none: the library's alone
-  HostCall host_call{};  ///< what a call from Python adds; all zero: replayed in a CUDA graph
+  Fabric fabric;         ///< for a copy between GPU and host, `inner_tier` is the tier between the two
+  Line line;             ///< the price of what ran, excluding the cost of a call from Python
+  ReducePieces engine;   ///< the kernels of an inference engine, by size; empty: the library only
+  HostCall host_call{};  ///< cost of a call from Python; all zero: replayed in a CUDA graph
 };
 
 struct Prediction {
@@ -63,15 +63,15 @@ struct Prediction {
   Candidate ran{};
   bool by_price = false;  ///< the pair was chosen by price because no tuner rule applies to this library
   double seconds = 0;
-  double low = 0, high = 0;  ///< nine in ten measurements fall between
-  double least = 0;          ///< seconds the bytes need over the links at their full rate (price/least.hpp): `low` is not below it
+  double low = 0, high = 0;  ///< nine in ten measurements fall in between
+  double least = 0;          ///< seconds the bytes need at the links' full rate (price/least.hpp), a lower bound of `low`
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated{};
   MadeFrom made_from;
 
   [[nodiscard]] Time time() const { return Time::from_value(seconds); }
-  /// bytes / time; 0 when nothing takes time
+  /// bytes / time; 0 if nothing takes time
   [[nodiscard]] Bandwidth algorithm_bandwidth() const { return Bandwidth::from_value(over(operation.bytes.value(), seconds)); }
   /// bytes / time x bus_factor(collective, ranks)
   [[nodiscard]] Bandwidth bus_bandwidth() const {

@@ -1,12 +1,14 @@
 #pragma once
 /// \file uncertainty.hpp
-/// How sure an answer is: the half width of its 5-95 % interval in log time, from residuals of the fit that made the constants,
-/// widened in quadrature by what was not measured (sibling 0.066 or, over PCIe, 0.82; datasheet 0.42, cluster 0.4, transport 1.2; an
-/// operation measured nowhere 0.45, a kernel of another domain 0.30) and outright by every factor of two outside the measured ranks and
-/// nodes. Sizes beyond the largest measured one widen it by what was not the wire there, latency and local copies that a longer transfer
-/// may hide: the wire's rate was seen, so where a curve is flat the interval is no wider than where it was measured. (On a machine nobody
-/// measured the wire drifts a little from its kin's as well: `unseen_wire`.) Below the smallest it is wider by a fixed part: a few bytes
-/// may be faster still.
+/// Uncertainty of an answer: the half width of its 5-95 % interval in log time, from residuals of the fit
+/// behind the constants. It is widened in quadrature for what was not measured (sibling 0.066 or, over PCIe,
+/// 0.82; datasheet 0.42, cluster 0.4, transport 1.2; an operation measured nowhere 0.45, a kernel of another
+/// domain 0.30) and additively for every factor of two outside the measured ranks and nodes. Sizes beyond the
+/// largest measured one widen it by the share of time that was not wire there, latency and local copies,
+/// which a longer transfer may hide: the wire's rate was measured, so on the flat part of a curve the
+/// interval stays as wide as measured. (On an unmeasured machine the wire rate also differs a little from its
+/// relatives': `unseen_wire`.) Below the smallest size it is wider by a fixed amount: a few bytes may be
+/// faster still.
 
 #include <fabricost/predict/prediction.hpp>
 #include <fabricost/price/price.hpp>
@@ -22,25 +24,29 @@ struct Certainty {
   Extrapolated extrapolated;
 };
 
-/// How much wider, beyond the largest measured size: of the time at that size the part that was not the wire, per factor of two.
+/// Widening beyond the largest measured size, per factor of two: the share of the time at that size that was
+/// not wire.
 [[nodiscard]] inline double wider_beyond(const IntervalWidths& w, const Line& line, Basis basis, double largest, double bytes) {
   const double unseen = 1 - wire_share(line, largest);
   return w.beyond_sizes * std::log2(bytes / largest) * (basis == Basis::calibrated ? unseen : std::max(unseen, w.unseen_wire));
 }
 
-/// What a kernel's answer rests on. \param of_set basis of its constants \param shown of its set \param place of the kernel there
+/// Basis of a kernel's answer. \param of_set basis of its constants \param shown of its set \param place of
+/// the kernel there
 [[nodiscard]] constexpr Basis kernel_basis(Basis of_set, const Shown& shown, std::size_t place) {
   if (of_set == Basis::datasheet || !Shown::has(shown.anywhere, place)) return Basis::datasheet;
   return of_set == Basis::calibrated && Shown::has(shown.here, place) ? Basis::calibrated : Basis::sibling;
 }
-/// What is added in quadrature for it. \param otherwise where only machines with other domains were measured
+/// Widening in quadrature for that basis. \param otherwise where only machines with other domains were
+/// measured
 [[nodiscard]] constexpr double kernel_width(const IntervalWidths& w, Basis basis, const Shown& shown, std::size_t place, double otherwise) {
   if (basis == Basis::calibrated) return 0;
   if (basis == Basis::datasheet) return w.datasheet;
   return Shown::has(shown.alike, place) ? w.sibling : otherwise;
 }
 
-/// Of an inference engine's own all-reduce kernel; measured from some size to where each engine hands over, on 2, 4 and 8 ranks.
+/// Certainty for an inference engine's own all-reduce kernel; measured up to the size at which each engine
+/// hands over, on 2, 4 and 8 ranks.
 [[nodiscard]] inline Certainty certainty_of_custom(const Constants& c, const Fabric& f, Candidate ran, double bytes) {
   const IntervalWidths& w = c.interval;
   const double own = fitted_half_width(w, ran, Collective::all_reduce, f);
@@ -56,7 +62,7 @@ struct Certainty {
   return out;
 }
 
-/// What an operation rests on: calibrated only where it was measured itself.
+/// Basis of an operation: calibrated only if the operation itself was measured.
 [[nodiscard]] constexpr Basis operation_basis(Basis of_set, const Shown& shown, Collective op) {
   const bool here = Shown::has(shown.here, static_cast<std::size_t>(op));
   return of_set == Basis::calibrated && !here ? Basis::sibling : of_set;
@@ -75,7 +81,7 @@ struct Certainty {
   const Shown& shown = across ? c.transport_operations : c.operations;
   if (!Shown::has(shown.anywhere, static_cast<std::size_t>(op))) square += w.unmeasured_operation * w.unmeasured_operation;
   out.basis = inside;
-  if (inside == Basis::sibling && !(across && c.basis == Basis::calibrated)) {  // over PCIe the rates belong to the board, not to the GPU
+  if (inside == Basis::sibling && !(across && c.basis == Basis::calibrated)) {  // over PCIe the rates depend on the board, not on the GPU
     const double like = f.over_pcie && c.basis != Basis::calibrated ? w.pcie_datasheet : w.sibling;
     square += like * like;
   }
@@ -88,7 +94,7 @@ struct Certainty {
       square += w.unmeasured_transport * w.unmeasured_transport;
     else if (transport != Basis::calibrated)
       square += w.unmeasured_cluster * w.unmeasured_cluster;
-    // between domains the operation is the transport's: what was measured of it inside one does not matter
+    // between domains the transport matters: measurements of the operation inside one do not count
     out.basis = std::max(f.local() > 1 ? c.basis : transport, c.transport_known ? transport : Basis::datasheet);
   }
   if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;

@@ -33,7 +33,7 @@ struct Channels {
       if (!(together > product * (1 + 1e-12))) continue;
       best = {static_cast<int>(count), *speed};
       product = together;
-      if (product >= total) break;  // nothing is left over that a slower speed could use
+      if (product >= total) break;  // nothing is left for a slower speed
     }
   }
   if (best.rate == 0) return {1, total};

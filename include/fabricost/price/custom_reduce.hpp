@@ -9,11 +9,12 @@
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/custom.yaml)
 ///
-/// Steps and bytes are those of algorithms/shots.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and TensorRT-LLM 1.0 to 1.3
-/// on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers have few blocks (vLLM's 36), so few loads in flight:
-/// what those fetch in a round trip bounds them where the link is fast, and Blackwell's longer round trip makes them slower than Hopper's
-/// (190 against 270 GB/s). torch's symmetric kernel reads all peers at once, so its loads grow with the ranks. Kernels that store, or let
-/// the switch add, are bound by the link alone.
+/// Steps and bytes are those of algorithms/shots.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and
+/// TensorRT-LLM 1.0 to 1.3 on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers
+/// have few blocks (vLLM's 36) and so few loads in flight: on a fast link the bytes these fetch per round
+/// trip are the limit, and Blackwell's longer round trip makes them slower than Hopper's (190 against 270
+/// GB/s). torch's symmetric kernel reads all peers at once, so its loads grow with the ranks. Kernels that
+/// store, or let the switch add, are limited by the link alone.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -26,7 +27,8 @@ namespace fabricost {
 
 namespace detail {
 
-/// Seconds a byte takes over a link at a share of B, or in the loads in flight: `kib` for 1024 bytes of them.
+/// Seconds per byte, limited by the link at a share of B or by the loads in flight (`kib`: time of 1024
+/// bytes).
 [[nodiscard]] inline double per_byte(double share, double rate, double kib, const CustomForm& form) {
   return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
 }
@@ -44,7 +46,7 @@ namespace detail {
   return line;
 }
 
-/// \param loads how many times the loads of two ranks are in flight
+/// \param loads in flight, relative to those of two ranks
 [[nodiscard]] inline Line price_two_shot(const Fabric& f, const TwoShotConstants& k, const CustomForm& form, double loads = 1) {
   const double n = f.ranks();
   Line line;
@@ -57,7 +59,7 @@ namespace detail {
   return line;
 }
 
-/// The switch adds and multiplies: other bytes cross a GPU's links.
+/// The switch reduces and multicasts, so the bytes on a GPU's links differ.
 [[nodiscard]] inline Line price_multicast(const Fabric& f, const TwoShotConstants& k, const CustomForm& form) {
   Line line = price_two_shot(f, k, form);
   line.least = (1 + 1 / f.ranks()) / f.full_rate;
@@ -82,14 +84,14 @@ namespace detail {
 
 /// A call from Python around a kernel: norm_overlap( launch , kernel + extra + copy ), all in seconds.
 struct HostCall {
-  double kernel = 0;  ///< as a CUDA graph replays it
-  double launch = 0;  ///< of the host, which the GPU's work overlaps
-  double extra = 0;   ///< by which the kernel takes longer
-  double copy = 0;    ///< of the buffer, once
+  double kernel = 0;  ///< as replayed by a CUDA graph
+  double launch = 0;  ///< on the host, overlapped with the GPU's work
+  double extra = 0;   ///< additional kernel time
+  double copy = 0;    ///< one copy of the buffer
   double overlap = 0;  ///< order of that norm; 0: no call
   [[nodiscard]] double seconds() const { return norm(launch, kernel + extra + copy, overlap); }
 };
-/// Around a kernel of t seconds on S bytes. \param memory_rate bytes/s; 0: unknown, no copy
+/// The call around a kernel of t seconds on S bytes. \param memory_rate bytes/s; 0: unknown, no copy
 [[nodiscard]] inline HostCall host_call(double t, double bytes, double memory_rate, const CustomConstants& c) {
   return {t, c.host_launch, c.host_extra, memory_rate > 0 ? 2 * bytes / (c.host_copy * memory_rate) : 0, c.form.host_overlap};
 }

@@ -5,8 +5,8 @@
 ///   LL      ca + ha (log2 n - 1) + max( ma V / 16 KiB , 2 (n-1) V / BS )     V = S/n; only used up to 16 KiB
 ///   Simple  ca + ha (log2 n - 1) + norm_qS( fS + mS min(1, V/64 KiB) , [(n-1+xS) V + yS (n-1) min(V, 16 MiB / n)] / BS )
 ///
-/// A send_recv is the same with one peer, all of S for it and no part of its own. Fitted together with ring.hpp, on the same 8 A100, H100
-/// and B200 (NCCL 2.23 to 2.29): 378 of the 1,512 points are all-to-alls.
+/// A send_recv is the same with one peer, which gets all of S, and no part of its own. Fitted together with
+/// ring.hpp, on the same 8 A100, H100 and B200 (NCCL 2.23 to 2.29): 378 of the 1,512 points are all-to-alls.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -28,7 +28,7 @@ namespace fabricost {
   const bool alone = schedule.collective == Collective::send_recv;
   Line line;
   line.base_part(TermKind::launch, 0, 1, with_latency(x.base, fabric.inner_latency));
-  // doublings of ranks beyond a pair; a slower or faster tier shows at every one, the pair's own included
+  // doublings of ranks beyond a pair; a slower or faster tier affects each of them, including the pair
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
   if (protocol == Protocol::ll) {
     // half of what LL stores are flags: never more than half of the Simple rate, which binds beyond some 28 peers

@@ -1,7 +1,8 @@
 #pragma once
 /// \file fabric.hpp
-/// What the tiers offer to one group of ranks, in plain SI numbers: rates per endpoint and direction, what is between a GPU
-/// and its NIC; how the ranks are joined is algorithms/connectivity.hpp. Knows no algorithm.
+/// What the tiers offer a group of ranks, in plain SI numbers: rates per endpoint and direction, and the path
+/// between a GPU and its NIC; algorithms/connectivity.hpp describes how the ranks are joined. Knows no
+/// algorithm.
 ///
 /// Level 0 is the scale-up domain (endpoint: a GPU), level 1 the NICs and the network of the domains (endpoint: a domain, all
 /// its NICs in use together).
@@ -16,21 +17,21 @@ namespace fabricost {
 struct Fabric : Connectivity {
   int nodes = 1;               ///< as nccl-tests counts them
   double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
-  double inner_latency = 0;    ///< beyond the latency the constants were fitted with, per step; may be negative
-  double full_rate = 0;        ///< one way per GPU with the whole domain at work: what in-switch algorithms can use
-  double inner_exchanges = 1;  ///< share of inner_rate that a tapered second stage of the domain's switches leaves to an all-to-all
+  double inner_latency = 0;    ///< difference to the latency the constants were fitted with, per step; may be negative
+  double full_rate = 0;        ///< one way per GPU with the whole domain active: the rate of in-switch algorithms
+  double inner_exchanges = 1;  ///< share of inner_rate that a tapered second switch stage leaves to an all-to-all
   double outer_rate = 0;       ///< one way, summed over the NICs a domain uses; 0 on one domain
-  double outer_latency = 0;    ///< beyond the fitted one, per network step
+  double outer_latency = 0;    ///< difference to the fitted latency, per network step
   double nics = 1;             ///< used by one domain
   double streams = 1;          ///< taper of the network for rings and trees: share of outer_rate they can use
   double exchanges = 1;        ///< the same for all-to-all
   Label inner_tier;            ///< of the domain's links; empty when there are none
   Label outer_tier;            ///< of the NICs
-  Label held_tier;             ///< the tier on the way from GPU to NIC that carries less than the NICs; empty when none does
-  Label streams_tier;          ///< the network tier that sets `streams`; empty when none does
+  Label held_tier;             ///< the tier between GPU and NIC that carries less than the NICs; empty if none does
+  Label streams_tier;          ///< the network tier that sets `streams`; empty if none does
   Label exchanges_tier;
-  double usable_per_gpu = 0;  ///< what NCCL plans with inside the domain, one way
-  Channels channels;          ///< what NCCL's search makes of that
+  double usable_per_gpu = 0;  ///< NCCL's planning rate inside the domain, one way
+  Channels channels;          ///< NCCL's search result for that rate
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
@@ -46,7 +47,7 @@ struct Fabric : Connectivity {
   Library library = Library::other;
   Cpu cpu = Cpu::any;
 
-  // not constexpr: g++ 12 would then clear the whole before it writes the parts
+  // not constexpr: g++ 12 would then clear the whole object before it writes the members
   Fabric() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted, it would be constexpr
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file generic.hpp
-/// Any schedule on any fabric, from its phases alone: what prices the algorithms nobody has fitted here (halving-doubling,
-/// Bruck, pairwise, hierarchical, torus bucket, one-shot, CollNet, PAT).
+/// Any schedule on any fabric, from its phases alone: prices the algorithms without a fitted form
+/// (halving-doubling, Bruck, pairwise, hierarchical, torus bucket, one-shot, CollNet, PAT).
 ///
 ///   t = c0 + norm_q( f + sum over phases of steps x hop(level, protocol) , sum over stages of max over levels of bytes / rate )
 ///
@@ -12,7 +12,7 @@
 
 namespace fabricost {
 
-/// What one level costs under one protocol.
+/// Cost of one level under one protocol.
 struct LevelCost {
   double hop = 0;   ///< seconds per serial step
   double rate = 0;  ///< bytes per second of one endpoint, one direction
@@ -43,7 +43,7 @@ struct LevelCost {
   return out;
 }
 
-/// The general price with the levels' costs given: what the tests drive with constants of their own.
+/// The general price with given costs of the levels; tests use it with constants of their own.
 [[nodiscard]] inline Line price_phases(const Schedule& schedule, const std::array<LevelCost, 2>& cost, double launch, double floor,
                                        double overlap) {
   Line line;
@@ -55,7 +55,7 @@ struct LevelCost {
   for (const Phase& p : schedule) steps[p.level > 0 ? 1 : 0] += p.steps;
   for (int level = 0; level < 2; ++level)
     line.latency_part(TermKind::steps, level, steps[static_cast<std::size_t>(level)], cost[static_cast<std::size_t>(level)].hop);
-  // each stage is carried by its slowest phase
+  // the slowest phase of a stage determines its time
   std::array<double, 2> bytes{};
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p) {
     bool slowest = true;
@@ -73,14 +73,16 @@ struct LevelCost {
   return line;
 }
 
-/// Share of an endpoint's links inside the domain that a schedule uses at a time. Where every pair has its own links (a full mesh, a mesh
-/// graph) and a step has one partner, that is one peer's of g - 1; rings, direct sends and switches use them all.
+/// Share of an endpoint's links inside the domain that a schedule uses at a time. With separate links per
+/// pair (a full mesh, a mesh graph) and one partner per step this is one peer's of g - 1; rings, direct sends
+/// and switches use all.
 [[nodiscard]] inline double link_share(Algorithm algorithm, const Fabric& fabric) {
   const bool own_links = !fabric.switched && !fabric.over_pcie && !fabric.neighbours_only;
   return own_links && fabric.local() > 2 && one_partner_a_step(algorithm) ? 1 / (fabric.local() - 1) : 1;
 }
 
-/// Share of the NICs' rate that a tapered network leaves: for everybody to everybody at once that of an exchange, otherwise a stream's.
+/// Share of the NICs' rate that a tapered network leaves: the all-to-all taper if all ranks send to all at
+/// once, else the ring taper.
 [[nodiscard]] inline double taper_share(Algorithm algorithm, const Fabric& fabric, Collective op = Collective::all_reduce) {
   return exchanges_at_once(algorithm, op) ? fabric.exchanges : fabric.streams;
 }

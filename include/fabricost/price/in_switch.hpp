@@ -18,11 +18,11 @@ namespace fabricost {
 
 inline constexpr double server_ranks = 8;  ///< of the machines the smaller form was fitted on
 
-/// How much dearer the floor of in-switch reduction is in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
+/// Growth of the in-switch floor in a domain of g > 8 GPUs: 3.9 (g/8)^0.74.
 [[nodiscard]] inline double rack_floor_factor(double g, const ScaleUpForm& form) {
   return g > server_ranks ? form.rack_floor * std::pow(g / server_ranks, form.rack_floor_power) : 1;
 }
-/// Bus bandwidth of in-switch reduction of g ranks, never above what the links carry.
+/// Bus bandwidth of in-switch reduction of g ranks, at most what the links carry.
 [[nodiscard]] inline double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce) {
   const double g = fabric.local();
   const double bound = (op == Collective::all_reduce ? 2 * (g - 1) / (g + 1) : (g - 1) / g) * fabric.full_rate;

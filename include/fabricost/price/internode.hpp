@@ -28,23 +28,26 @@
 
 namespace fabricost {
 
-/// What is left of the NIC rate between GPU and NIC; one-directional operations do not suffer at the host bridge.
+/// Share of the NIC rate that the path between GPU and NIC leaves; one-directional operations are not limited
+/// at the host bridge.
 [[nodiscard]] inline double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
   const bool one_way = op == Collective::broadcast || op == Collective::reduce;
   return (fabric.host_bridge ? (one_way ? t.form.host_bridge_one_way : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
 }
 
 namespace detail {
-/// Network devices NCCL sees, which messages are split over: the rails of one GPU are one device (aws-ofi-nccl on p5: 32 NICs are 8).
+/// Network devices NCCL sees and splits messages over: the rails of one GPU are one device (aws-ofi-nccl on
+/// p5: 32 NICs are 8).
 [[nodiscard]] inline double net_devices(const Fabric& fabric) { return std::max(1.0, std::min(fabric.nics, fabric.local())); }
 
-/// The rate a ring or a tree can use inside a domain: B; PCIe's own where GPUs meet over PCIe; none needed with one rank.
+/// The rate of a ring or a tree inside a domain: B; the PCIe rate where GPUs meet over PCIe; no limit with
+/// one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
   if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
-/// 1 / norm_q(1/a, 1/b), for a and b above 0; the order trees have, 6, in plain arithmetic.
+/// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
 [[nodiscard]] inline double soft_smaller(double a, double b, double q) {
   if (q != 6) [[unlikely]]
     return 1 / norm(1 / a, 1 / b, q);
@@ -53,12 +56,13 @@ namespace detail {
   const double square = ratio * ratio, sixth = square * square * square;
   return smaller * inverse_sixth_root(sixth);
 }
-/// How much dearer each step of a chain is than tree_hop; steps of a whole server's chain, 2 (8-1), and of longer ones alike.
+/// Cost of each chain step relative to tree_hop; constant from the chain of a whole server, 2 (8-1) steps,
+/// upwards.
 [[nodiscard]] inline double chain_factor(double chain, const ScaleUpForm& form) {
   constexpr double whole_server = 14;
   return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
-/// What trees keep of their rate, over how many domains they go.
+/// Share of their rate that trees keep, depending on the number of domains.
 [[nodiscard]] inline double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
   return form.tree_efficiency * (fabric.domains() > 2 && crowds ? form.tree_crowded : 1);
 }
@@ -67,8 +71,8 @@ struct Crossing {
   double inner = 0, outer = 0;  ///< steps
   double bytes = 0, message = 0;
 };
-/// kN as the constants were fitted: N - 1 for each time around, the way of the block that crosses fewest borders. (The schedule counts
-/// the most, one more; the fitted step has taken that in.)
+/// kN as the constants were fitted: N - 1 for each time around, the path of the block that crosses fewest
+/// borders. (The schedule counts the longest path, one more; the fitted step includes it.)
 [[nodiscard]] inline Crossing crossing(const Schedule& schedule) {
   Crossing out;
   const double n = schedule.levels.ranks();
@@ -90,7 +94,7 @@ struct Crossing {
   const double outer = t.efficiency * nic_path_share(fabric, t, schedule.collective) * fabric.outer_rate * fabric.streams;
   const bool network_binds = outer <= inner;
   const int level = network_binds ? 1 : 0;
-  const double device = detail::net_devices(fabric) / at.message;  // S of one byte a step of a network device
+  const double device = detail::net_devices(fabric) / at.message;  // S at which a step moves one byte per network device
 
   Line line;
   line.wire_level = level;
@@ -124,13 +128,13 @@ struct Crossing {
   return line;
 }
 
-/// Also on one domain, where the network part falls away.
+/// Also for one domain, where the network part vanishes.
 [[nodiscard]] inline Line price_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
   const double chain = schedule.steps(0);
   const double network = schedule.steps() - chain;
-  const double passes = std::max(1.0, schedule.bytes(0));  // of S through a GPU
+  const double passes = std::max(1.0, schedule.bytes(0));  // multiples of S through a GPU
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
   const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
   const double outer =
@@ -207,7 +211,7 @@ struct Crossing {
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   if (schedule.collective == Collective::send_recv) {
     line.base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency));
-    const double share = fabric.outer_rate / g;  // the GPU's own part of the domain's NICs
+    const double share = fabric.outer_rate / g;  // the GPU's share of the domain's NICs
     line.wire_level = 1;
     const double crowded = fabric.domains() > 2 ? t.form.send_recv_crowded : 1;
     line.rate_part(TermKind::wire, 1, 1, 1 / (t.form.send_recv_efficiency * path * share * crowded));

@@ -1,7 +1,7 @@
 #pragma once
 /// \file least.hpp
-/// The least time a schedule needs on a fabric: its bytes over the links that carry them, at the links' full one-way rate. No fitted
-/// constant enters, so that no interval can begin below it.
+/// The minimum time of a schedule on a fabric: its bytes over the links that carry them, at the links' full
+/// one-way rate. It uses no fitted constant, so that no interval can begin below it.
 ///
 ///   least = S x max over levels of (bytes that leave an endpoint / S) / (one-way rate of the endpoint's links)
 ///
@@ -10,8 +10,8 @@
 ///   nvls                                            1 + 1/n inside (the switch adds and multiplies), busbw 2(n-1)/(n+1) of the rate
 ///   send_recv between domains                       one rank sends: the NICs of its own, not of the domain
 ///
-/// Rates are those of fabric.hpp: of the links that lead to ranks taking part, of the NICs as their slots let them, what a tapered network
-/// leaves of them. Seconds per byte of S. The sources of the volumes stand in algorithms/*.hpp.
+/// Rates are those of fabric.hpp: of links that lead to participating ranks, of NICs as limited by their
+/// slots and a tapered network. Seconds per byte of S. The sources of the volumes are in algorithms/*.hpp.
 
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/generic.hpp>
@@ -22,14 +22,14 @@ namespace fabricost {
 
 namespace detail {
 
-/// One way per GPU inside a domain, of the links an algorithm can use.
+/// One-way rate per GPU inside a domain, of the links an algorithm can use.
 [[nodiscard]] inline double full_inner_rate(const Schedule& schedule, const Fabric& f) {
   if (uses_all_links(schedule.algorithm)) return f.full_rate;
   const bool all_send = exchanges_at_once(schedule.algorithm, schedule.collective, 0);
   return f.inner_rate * link_share(schedule.algorithm, f) * (all_send ? f.inner_exchanges : 1);
 }
 
-/// One way out of a domain, as the network leaves it.
+/// One-way rate out of a domain, after the network's taper.
 [[nodiscard]] inline double full_outer_rate(const Schedule& schedule, const Fabric& f) {
   const double rate = f.outer_rate * taper_share(schedule.algorithm, f, schedule.collective);
   return schedule.collective == Collective::send_recv ? rate / std::max(1.0, std::min(f.nics, f.local())) : rate;
@@ -43,7 +43,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Seconds per byte of S (see the file's head). \throws nothing; 0 where nothing moves
+/// Seconds per byte of S, as described above; 0 if nothing moves. \throws nothing
 [[nodiscard]] inline double least_per_byte(const Schedule& schedule, const Fabric& f) {
   const double inside = detail::full_inner_rate(schedule, f), across = detail::full_outer_rate(schedule, f);
   double out = 0;

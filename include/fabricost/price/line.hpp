@@ -1,13 +1,13 @@
 #pragma once
 /// \file line.hpp
-/// What one (schedule, fabric, constants, protocol) costs as a function of the size S alone:
+/// Cost of one (schedule, fabric, constants, protocol) as a function of the size S alone:
 ///
 ///   t(S) = base + outer ramps + norm_q( latency + inner ramps , volume )
 ///   volume = rate S + early_rate min(S, early) + whole chunks
 ///   norm_q(a, b) = (a^q + b^q)^(1/q)      q = 1: nothing overlaps; q large: the larger term hides the other
 ///
-/// Compiled once, evaluated without allocating. The parts that make up base, latency and rate are kept beside their sums, so
-/// that a price can be taken apart again.
+/// Compiled once, evaluated without allocating. The parts of base, latency and rate are stored beside their
+/// sums, so that a price can be decomposed again.
 
 #include <fabricost/fixed_list.hpp>
 
@@ -34,16 +34,16 @@ struct Part {
   [[nodiscard]] constexpr double value() const { return count * each; }
 };
 
-/// A cost that changes with the message: amplitude x shape(S / scale). Shapes grow from 0 to 1; `until` falls from 1 to 0, `unbounded`
-/// grows on.
+/// A cost that changes with the message: amplitude x shape(S / scale). Shapes grow from 0 to 1, except that
+/// `until` falls from 1 to 0 and `unbounded` keeps growing.
 struct Ramp {
   enum class Shape : unsigned char { none, linear, square, saturating, saturating_square, exponential, step, until, channels, unbounded };
   Shape shape = Shape::none;
-  bool inside = false;  ///< belongs to the latency that volume can hide
+  bool inside = false;  ///< part of the latency that volume can hide
   int level = 0;
   double amplitude = 0;
   double per_byte = 0;  ///< 1 / scale
-  double limit = 1;     ///< channels at most
+  double limit = 1;     ///< maximum channels
 
   [[nodiscard]] double operator()(double bytes) const {
     const double x = bytes * per_byte;
@@ -68,7 +68,8 @@ struct Ramp {
   const double larger = std::max(a, b);
   if (q == 1) return a + b;
   if (larger <= 0) return 0;
-  // log2 and exp2 take four fifths of the time of two pow(), which carry more digits than sums of microseconds need
+  // log2 and exp2 take four fifths of the time of two pow(), whose extra digits sums of microseconds do not
+  // need
   return larger * std::exp2(std::log2(1 + std::exp2(q * std::log2(std::min(a, b) / larger))) / q);
 }
 
@@ -78,12 +79,12 @@ struct Line {
 
   double base = 0, latency = 0, rate = 0;  ///< sums of the parts
   double overlap = 1;                      ///< q
-  double early_rate = 0;                   ///< seconds per byte of the first `early` bytes, on top of rate (below 0: they are faster)
+  double early_rate = 0;                   ///< seconds per byte of the first `early` bytes, added to rate (negative: they are faster)
   double early = 0;
   double chunk = std::numeric_limits<double>::infinity();  ///< bytes that move as one round of whole chunks; the first round is latency
   double chunk_seconds = 0;
-  double chunk_share = 0;  ///< of the volume beyond the first round, what moves in whole chunks
-  int wire_level = 0;      ///< the level whose rate binds
+  double chunk_share = 0;  ///< share of the volume beyond the first round that moves in whole chunks
+  int wire_level = 0;      ///< the level whose rate limits
   double least = 0;        ///< seconds per byte that the links need at their full rate, whatever the constants (price/least.hpp)
   FixedList<Ramp, most_ramps> ramps;
   FixedList<Part, most_parts> base_parts, latency_parts, rate_parts;
@@ -118,12 +119,12 @@ struct Line {
 
  private:
   Line& add(FixedList<Part, most_parts>& parts, double& sum, TermKind kind, int level, double count, double each) {
-    if (count == 0 || each == 0) return *this;  // also where `each` is infinite: nothing crosses a level that is not there
+    if (count == 0 || each == 0) return *this;  // also if `each` is infinite: nothing crosses a level that does not exist
     const double value = count * each;
     sum += value;
     if (parts.size() < most_parts) {
       parts.emplace(kind, level, count, each);
-    } else {  // no room: the last part carries the rest
+    } else {  // no room: the last part absorbs the rest
       Part& last = parts[most_parts - 1];
       last.count += value / last.each;
     }

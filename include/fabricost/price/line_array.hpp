@@ -1,7 +1,8 @@
 #pragma once
 /// \file line_array.hpp
-/// A Line at many sizes: the formula of line.hpp group by group, in loops that compilers vectorise. What a line has (ramps, chunks, an
-/// overlap) is asked once per group, never per size. Within 2e-14 of the line at each size alone.
+/// A Line at many sizes: the formula of line.hpp for groups of sizes, in loops that compilers vectorise.
+/// Branches on the line's parts (ramps, chunks, overlap) are taken once per group. Within 2e-14 of evaluating
+/// each size alone.
 
 #include <fabricost/elementary.hpp>
 #include <fabricost/price/line.hpp>
@@ -12,10 +13,10 @@ namespace fabricost {
 
 namespace detail {
 
-inline constexpr int group_size = 32;  ///< sizes of a group; a constant, so that -O2 vectorises too
+inline constexpr int group_size = 32;  ///< sizes per group; a constant, so that -O2 vectorises too
 using Group = std::array<double, group_size>;
 
-/// Adds a ramp to what sizes take already.
+/// Adds a ramp to the times of a group of sizes.
 FABRICOST_INLINE void add_ramp(const Ramp& r, const double* bytes, Group& into) {
   Group x;
   for (std::size_t i = 0; i < group_size; ++i) x[i] = bytes[i] * r.per_byte;
@@ -56,7 +57,7 @@ FABRICOST_INLINE void add_ramp(const Ramp& r, const double* bytes, Group& into) 
 
 /// Rounds of whole chunks after the first, as Line::chunks.
 FABRICOST_INLINE void add_chunks(const Line& line, const double* bytes, Group& into) {
-  constexpr double round = 6755399441055744.0;  // 1.5 x 2^52: what is added to it and taken away again is whole
+  constexpr double round = 6755399441055744.0;  // 1.5 x 2^52: adding and subtracting it rounds to a whole number
   const double whole = line.chunk_seconds * line.chunk_share, parts = line.chunk_seconds * (1 - line.chunk_share), chunk = line.chunk;
   Group rounds;
   for (std::size_t i = 0; i < group_size; ++i) rounds[i] = bytes[i] / chunk;
@@ -67,7 +68,8 @@ FABRICOST_INLINE void add_chunks(const Line& line, const double* bytes, Group& i
   }
 }
 
-/// Seconds of `groups` groups of sizes. \param bytes from 0 to 10^18 each \param seconds as many, not the same memory
+/// Seconds of `groups` groups of sizes. \param bytes from 0 to 10^18 each \param seconds equally many, not
+/// overlapping `bytes`
 FABRICOST_CLONES inline void evaluate_groups(const Line& line, const double* bytes, double* __restrict seconds, int groups) {
   const double base = line.base, latency = line.latency, rate = line.rate, early_rate = line.early_rate, early = line.early;
   const double q = line.overlap, inverse = 1 / q;

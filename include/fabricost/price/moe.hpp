@@ -1,6 +1,7 @@
 #pragma once
 /// \file moe.hpp
-/// What the kernels of expert exchange cost, from plain numbers: T tokens of a rank, C copies of each with w bytes, s SMs.
+/// Cost of the kernels of expert exchange, from plain numbers: T tokens of a rank, C copies of each with w
+/// bytes, s SMs.
 ///
 ///   volume      norm( work , wire ),  wire = norm_12( inside bytes / (share B) , across bytes / Bn )
 ///   DeepEP normal       work = T tau / s^,  tau = norm( token + token_kib w , C (copy + copy_kib w) ),  s^ = 4 (s/4)^spread
@@ -24,13 +25,13 @@
 
 namespace fabricost {
 
-/// What one rank moves and with what.
+/// The work of one rank and its resources.
 struct MoeWork {
   double tokens = 0;        ///< T
-  double copies = 0;        ///< C of a token, the one that stays included
+  double copies = 0;        ///< C per token, including the copy that stays
   double bytes = 0;         ///< w of one copy
-  double inside_bytes = 0;  ///< T tokens send to other GPUs of the domain
-  double across_bytes = 0;  ///< and to other domains
+  double inside_bytes = 0;  ///< sent by T tokens to other GPUs of the domain
+  double across_bytes = 0;  ///< to other domains
   double ranks = 1, experts = 1;
   double sms = 0;           ///< the kernel may use
   double all_sms = 0;       ///< the GPU has
@@ -39,7 +40,7 @@ struct MoeWork {
   double network_step = 0;  ///< seconds of one crossing; 0 inside a domain
 };
 
-/// The engines that run beside each other, each alone, and how they join, seconds:
+/// Resources that work concurrently, each alone, and how they overlap, in seconds:
 /// norm_floor_order( floor , norm_order( work , norm_wire_order( inside , across ) ) ).
 struct MoeVolume {
   double work = 0, inside = 0, across = 0;
@@ -48,10 +49,10 @@ struct MoeVolume {
   double floor_order = 1;
 };
 
-/// What the time goes to; the parts sum to `seconds`.
+/// Decomposition of the time; the parts sum to `seconds`.
 struct MoeCost {
   double start = 0, steps = 0, network = 0, growth = 0, work = 0, inside = 0, across = 0;
-  MoeVolume alone{};  ///< what work, inside and across (and a floor in `start`) are shares of
+  MoeVolume alone{};  ///< standalone times of which work, inside and across (and a floor in `start`) are shares
   [[nodiscard]] double seconds() const { return start + steps + network + growth + work + inside + across; }
 };
 
@@ -60,7 +61,8 @@ namespace detail {
 /// Share of x in t = norm_q(x, .): x (x/t)^(q-1) / t (Euler).
 [[nodiscard]] inline double share_in(double x, double t, double q) { return t > 0 ? std::pow(x / t, q) : 0; }
 
-/// norm_q(work, norm_w(inside, across)) shared out; `visible` is what of the whole remains visible.
+/// Divides norm_q(work, norm_w(inside, across)) into shares; `visible` is the share of the total that is not
+/// hidden.
 inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double w, double visible = 1) {
   c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q, c.alone.wire_order = w;
   const double wire = norm(inside, across, w);
@@ -75,7 +77,7 @@ inline void share_volume(MoeCost& c, double work, double inside, double across, 
   return w.inside_bytes > 0 ? w.inside_bytes / (share * w.rate) : 0;
 }
 [[nodiscard]] inline double across_time(const MoeWork& w) { return w.across_bytes > 0 ? w.across_bytes / w.across_rate : 0; }
-/// By how much the first chunk's way is longer for a token's copies.
+/// Factor by which a token's copies lengthen the first chunk's path.
 [[nodiscard]] inline double longer_start(double copies, const MoeForm& form) {
   return form.copies_power == 0.5 ? std::sqrt(copies) : std::pow(copies, form.copies_power);
 }

@@ -1,16 +1,18 @@
 #pragma once
 /// \file pcie.hpp
-/// Collectives among GPUs of one box that meet over PCIe, through the host. Rates depend on the ranks because the path does:
-/// a pair, one socket, two sockets. Fitted on 504 points of 8 L40S (PCIe 4, NCCL 2.27); scaled by the x16 rate elsewhere.
+/// Collectives among GPUs of one box that meet over PCIe, through the host. Rates depend on the ranks because
+/// the path does: a pair, one socket, two sockets. Fitted on 504 points of 8 L40S (PCIe 4, NCCL 2.27);
+/// elsewhere scaled by the x16 rate.
 ///
 ///   LL      norm_1.42( c0 + h k , (k+x) V / bLL(n) )
 ///   Simple  c0 + norm_1.02( f + hs k , volume ),  volume = (k+x) V / (mu B(n)), the first MiB of S 1.28 times faster for n > 2
 ///   a2a LL  norm_1.42( ca + ha (log2 n - 1) , (n-1+x) V / (0.68 bLL) )
 ///   a2a Simple  ca + ha (log2 n - 1) + norm_1.02( 7.7 us , (n-1+x) V / (mu B) )
 ///
-/// Beyond a pair the rate belongs to the board: 8 GPUs over two sockets are bimodal by a factor 2. Where GPUs write into each other's
-/// memory instead (peer_to_peer), a ring runs at the pair's rate inside a socket and at 0.82 of it across two (39 to 51 GB/s against
-/// 53 to 56.6 on PCIe 5, voipmonitor/rtx6kpro), and nothing is staged that could be warm.
+/// Beyond a pair the rate depends on the board: 8 GPUs over two sockets are bimodal with a factor of 2. Where
+/// GPUs write into each other's memory (peer_to_peer), a ring runs at the pair's rate inside a socket and at
+/// 0.82 of it across two (39 to 51 GB/s against 53 to 56.6 on PCIe 5, voipmonitor/rtx6kpro), and there is no
+/// staging buffer to be warm.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -23,7 +25,7 @@ namespace fabricost {
 /// 0: a pair, 1: one socket, 2: two sockets.
 [[nodiscard]] inline std::size_t pcie_reach(const Fabric& f) { return f.local() <= 2 ? 0 : f.local() <= f.per_socket ? 1 : 2; }
 
-/// Share of the x16 rate by what lies between the ranks.
+/// Share of the x16 rate, by the path between the ranks.
 [[nodiscard]] inline double pcie_share(const Fabric& fabric, const std::array<double, 3>& shares, const PcieForm& form) {
   const std::size_t reach = pcie_reach(fabric);
   if (fabric.peer_to_peer) return shares[0] * (reach == 2 ? form.two_sockets_share : 1);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file price.hpp
-/// schedule x fabric x constants -> Line, and the half width of its uncertainty. Which form prices which algorithm is decided
-/// here and nowhere else.
+/// schedule x fabric x constants -> Line, and the half width of its uncertainty. The only place that maps
+/// algorithms to forms.
 
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/channels.hpp>
@@ -13,7 +13,8 @@
 
 namespace fabricost {
 
-/// True when a form was fitted to measurements of this (algorithm, fabric); otherwise the price comes from the schedule alone.
+/// True if a form was fitted to measurements of this (algorithm, fabric); otherwise the price follows from
+/// the schedule alone.
 [[nodiscard]] inline bool has_fitted_form(Algorithm algorithm, Collective op, const Fabric& fabric) {
   if (fabric.library == Library::other) return false;
   const bool exchange = is_exchange(op);
@@ -29,7 +30,7 @@ namespace fabricost {
 
 namespace detail {
 
-/// As `price`, without the least time.
+/// As `price`, without the minimum time.
 [[nodiscard]] inline Line price_by_form(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol,
                                         bool byte_wide) {
   if (fabric.ranks() <= 1 || schedule.empty()) {
@@ -66,14 +67,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// The price of a schedule run over a fabric under a protocol, as a function of the size.
+/// The price of a schedule on a fabric under a protocol, as a function of the size.
 [[nodiscard]] inline Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
   line.least = least_per_byte(schedule, fabric);
   return line;
 }
 
-/// Which of the interval widths speaks for what ran: the class of points whose residuals it was taken from.
+/// Maps (algorithm, protocol, operation) to the residual class whose 90 % quantile gives the interval width.
 [[nodiscard]] inline double IntervalWidths::*interval_class(Candidate ran, Collective op, const Fabric& fabric) {
   using W = IntervalWidths;
   const bool across = fabric.domains() > 1;
@@ -98,7 +99,8 @@ namespace detail {
   }
 }
 
-/// Half width in log time of the interval nine in ten points fall into, for what ran on a measured machine of this kind.
+/// Half width, in log time, of the interval with nine in ten points, for a candidate on a measured machine of
+/// this kind.
 [[nodiscard]] inline double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric) {
   return w.*interval_class(ran, op, fabric);
 }

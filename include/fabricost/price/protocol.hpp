@@ -21,7 +21,8 @@ inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "
   return detail::parse_enum<Protocol>(text, protocol_names);
 }
 
-/// Whose kernel runs an all-reduce: the communication library's, or one that an inference engine brings along (price/custom_reduce.hpp).
+/// Whose kernel runs an all-reduce: the communication library's, or one of an inference engine
+/// (price/custom_reduce.hpp).
 enum class ReduceKernel : unsigned char {
   library,
   pull_one_shot,

@@ -1,17 +1,19 @@
 #pragma once
 /// \file rail_exchange.hpp
-/// An all_to_all in two levels: inside a domain to the rank in the receiver's place, then across on that place's own rail. Nobody's runs
-/// were fitted; the constants are those of the direct exchange (internode.hpp) with the counts this schedule has:
+/// An all_to_all in two levels: inside a domain to the rank in the receiver's place, then across on that
+/// place's own rail. Not fitted to runs; the constants of the direct exchange (internode.hpp) with the counts
+/// of this schedule:
 ///
 ///   t = c0 + Ca + h + (N-1)(La + LaS [S/N > 16 KiB] + (tiny-1) La [S/N < 128]) + S (g-1)/g / B + S g (1-1/N) / (ea path W x)
 ///
-/// N domains of g ranks; h: one hop of a Simple ring inside; x: an exchange's share of a tapered network. N - 1 remote partners where the
-/// direct exchange has n - g: ahead on short messages, behind on long ones, since the two levels follow one another.
+/// N domains of g ranks; h: one hop of a Simple ring inside; x: an exchange's share of a tapered network. It
+/// has N - 1 remote partners instead of n - g: faster for short messages, slower for long ones, since the two
+/// levels run one after the other.
 ///
-/// NCCL never runs it by itself: it sends directly. With PXN (2.12 and later, rails) a message moves to the GPU on the receiver's rail over
-/// NVLink before it leaves, and those with one destination are handed to the NIC together (NVIDIA, "Doubling all2all performance with
-/// NCCL 2.12"): the same wires, which is why the routes of the two differ below a relay only. The fitted constants of the direct exchange
-/// have that in them.
+/// NCCL itself always sends directly. With PXN (2.12 and later, rails) a message moves over NVLink to the GPU
+/// on the receiver's rail before it leaves, and messages to one destination are handed to the NIC together
+/// (NVIDIA, "Doubling all2all performance with NCCL 2.12"): the same wires, so the routes of the two differ
+/// only where PXN does not relay. The fitted constants of the direct exchange include this.
 
 #include <fabricost/price/internode.hpp>
 

@@ -11,7 +11,7 @@
 ///   LL128   c0 + h k + norm_1.4( f1 , (k+1.4) V (1 + i8 d) / (0.83 B) )
 ///   Simple  c0 + norm_q( rho (f + hs k) , [(k+x) V + y min(V, C MiB)] (1 + i8 d) / (mu B) )
 ///
-/// Wrong where chunking shows: LL128 misses by 4 to 16 %.
+/// Inaccurate where chunking shows: LL128 is off by 4 to 16 %.
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -20,22 +20,21 @@
 
 namespace fabricost {
 
-/// What of a fitted latency stays where a tier's own is lower than the one it was fitted with: no fit, a guard that keeps prices above
-/// zero.
+/// Minimum share of a fitted latency that remains where a tier's own latency is lower than the fitted one:
+/// not a fit but a guard that keeps prices above zero.
 inline constexpr double least_of_latency = 0.1;
-/// A latency per step that follows the tier's own, never below a tenth of what was fitted.
+/// A fitted latency per step, shifted by the tier's difference, but at least a tenth of it.
 [[nodiscard]] inline double with_latency(double fitted, double beyond) { return std::max(least_of_latency * fitted, fitted + beyond); }
 
 namespace detail {
-/// How far an operation's rate is from all_gather's: RS mrs2, AR mar, the rest 1.
+/// An operation's rate relative to all_gather: RS mrs2, AR mar, others 1.
 [[nodiscard]] inline double simple_rate_factor(const SimpleConstants& c, Collective op) {
   if (op == Collective::all_reduce) return c.all_reduce_rate;
   return op == Collective::reduce_scatter || op == Collective::reduce ? c.reduce_scatter_rate : 1;
 }
 }  // namespace detail
 
-/// \param channels  C, the channels NCCL opens
-/// \param byte_wide the elements are 8 bits wide
+/// \param channels  C, the channels NCCL opens \param byte_wide elements are 8 bits wide
 [[nodiscard]] inline Line price_ring(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol,
                                      int channels, bool byte_wide) {
   const double n = fabric.ranks();

@@ -1,9 +1,10 @@
 #pragma once
 /// \file terms.hpp
-/// Taking a price apart: what each part contributes at one size, so that the contributions sum to the time.
+/// Decomposition of a price: the contribution of each part at one size; the contributions sum to the time.
 ///
-/// Inside norm_q(a, b) the shares are a (a/t)^(q-1) and b (b/t)^(q-1): the first-order effect of each argument (Euler's theorem
-/// for a function homogeneous of degree 1), so that a share says how much of the time one would save by shrinking it.
+/// Inside norm_q(a, b) the shares are a (a/t)^(q-1) and b (b/t)^(q-1), the first-order effect of each
+/// argument (Euler's theorem for a function homogeneous of degree 1): a share says how much time shrinking
+/// that part would save.
 
 #include <fabricost/price/line.hpp>
 
@@ -19,7 +20,7 @@ struct Contribution {
 struct Contributions {
   FixedList<Contribution, 12> items;  ///< six kinds on two levels fit exactly
 
-  /// Adds to the entry of the same kind and level, or makes one.
+  /// Adds to the entry of the same kind and level, or creates one.
   void add(TermKind kind, int level, double seconds) {
     if (seconds == 0) return;
     const std::size_t pair = 2 * static_cast<std::size_t>(kind) + (level > 0 ? 1 : 0);
@@ -35,11 +36,11 @@ struct Contributions {
   [[nodiscard]] constexpr const Contribution* end() const { return items.end(); }
 
  private:
-  unsigned seen_ = 0;  ///< pairs of kind and level that have an entry, a bit each
+  unsigned seen_ = 0;  ///< one bit per pair of kind and level that has an entry
   std::array<unsigned char, 12> place_{};
 };
 
-/// Contributions of `line` at `bytes`; they sum to line(bytes) but for rounding.
+/// Contributions of `line` at `bytes`; they sum to line(bytes) up to rounding.
 [[nodiscard]] inline Contributions take_apart(const Line& line, double bytes) {
   Contributions out;
   double hidden = line.latency;
@@ -63,15 +64,15 @@ struct Contributions {
   for (const Part& p : line.latency_parts) out.add(p.kind, p.level, p.value() * keep_hidden);
   for (const Ramp& ramp : line.ramps) out.add(TermKind::growth, ramp.level, ramp(bytes) * (ramp.inside ? keep_hidden : 1));
   for (const Part& p : line.rate_parts) out.add(p.kind, p.level, p.value() * bytes * keep_volume);
-  // a faster start (below zero) belongs to the wire, an extra copy to the copies
+  // a faster start (below zero) counts as wire time, an extra copy as copies
   const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
   out.add(early < 0 ? TermKind::wire : TermKind::copy, line.wire_level, early);
   out.add(TermKind::wire, line.wire_level, line.chunks(bytes) * keep_volume);
   return out;
 }
 
-/// Share of the time at `bytes` that is bytes on the wire: the wire's contributions to take_apart, and ramps that grow with every byte. The
-/// rest is latency and local copies. 0 where nothing takes time.
+/// Share of the time at `bytes` spent on the wire: the wire contributions of take_apart and ramps that grow
+/// with every byte. The rest is latency and local copies. 0 if nothing takes time.
 [[nodiscard]] inline double wire_share(const Line& line, double bytes) {
   double outer = line.base, hidden = line.latency, moving = 0;
   for (const Ramp& ramp : line.ramps) (ramp.shape == Ramp::Shape::unbounded ? moving : ramp.inside ? hidden : outer) += ramp(bytes);

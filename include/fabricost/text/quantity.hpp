@@ -1,7 +1,7 @@
 #pragma once
 /// \file quantity.hpp
-/// Quantities as people write them. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a point,
-/// in every locale.
+/// Quantities as text. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a
+/// decimal point, in every locale.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/units.hpp>
@@ -12,7 +12,7 @@
 
 namespace fabricost {
 
-/// "256MiB", "1 GB", "4096" (bytes), "64k" is refused. \throws RequestError saying what would do
+/// "256MiB", "1 GB", "4096" (bytes); "64k" is refused. \throws RequestError naming valid spellings
 [[nodiscard]] Bytes parse_size(std::string_view text);
 
 /// "1KiB:8GiB:x2" (times 2), "1MiB:16MiB:+1MiB" (steps), "4KiB,64KiB,1MiB" (a list), "256MiB" (one). \throws RequestError

@@ -1,6 +1,6 @@
 #pragma once
 /// \file figures.hpp
-/// What a training step's time says in the units people compare: tokens, FLOP/s, MFU, GPU-hours, and how sure it is.
+/// A training step's time in the units people compare: tokens, FLOP/s, MFU, GPU-hours, with the interval.
 ///
 ///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs
 ///   FLOP/s per GPU     work / (t n)                      every matrix product, forward and backward, with all scores or with those a
@@ -19,13 +19,13 @@ namespace fabricost {
 struct TrainingFigures {
   double tokens_per_gpu = 0;        ///< tokens per second and GPU
   double flops_per_gpu = 0;         ///< FLOP/s, all scores counted
-  double causal_flops_per_gpu = 0;  ///< the same with the scores a causal mask leaves
+  double causal_flops_per_gpu = 0;  ///< the same with only the scores a causal mask leaves
   double mfu = 0, causal_mfu = 0;   ///< each over the peak
   double gpu_hours_per_trillion = 0;
   double low = 0, high = 0;  ///< s, the 5-95 % interval of the step
 };
 
-/// FLOPs of the step that is asked for.
+/// FLOPs of the requested step.
 [[nodiscard]] inline StepWork step_work(const TrainingQuestion& q) {
   return step_work(q.model, q.sequence, q.global_batch, q.stack.capacity);
 }

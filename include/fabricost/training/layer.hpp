@@ -1,13 +1,15 @@
 #pragma once
 /// \file layer.hpp
-/// One layer of one microbatch on one rank: kernels, the floor below them, and what of its exchanges is exposed.
+/// One layer of one microbatch on one rank: kernels, the launch floor below them, and the exposed part of its
+/// exchanges.
 ///
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the products are the
 ///             gradient of the weights (W), the rest that of the input (B)
 ///
-/// T = b s / c tokens, t tensor ranks; with sequence parallel norms and residuals run on T / t. Element-wise traffic in 16 bit: 12 T h,
-/// T (query + key + value widths) and T (matrices f) written and read; routed tokens k / t of it and 5 h each for sorting.
+/// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t. Element-wise
+/// traffic in 16 bit: 12 T h, T (query + key + value widths) and T (matrices f) written and read; routed
+/// tokens k / t of it and 5 h each for sorting.
 
 #include <fabricost/kernels/compute.hpp>
 #include <fabricost/kernels/groups.hpp>
@@ -19,7 +21,7 @@
 
 namespace fabricost {
 
-/// Seconds of one layer's forward, input gradient and weight gradient, and of both directions by what they are spent on.
+/// Seconds of one layer's forward, input gradient and weight gradient, and of both directions by cause.
 struct LayerTime {
   double forward = 0, backward = 0, weight = 0;
   double kernels = 0, floor = 0, tensor = 0, context = 0, expert = 0;
@@ -46,10 +48,11 @@ struct LayerModel {
   const Processor& gpu;
   GroupCosts& costs;
 
-  /// Kernels of a forward.
+  /// Kernels of a forward pass.
   struct Kernels {
     double products = 0, core = 0, element = 0;
-    double selective = 0;  ///< what selective recomputation repeats: attention's core, or with a latent the products that unfold it
+    double selective = 0;  ///< repeated by selective recomputation: the attention core, or for latent attention the
+                           ///< products that unfold the latent
     [[nodiscard]] double sum() const { return products + core + element; }
   };
   /// Exposed exchange, seconds.
@@ -82,7 +85,7 @@ struct LayerModel {
     out.products += product(T, h, value);
     const double rows = l.sequence_parallel ? T / t : T;
     traffic += 2 * (gpu.constants.form.hidden_traffic * rows * h + 2 * T * (query + keys));
-    // layers with a window see at most that much of the past
+    // windowed layers see at most that much of the past
     const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
     const double seen = m.window > 0 ? whole * l.sequence + (1 - whole) * std::min(l.sequence, 2 * m.window) : l.sequence;
     out.core = attention_seconds(gpu, stack.attention, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
@@ -112,7 +115,8 @@ struct LayerModel {
 
   [[nodiscard]] Routing routing() const { return {stack.routing, stack.zipf_exponent, {}}; }
 
-  /// Rows of the fullest expert rank over the mean: what all wait for. With a capacity every rank has its padded share.
+  /// Rows of the fullest expert rank over the mean, which all ranks wait for. With a capacity every rank has
+  /// its padded share.
   [[nodiscard]] double load() const {
     if (stack.capacity > 0) return stack.capacity;
     if (stack.routing == RoutingKind::balanced || l.ep == 1) return 1;
@@ -160,7 +164,8 @@ struct LayerModel {
     return out;
   }
 
-  /// Keys and values once forward, they and their gradients backward; or queries, keys, values and results turned around (Ulysses).
+  /// Forward: keys and values once; backward: they and their gradients. Ulysses instead transposes queries,
+  /// keys, values and results.
   [[nodiscard]] double context() const {
     const double T = l.tokens();
     const Placement ring = place(l.cp, l.tp, domain());
@@ -206,7 +211,8 @@ struct LayerModel {
 
 }  // namespace detail
 
-/// \param experts whether its feed-forward block is experts. \throws RequestError when the machine cannot join the ranks of a group
+/// \param experts whether its feed-forward block has experts. \throws RequestError when the machine cannot
+/// join the ranks of a group
 [[nodiscard]] inline LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                           GroupCosts& costs, bool experts) {
   return detail::LayerModel{model, layout, stack, gpu, costs}.run(experts);

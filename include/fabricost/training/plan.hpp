@@ -1,6 +1,7 @@
 #pragma once
 /// \file plan.hpp
-/// Which layout trains a model fastest on a machine. The question is training_question.hpp, how it is searched training_search.hpp.
+/// Which layout trains a model fastest on a machine. The request is in training_question.hpp, the search in
+/// training_search.hpp.
 
 #include <fabricost/training/figures.hpp>
 #include <fabricost/training/search.hpp>
@@ -17,7 +18,8 @@ namespace fabricost {
 
 namespace detail {
 
-/// \throws RequestError for a step shorter than its work takes at the peak (step_work.hpp): a stack's factor that no software can have
+/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp): an impossible stack
+/// factor
 inline void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
   const double least = step_work(q).least_seconds(q.gpus, Processor::of(system).peak(q.precision));
   if (!(seconds < least)) return;
@@ -34,15 +36,16 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
 
 }  // namespace detail
 
-/// The fastest layouts that fit; of a layout that is named, the fastest all the same (TrainingPlan::fits). Deterministic.
-/// \throws RequestError when no layout is possible, saying why and what the nearest possible is; for a stack's factor that makes the step
-/// shorter than its products take at the peak
+/// The fastest layouts that fit; for a single named layout, its fastest variant even if it does not fit
+/// (TrainingPlan::fits). Deterministic. \throws RequestError when no layout is possible, with the reason and
+/// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
+/// peak
 [[nodiscard]] inline TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
   const TrainingQuestion question = as_named(asked);
   check(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
   const bool one = plan.unfit == 1 && plan.bounded == 0;
-  if (plan.layouts.empty() && plan.nearest && (one || names_one_layout(question))) {  // named: priced all the same
+  if (plan.layouts.empty() && plan.nearest && (one || names_one_layout(question))) {  // named: priced even if it does not fit
     const std::optional<PricedLayout> nearest = plan.nearest;
     plan = detail::TrainingSearch{question, system, true}.run();
     plan.nearest = nearest;
@@ -52,7 +55,8 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
   if (!plan.layouts.empty() || plan.nearest) return plan;
   const std::string why = why_impossible(question.model, detail::stated(question));
   if (!why.empty()) throw RequestError(why);
-  // no fault in what is stated: the rest found nothing, most often because replicas outnumber sequences or do not divide the batch
+  // the given fields have no fault, but nothing was found: mostly replicas outnumber sequences or do not
+  // divide the batch
   const int most = std::min(question.gpus, question.global_batch);
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
                      " sequences and the layers and heads of " + question.model.name + "; take " +

@@ -1,6 +1,6 @@
 #pragma once
 /// \file question.hpp
-/// What is asked of a search over training layouts, what it answers with, and which questions no layout can answer.
+/// Request and answer of a search over training layouts, and the check for requests that no layout can meet.
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/machine_size.hpp>
@@ -17,7 +17,7 @@
 
 namespace fabricost {
 
-/// What is asked, and what of the layout is given; the rest is searched.
+/// The request: given fields of the layout are fixed, the others are searched.
 struct TrainingQuestion {
   Model model;
   Stack stack;
@@ -26,7 +26,7 @@ struct TrainingQuestion {
   int sequence = 4096;
   Precision precision = Precision::bf16;
   int max_tp = 0;                    ///< 0: as many as a scale-up domain has
-  std::optional<double> headroom{};  ///< share of the memory to be left free; not given: headroom_of
+  std::optional<double> headroom{};  ///< share of the memory to keep free; not given: headroom_of
   int top = 10;                      ///< layouts to return
   bool prune = true;                 ///< false: price every layout that fits
   int shard = 0;                     ///< replicas that share the states; 0: all of them (fewer: HSDP)
@@ -43,16 +43,16 @@ struct TrainingQuestion {
 /// three of the five groups of published peaks (0.8, 3.0, 4.3 %; docs/training-accuracy.md).
 inline constexpr double default_headroom = prior::memory::headroom;
 
-/// Whether a question names one layout rather than a space to search: tensor ranks and stages, and context ranks, replicas or
-/// microbatch with them.
+/// Whether a request names one layout rather than a space to search: tensor ranks and stages, together with
+/// context ranks, replicas or microbatch.
 [[nodiscard]] inline bool names_one_layout(const TrainingQuestion& q) { return q.tp && q.pp && (q.cp || q.dp || q.microbatch); }
-/// The question as it is answered: a layout that is named and whose recomputation is not runs without. It is priced so whether
-/// it fits or not, never with a recomputation nobody named.
+/// The request with defaults: a named layout without a recomputation runs without it, even if it then does
+/// not fit.
 [[nodiscard]] inline TrainingQuestion as_named(TrainingQuestion q) {
   if (!q.recompute && names_one_layout(q)) q.recompute = Recompute::none;
   return q;
 }
-/// The share to be left free: as given, else none of a layout that is named, default_headroom of those that are searched.
+/// The share to keep free: as given, else none for a named layout and default_headroom for a search.
 [[nodiscard]] inline double headroom_of(const TrainingQuestion& q) {
   return q.headroom.value_or(names_one_layout(q) ? 0 : default_headroom);
 }
@@ -66,15 +66,15 @@ struct PricedLayout {
 struct TrainingPlan {
   std::vector<PricedLayout> layouts;      ///< fastest first
   long long evaluated = 0;                ///< layouts whose full step time was priced
-  long long unfit = 0;                    ///< left out because they need more memory than a GPU has
-  long long bounded = 0;                  ///< left out because no layout with their layers can be among the best
-  std::optional<PricedLayout> nearest{};  ///< where none fits, the one that lacks least
-  /// Whether `layouts` fit. Where a question names one layout and nothing it leaves open makes that fit, they are the fastest of
-  /// what it names, whatever they need.
+  long long unfit = 0;                    ///< rejected because they need more memory than a GPU has
+  long long bounded = 0;                  ///< rejected because no layout with their layers can be among the best
+  std::optional<PricedLayout> nearest{};  ///< if none fits, the one that lacks least memory
+  /// Whether `layouts` fit. If a request names one layout and none of its open choices makes it fit, they are
+  /// its fastest variants, whatever memory they need.
   bool fits = true;
 };
 
-/// \throws RequestError for a question no layout can answer, with the nearest that one can
+/// \throws RequestError for a request that no layout can meet, with the nearest possible one
 inline void check(const TrainingQuestion& q, const System& system) {
   check(system);
   check(q.model);
@@ -93,7 +93,7 @@ inline void check(const TrainingQuestion& q, const System& system) {
   if (!(offered > 0))
     throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
                        " products; take bf16 or another GPU");
-  constexpr long long more_than_any = 2'000'000'000;  // GPUs of a machine: an int holds them
+  constexpr long long more_than_any = 2'000'000'000;  // more GPUs than any machine; fits an int
   long long given = 1;
   for (const std::optional<int>& size : {q.tp, q.pp, q.cp, q.dp}) given = std::clamp<long long>(given * size.value_or(1), 0, more_than_any);
   if (given < 1 || q.gpus % given != 0)
@@ -106,7 +106,7 @@ inline void check(const TrainingQuestion& q, const System& system) {
 }
 
 namespace detail {
-/// The layout a question comes nearest to stating, for saying what is wrong with it.
+/// The layout that is closest to the given fields, for naming its fault.
 [[nodiscard]] inline Layout stated(const TrainingQuestion& q) {
   Layout l;
   l.tp = q.tp.value_or(1), l.pp = q.pp.value_or(1), l.vp = q.vp.value_or(1), l.cp = q.cp.value_or(1), l.ep = q.ep.value_or(1);

@@ -1,19 +1,20 @@
 #pragma once
 /// \file search.hpp
-/// The search over training layouts: every layout of a space is priced or shown not to be needed.
+/// The search over training layouts: every layout of a space is priced or proven to be unnecessary.
 ///
-/// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert and data ranks, microbatch,
-/// ZeRO stage, recomputation, schedule, placement of stages. Layouts with the same (tensor, context, expert ranks, microbatch, recompute)
-/// share their layers; whatever the rest, they take at least
+/// The space: tensor ranks dividing the heads, stages, chunks of stages that leave none idle, context, expert
+/// and data ranks, microbatch, ZeRO stage, recomputation, schedule, placement of stages. Layouts with the
+/// same (tensor, context, expert ranks, microbatch, recompute) share their layers and take at least
 ///
 ///   batch x t x c / (gpus x microbatch) x (all layers' time)         one stage's share of the layers, all microbatches of its replica
 ///
-/// so once a group's bound is above the best K found, none of its layouts can be among them: the search cannot lose the best (tests compare
-/// it with pricing everything). Groups are visited by their bound.
+/// so once a group's bound is above the best K found, none of its layouts can be among them: the search is
+/// exact (tests compare it with pricing everything). Groups are visited in the order of their bounds.
 ///
-/// Memory is looked at from the coarse to the fine, and a layout is left out as soon as one look says it cannot fit: the states its ranks
-/// cannot do without (memory_bound.hpp) settle a number of stages with all its schedules, then the most sharded layout settles the less
-/// sharded, then stage by stage what is left. What the stages hold is worked out once per pipeline, not once per layout.
+/// Memory is checked from coarse to fine, and a layout is rejected at the first check that fails: the minimal
+/// states of its ranks (memory_bound.hpp) settle a number of stages with all its schedules, then the most
+/// sharded layout settles the less sharded ones, then the rest is checked stage by stage. The contents of the
+/// stages are computed once per pipeline, not per layout.
 
 #include <fabricost/memory/bound.hpp>
 #include <fabricost/model/dimension.hpp>
@@ -32,14 +33,15 @@ namespace fabricost {
 
 namespace detail {
 
-/// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those that may need most memory.
+/// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
+/// that may need most memory.
 struct Pipeline {
   int pp = 1, vp = 1;
   PipelineSchedule schedule = PipelineSchedule::none;
   std::vector<HeavyStage> stages;
 };
 
-/// The values a layout's `zero` takes, ascending.
+/// The values of a layout's `zero`, ascending.
 struct Shardings {
   std::array<int, 4> values{};
   std::size_t count = 0;
@@ -48,7 +50,7 @@ struct Shardings {
   [[nodiscard]] std::span<const int> all() const { return std::span{values}.first(count); }
 };
 
-/// Layouts with these layers in common.
+/// Layouts that share these layers.
 struct LayerGroup {
   Layout layout;
   LayerTimes layers;
@@ -58,7 +60,7 @@ struct LayerGroup {
 
 class TrainingSearch {
  public:
-  /// \param any_memory layouts are priced whatever they need
+  /// \param any_memory layouts are priced whatever memory they need
   TrainingSearch(const TrainingQuestion& q, const System& system, bool any_memory = false)
       : q_(q), gpu_(Processor::of(system)), costs_(system), domain_(system.domain), count_(parameters_of(q.model)) {
     capacity_ = any_memory ? std::numeric_limits<double>::infinity() : gpu_.memory * (1 - headroom_of(q));
@@ -81,7 +83,7 @@ class TrainingSearch {
   }
 
  private:
-  /// Of two that take the same time the smaller first, then by every field: the list does not hang on how a library sorts.
+  /// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
   static bool faster(const PricedLayout& a, const PricedLayout& b) {
     const auto order = [](const PricedLayout& p) {
       const Layout& l = p.layout;
@@ -131,7 +133,7 @@ class TrainingSearch {
     try {
       group.layers = layer_times(q_.model, l, q_.stack, gpu_, costs_);
     } catch (const RequestError&) {
-      return;  // the machine cannot join these ranks, another layout may
+      return;  // the machine cannot join these ranks but may join others
     }
     const double all = q_.model.dense_layers() * group.layers.dense.sum() + q_.model.expert_layers() * group.layers.mixed.sum();
     group.bound = q_.stack.scale * all * q_.global_batch * l.tp * l.cp / (static_cast<double>(q_.gpus) * l.microbatch);
@@ -144,7 +146,8 @@ class TrainingSearch {
     return q_.stack.schedules;
   }
 
-  /// Chunks that leave no stage without work: layers, with embedding and output matrix as one more each, divide over them.
+  /// Chunks that leave no stage without work: the layers, with embedding and output matrix counting one each,
+  /// divide over them.
   [[nodiscard]] std::vector<int> chunks(PipelineSchedule schedule, int pp) const {
     if (q_.vp) return {*q_.vp};
     if (schedule != PipelineSchedule::interleaved) return {1};
@@ -158,7 +161,7 @@ class TrainingSearch {
     return out;
   }
 
-  /// All pipelines of the question by their stages, but those that leave a chunk idle whatever the layout.
+  /// All pipelines of the request by their stages, without those that always leave a chunk idle.
   void make_pipelines() {
     for (const int pp : either(q_.pp, divisors(q_.gpus, q_.model.layers + 2))) {
       if (pp < 1 || (pp > 1 && q_.model.layers < pp)) continue;
@@ -172,11 +175,12 @@ class TrainingSearch {
     }
   }
 
-  /// Stages inside data only where it puts ranks nearer each other: a domain larger than tensor x context ranks.
+  /// Stages inside data only if that puts ranks nearer to each other: a domain larger than tensor x context
+  /// ranks.
   [[nodiscard]] std::span<const Placing> placings(const Layout& l) const {
     static constexpr std::array both{Placing::data_inside, Placing::stages_inside};
     if (q_.placing) return std::span{both}.subspan(*q_.placing == Placing::data_inside ? 0 : 1, 1);
-    // one layout that is named is placed as people place it
+    // a single named layout has the usual placement
     const bool matters = !names_one_layout(q_) && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
     return std::span{both}.first(matters ? 2 : 1);
   }
@@ -188,13 +192,13 @@ class TrainingSearch {
       return out;
     }
     for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero)
-      if (zero != 2 || l.pp == 1) out.add(zero);  // with stages 2 is the same as 1
+      if (zero != 2 || l.pp == 1) out.add(zero);  // with stages 2 equals 1
     return out;
   }
-  /// How many layouts differ in nothing but placing and sharding.
+  /// Number of layouts that differ only in placing and sharding.
   [[nodiscard]] long long layouts_of(const Layout& l) const { return static_cast<long long>(placings(l).size() * shardings(l).count); }
 
-  /// The possible layouts of a group but for placing and sharding, each with its pipeline.
+  /// The possible layouts of a group up to placing and sharding, each with its pipeline.
   template <class Visit>
   void for_each_pipeline(Layout l, Visit&& visit) const {
     for (const Pipeline& pipeline : pipelines_) {
@@ -208,12 +212,12 @@ class TrainingSearch {
     }
   }
 
-  /// Only while nothing fits the layout that lacks least is wanted, and all have to be looked at.
+  /// While nothing fits, the layout that lacks least memory is wanted, so all are checked.
   [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty(); }
-  [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // whatever is rounded
+  [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // beyond rounding
 
   void price(const LayerGroup& group) {
-    int looked_at = 0;  // stages the bound was last taken for
+    int looked_at = 0;  // stages the bound was last computed for
     bool hopeless = false;
     for_each_pipeline(group.layout, [&](const Layout& l, const Pipeline& pipeline) {
       const Shardings zeros = shardings(l);
@@ -257,13 +261,13 @@ class TrainingSearch {
       return;
     }
     ++plan_.evaluated;
-    // with stages inside data, experts reach over fewer ranks of a domain than the shared layers were priced for
+    // with stages inside data, experts reach fewer ranks of a domain than the shared layers were priced for
     const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
     StepTime time;
     try {
       time = own ? step_time(q_.model, l, q_.stack, gpu_, costs_) : step_time(q_.model, l, q_.stack, gpu_, costs_, layers);
     } catch (const RequestError&) {
-      return;  // these ranks cannot be joined, other layouts' can
+      return;  // these ranks cannot be joined, other layouts' may
     }
     const PricedLayout priced{l, time, memory};
     if (full() && !faster(priced, plan_.layouts.front())) return;
@@ -280,7 +284,7 @@ class TrainingSearch {
   GroupCosts costs_;
   int domain_;
   ParameterCount count_;
-  double capacity_ = 0;  ///< bytes of a GPU that may be filled
+  double capacity_ = 0;  ///< bytes of a GPU that may be used
   std::vector<Pipeline> pipelines_;
   TrainingPlan plan_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 /// \file sensitivity.hpp
-/// What else a training plan tells: what 10 % more of each part of the machine would give, and which layouts trade time for memory.
+/// Further results of a training plan: the gain from 10 % more of each part of the machine, and the layouts
+/// that trade time for memory.
 
 #include <fabricost/training/plan.hpp>
 
@@ -10,15 +11,16 @@
 
 namespace fabricost {
 
-/// What one change of the machine gives.
+/// The effect of one change of the machine.
 struct StepSensitivity {
   std::string change;  ///< "nvlink bandwidth + 10 %"
-  double seconds = 0;  ///< of the fastest layout then
+  double seconds = 0;  ///< of the then fastest layout
   double gain = 0;     ///< seconds before over after, less 1
 };
 
-/// The search again on a machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large; the
-/// most helpful first. Changes that make a machine no layout fits are left out. \param seconds of the fastest layout on `system`
+/// The search repeated on a machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and
+/// with a domain twice as large; the most helpful first. Changes after which no layout fits are omitted.
+/// \param seconds of the fastest layout on `system`
 [[nodiscard]] inline std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system, double seconds) {
   std::vector<StepSensitivity> out;
   TrainingQuestion one = question;
@@ -32,12 +34,12 @@ struct StepSensitivity {
       const double now = plan.layouts.front().time.seconds;
       out.push_back({change, now, seconds / now - 1});
     } catch (const RequestError&) {
-      return;  // the change makes a machine that cannot be asked this
+      return;  // the change makes the request invalid for the machine
     }
   };
   for (std::size_t i = 0; i < system.tiers.size(); ++i) {
     const Tier& tier = system.tiers[i];
-    // a network tier shows in its oversubscription alone: its uplinks against its downlinks
+    // a network tier acts only through its oversubscription: uplink over downlink rate
     if (tier.role == TierRole::memory || (tier.role == TierRole::network && tier.oversubscription <= 1)) continue;
     try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) {
       Tier& changed = s.tiers[i];
@@ -62,7 +64,8 @@ struct StepSensitivity {
   return out;
 }
 
-/// Layouts that no other beats in both time and memory, fastest first; every layout that fits is priced for it. \throws as plan_training
+/// Layouts that no other beats in both time and memory, fastest first; prices every layout that fits. \throws
+/// as plan_training
 [[nodiscard]] inline std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
   question.prune = false;
   question.top = 10000000;

@@ -27,11 +27,11 @@
 
 namespace fabricost {
 
-/// Seconds of a step by what they are spent on; they sum to `seconds`.
+/// Seconds of a step by cause; they sum to `seconds`.
 struct StepTime {
   double seconds = 0;
   double compute = 0;  ///< kernels of layers and head, recomputation included
-  double floor = 0;    ///< what launches and small kernels add to them
+  double floor = 0;    ///< added by launches and small kernels
   double tensor = 0;   ///< exposed tensor-parallel communication
   double context = 0;
   double expert = 0;
@@ -40,17 +40,18 @@ struct StepTime {
   double data = 0;          ///< exposed exchange of gradients and weights
   double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
   double optimizer = 0;     ///< the update of parameters and states
-  double stack = 0;         ///< what the stack's own factor adds; below zero for a factor below 1
+  double stack = 0;         ///< added by the stack's own factor; negative for a factor below 1
 
-  /// Communication that nothing hides, as a part of the step: the stack's factor is on it as on everything.
+  /// Communication that nothing hides, as a part of the step: the stack's factor applies to it as to all
+  /// parts.
   [[nodiscard]] double exposed() const {
     const double unscaled = seconds - stack;
     return unscaled > 0 ? (tensor + context + expert + pipeline + data) * (seconds / unscaled) : 0;
   }
 };
 
-/// What of a step does not depend on how layers, microbatches and data are spread: shared by all layouts with the same tensor, context and
-/// expert ranks, microbatch, sequence, recomputation and precision.
+/// The part of a step that does not depend on the spread of layers, microbatches and data: shared by all
+/// layouts with the same tensor, context and expert ranks, microbatch, sequence, recomputation and precision.
 struct LayerTimes {
   LayerTime dense, mixed;
   double head = 0;
@@ -94,17 +95,20 @@ struct StepModel {
     return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, at.layers);
   }
 
-  /// Ranks that hold the same parameters: all of them, those that share the states, and those that keep the same share (one: no HSDP).
+  /// Ranks that hold the same parameters: all of them, those that share the states, and those with the same
+  /// share (one: no HSDP).
   struct Replicas {
     Placement all, shard, across;
   };
-  /// \param stride GPUs from one replica to the next \param shared of them that share states; all where nothing is sharded
+  /// \param stride GPUs from one replica to the next \param shared number of them that share states; all if
+  /// nothing is sharded
   [[nodiscard]] Replicas replicas(int count, int stride, int shared) const {
     if (l.zero == 0 || shared >= count) return {place(count, stride, domain()), place(count, stride, domain()), {}};
     return {place(count, stride, domain()), place(shared, stride, domain()), place(count / shared, stride * shared, domain())};
   }
   [[nodiscard]] Replicas data_replicas() const { return replicas(l.dp * l.cp, l.tp, shard_ranks(l)); }
-  /// Of routed experts: with e expert ranks of t_e tensor ranks each, every e t_e-th rank of a stage holds the same.
+  /// For routed experts: with e expert ranks of t_e tensor ranks each, every e t_e-th rank of a stage holds
+  /// the same.
   [[nodiscard]] Replicas expert_replicas() const {
     const int held = l.ep * l.expert_tp;
     const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / held;
@@ -117,7 +121,8 @@ struct StepModel {
   [[nodiscard]] double reduced(const Replicas& at, double count) const {
     return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
   }
-  /// All-reduce of the share a rank owns of `count` parameters' gradients with those that own the same.
+  /// All-reduce of a rank's share of the gradients of `count` parameters with the ranks that own the same
+  /// share.
   [[nodiscard]] double across(const Replicas& at, double count) const {
     return costs.seconds(Collective::all_reduce, at.across, stack.gradient_bytes * count / at.shard.ranks());
   }
@@ -147,7 +152,8 @@ struct StepModel {
     }
     const double accumulate = stack.accumulation_bytes * (local.shared() + local.experts) / gpu.memory_rate;
     const double body = stage.sum() + accumulate;
-    // the last stage besides: the output matrix, and for every prediction module a layer and the output matrix once more
+    // the last stage adds the output matrix, and for every prediction module a layer and the output matrix
+    // again
     const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
     const double tail = content(last).sum() + accumulate + ends;
 
@@ -192,7 +198,7 @@ struct StepModel {
     };
     if (l.zero == 3) {
       const double z = both([&](const Replicas& at, double n) { return 2 * gathered(at, n) + reduced(at, n); });
-      const double once = both([&](const Replicas& at, double n) { return across(at, n); });  // behind the last microbatch
+      const double once = both([&](const Replicas& at, double n) { return across(at, n); });  // after the last microbatch
       const auto exposed = [&](double exchange) {
         const double open = stack.shard_exposed * exchange;
         return open + joined(work, exchange - open, 4) - work;
@@ -210,7 +216,7 @@ struct StepModel {
 
 }  // namespace detail
 
-/// Time of one step from layers that are known already. The layout must be possible (check it first).
+/// Time of one step with given layers. The layout must be possible (check it first).
 [[nodiscard]] inline StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                         GroupCosts& costs, const LayerTimes& layers) {
   return detail::StepModel{model, layout, stack, gpu, costs, layers}.run();

@@ -1,15 +1,17 @@
 #pragma once
 /// \file step_work.hpp
-/// Floating point operations of a training step, and the least seconds they take: what MFU counts and what no step can beat.
+/// Floating point operations of a training step, and the minimum time they take: the basis of MFU and a bound
+/// for every step.
 ///
 ///   work(scores)   B (3 F(s) - dropped), F: a sequence's forward, every matrix product and all scores or the half a causal mask leaves
 ///                  (flops.hpp, matmul); dropped: rows of routed experts that a capacity below 1 does not compute
 ///   least          work(all) / (GPUs x dense peak of the precision)
 ///
-/// The two conventions of MFU differ in the scores alone: kernels skip what the mask hides, so the causal count is what is computed, while
-/// papers' figures count all scores (PaLM, arXiv 2204.02311, appendix B), at a million tokens nearly twice as much. No step is taken to be
-/// faster than either count at the peak: the causal one is physics; all scores at the peak would take attention at 58 % of it in both
-/// directions, with the scores computed again in the backward (2.5 forwards), which the best kernels published just reach
+/// The two conventions of MFU differ only in the scores: kernels skip masked ones, so the causal count is
+/// what is computed, while papers count all scores (PaLM, arXiv 2204.02311, appendix B), nearly twice as much
+/// at a million tokens. No step may be faster than either count at the peak. For the causal count this is
+/// physics; for all scores it would need attention at 58 % of the peak in both directions, with the scores
+/// computed again in the backward (2.5 forwards), which the best published kernels just reach
 /// (FlashAttention-3, arXiv 2407.08608: 75 % forward, the backward slower).
 
 #include <fabricost/kernels/compute.hpp>
@@ -21,17 +23,18 @@
 
 namespace fabricost {
 
-/// FLOPs of one step of `batch` sequences, forward and backward, by its two conventions. Recomputation and padding are no work of the
-/// model.
+/// FLOPs of one step of `batch` sequences, forward and backward, by its two conventions. Recomputation and
+/// padding do not count as work of the model.
 struct StepWork {
   double all_scores = 0;  ///< every score counts
-  double causal = 0;      ///< those a causal mask leaves: what fused kernels compute
+  double causal = 0;      ///< those a causal mask leaves, as computed by fused kernels
 
-  /// Least seconds on `gpus` GPUs of `peak` FLOP/s, by either count.
+  /// Minimum seconds on `gpus` GPUs of `peak` FLOP/s, by the larger count.
   [[nodiscard]] double least_seconds(double gpus, double peak) const { return std::max(all_scores, causal) / (gpus * peak); }
 };
 
-/// \param capacity rows kept for an expert over the mean (Stack::capacity; 0: all): below 1 the rest is not computed
+/// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); below 1 the others are not
+/// computed
 [[nodiscard]] inline StepWork step_work(const Model& model, double sequence, double batch, double capacity) {
   const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
   const double routed = 6.0 * model.expert_layers() * model.top_k * parameters_of(model).expert * sequence;
@@ -41,7 +44,7 @@ struct StepWork {
   return {count(Scores::full), count(Scores::causal)};
 }
 
-/// The 5-95 % interval around a step's seconds, its fast end no faster than the work at the peak.
+/// The 5-95 % interval of a step's seconds; its low end is at least the time of the work at the peak.
 [[nodiscard]] inline std::pair<double, double> step_interval(double seconds, const Stack& stack, const System& system, Precision precision,
                                                              const StepWork& work, double gpus, double peak) {
   const auto [low, high] = interval_of(seconds, stack, system, precision);

@@ -1,20 +1,22 @@
 #pragma once
 /// \file tensor_parallel.hpp
-/// The messages tensor parallelism sends, by layer and by microbatch, and what they cost.
+/// The messages of tensor parallelism, per layer and per microbatch, and their cost.
 ///
-/// A block is a column-parallel product followed by a row-parallel one (attention and its output; the feed-forward's two). Only the second
-/// leaves partial sums, so a layer has two all-reduces forward, after the attention output and after the feed-forward's second matrix, and
-/// two backward, for the gradients of the blocks' inputs (Shoeybi et al. 2019, arXiv 1909.08053, section 3). Each moves
+/// A block is a column-parallel product followed by a row-parallel one (attention and its output; the two of
+/// the feed-forward). Only the second leaves partial sums, so a layer has two all-reduces forward, after the
+/// attention output and after the feed-forward's second matrix, and two backward, for the gradients of the
+/// blocks' inputs (Shoeybi et al. 2019, arXiv 1909.08053, section 3). Each moves
 ///
 ///   S = tokens x h x bytes,      tokens = microbatch x sequence / context ranks
 ///
-/// With sequence parallelism each becomes an all-gather before and a reduce-scatter after the block, the same bytes on a ring; backward
-/// gathers the sharded input of each block once more (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2). Full recompute repeats the
-/// forward's. Experts whole on their ranks need no block of their own; experts cut over t_e ranks gather the k copies of every token, and
-/// shared experts are one more block. The ends of the model: a vocabulary-parallel embedding (one S forward), the head (one S backward,
-/// three fp32 numbers a token for the loss), or when generating an all-gather of the logits, rows x V.
+/// With sequence parallelism each becomes an all-gather before and a reduce-scatter after the block, the same
+/// bytes on a ring; backward gathers the sharded input of each block again (Korthikanti et al. 2022, arXiv
+/// 2205.05198, section 4.2.2). Full recompute repeats the forward's. Whole experts need no messages here;
+/// experts split over t_e ranks gather the k copies of every token, and shared experts are one more block.
+/// The ends of the model: a vocabulary-parallel embedding (one S forward), the head (one S backward, three
+/// fp32 numbers per token for the loss), or when generating an all-gather of the logits, rows x V.
 ///
-/// Prices are those of the library's collectives, not overlapped; who hides what behind what is the step's business.
+/// Prices are those of the library's collectives without overlap; the step decides what is hidden.
 
 #include <fabricost/model/layout.hpp>
 #include <fabricost/model/model.hpp>
@@ -38,14 +40,14 @@ struct TensorMessage {
 class TensorMessages {
  public:
   static constexpr int capacity = 12;
-  /// Messages of a count or size of zero are left out.
+  /// Messages with a count or size of zero are omitted.
   void add(std::string_view name, Collective collective, double count, double bytes) {
     if (count > 0 && bytes > 0) items_[static_cast<std::size_t>(count_++)] = {name, collective, count, bytes};
   }
   [[nodiscard]] const TensorMessage* begin() const { return items_.data(); }
   [[nodiscard]] const TensorMessage* end() const { return items_.data() + count_; }
   [[nodiscard]] int size() const { return count_; }
-  /// How many of one kind.
+  /// Number of messages of one collective.
   [[nodiscard]] double count(Collective collective) const {
     double out = 0;
     for (const TensorMessage& m : *this)
@@ -64,7 +66,7 @@ class TensorMessages {
   std::array<TensorMessage, capacity> items_{};
 };
 
-/// What of a job its tensor-parallel messages depend on.
+/// The parts of a job that determine its tensor-parallel messages.
 struct TensorQuestion {
   int ranks = 1;                ///< t
   int expert_ranks = 1;         ///< tensor ranks of one expert
@@ -79,7 +81,7 @@ struct TensorQuestion {
 
 namespace detail {
 
-/// One block's sum: an all-reduce, or the pair it is made of.
+/// The sum at the end of a block: an all-reduce, or its two halves.
 inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view all_reduce, std::string_view gather,
                       std::string_view scatter, double count, double bytes) {
   if (q.sequence_parallel) {
@@ -90,17 +92,18 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   }
 }
 
-/// Blocks of a layer's second half over the tensor ranks, in units of S: the feed-forward, or with experts their shared part.
+/// Blocks of a layer's second half over the tensor ranks, in units of S: the feed-forward, or with experts
+/// their shared part.
 [[nodiscard]] inline double second_blocks(const Model& m, bool expert_layer) { return expert_layer ? (m.shared_experts > 0 ? 1 : 0) : 1; }
 
 }  // namespace detail
 
-/// S: what one all-reduce of a layer moves. 70B (h 8192), one token of 16 bit: 16,384 bytes.
+/// S, the bytes of one all-reduce of a layer. 70B (h 8192), one 16-bit token: 16,384 bytes.
 [[nodiscard]] inline double tensor_message_bytes(const Model& m, const TensorQuestion& q) {
   return q.tokens * m.hidden * q.bytes_per_number;
 }
 
-/// Forward of one layer. \param expert_layer whether the layer's feed-forward is experts; empty over one rank
+/// Forward of one layer; empty for one rank. \param expert_layer whether the layer's feed-forward has experts
 [[nodiscard]] inline TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, bool expert_layer = false) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
@@ -111,7 +114,7 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   return out;
 }
 
-/// Backward of one layer, with the forward again where all of it is recomputed.
+/// Backward of one layer, including the repeated forward with full recomputation.
 [[nodiscard]] inline TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, bool expert_layer = false) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
@@ -124,9 +127,9 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   return out;
 }
 
-/// Experts cut over t_e = q.expert_ranks ranks, in training, one layer forward: what dispatch brought each of them, T k / t rows, is
-/// gathered before the experts' products and summed after them. To be priced by the curve of a group of t_e ranks. Empty for experts that
-/// are whole.
+/// Experts split over t_e = q.expert_ranks ranks, in training, one layer forward: the rows that dispatch
+/// brought to each, T k / t, are gathered before the experts' products and summed after them. To be priced by
+/// the curve of a group of t_e ranks. Empty for whole experts.
 [[nodiscard]] inline TensorMessages expert_tensor_forward(const Model& m, const TensorQuestion& q) {
   TensorMessages out;
   if (q.expert_ranks <= 1) return out;
@@ -135,7 +138,7 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   out.add("expert_down", Collective::reduce_scatter, 1, bytes);
   return out;
 }
-/// The same backward: the pair turned around, the saved rows gathered once more, and the forward again where it is recomputed.
+/// The same backward: the reversed pair, the saved rows gathered again, and the forward again if recomputed.
 [[nodiscard]] inline TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q) {
   TensorMessages out;
   if (q.expert_ranks <= 1) return out;
@@ -146,7 +149,8 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   return out;
 }
 
-/// The ends of the model for one microbatch of training, forward and backward: embedding, head and loss over a vocabulary cut t ways.
+/// The ends of the model for one microbatch of training, forward and backward: embedding, head and loss over
+/// a vocabulary split t ways.
 [[nodiscard]] inline TensorMessages tensor_ends(const Model& m, const TensorQuestion& q) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
@@ -159,13 +163,13 @@ inline void add_block(TensorMessages& out, const TensorQuestion& q, std::string_
   }
   out.add("head_input_gradient", sharded ? Collective::reduce_scatter : Collective::all_reduce, 1, bytes);
   out.add("loss", Collective::all_reduce, 3,
-          4 * q.tokens);  // largest logit, sum of exponentials, the target's: Megatron-LM's cross entropy
+          4 * q.tokens);  // largest logit, sum of exponentials, the target's logit: Megatron-LM's cross entropy
   return out;
 }
 
-/// One pass of inference through all layers: prefill with the prompt's tokens, or decoding with the batch as tokens. Experts cut over the
-/// tensor ranks (expert_ranks above 1) combine on every rank and all-reduce S; whole experts are dispatched to (experts.hpp).
-/// \param rows sequences for which logits are wanted: the batch
+/// One pass of inference through all layers: prefill with the prompt's tokens, or decoding with the batch as
+/// tokens. Experts split over the tensor ranks (expert_ranks above 1) combine on every rank and all-reduce S;
+/// whole experts are dispatched to (experts.hpp). \param rows sequences that need logits: the batch
 [[nodiscard]] inline TensorMessages tensor_inference(const Model& m, const TensorQuestion& q, double rows) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
@@ -202,7 +206,7 @@ class TensorCurve {
                                                                    : all_reduce_;
     return curve ? (*curve)(bytes) : 0.5 * (*all_reduce_)(bytes);  // half an all-reduce where only that is forced
   }
-  /// All of them, one after the other.
+  /// The sum over all messages, one after the other.
   [[nodiscard]] double operator()(const TensorMessages& messages) const {
     double out = 0;
     for (const TensorMessage& m : messages) out += m.count * (*this)(m.collective, m.bytes);
@@ -214,7 +218,7 @@ class TensorCurve {
   std::optional<Curve> all_reduce_, all_gather_, reduce_scatter_;
 };
 
-/// What communication makes of work that n ranks share: share of the time, and how many times as fast as one rank.
+/// Effect of communication on work shared by n ranks: its share of the time, and the speed-up over one rank.
 struct ParallelCost {
   double communication = 0;  ///< seconds, not hidden
   double work = 0;           ///< seconds on one of `ranks` ranks
@@ -223,7 +227,7 @@ struct ParallelCost {
   [[nodiscard]] double share() const { return communication + work > 0 ? communication / (communication + work) : 0; }
   /// T1 / Tn with T1 = ranks x work
   [[nodiscard]] double speed_up() const { return communication + work > 0 ? ranks * work / (communication + work) : ranks; }
-  /// speed_up / ranks = T1 / (n Tn): of ranks that needed no communication
+  /// speed_up / ranks = T1 / (n Tn): relative to ranks that need no communication
   [[nodiscard]] double efficiency() const { return speed_up() / ranks; }
 };
 

@@ -1,19 +1,22 @@
 #pragma once
 /// \file tune.hpp
-/// Where NCCL's own choice of algorithm and protocol is slower than another it could be made to run: over which sizes, by how much,
-/// how sure; and the same as a file for NCCL's example tuner plugin.
+/// Where NCCL's own choice of algorithm and protocol is slower than another pair it could be made to run:
+/// over which sizes, by how much, with which uncertainty; and the result as a file for NCCL's example tuner
+/// plugin.
 ///
-/// NCCL picks by a time model of its own (choice/nccl.hpp), which is coarser than ours: its switch points are cliffs. At every size
-/// both pairs are priced, each with the half width w of its 5-95 % interval in log time, and with g = log(t_now / t_better)
+/// NCCL chooses by a time model of its own (choice/nccl.hpp), coarser than the prices here: its switch points
+/// are cliffs. At every size both pairs are priced, each with the half width w of its 5-95 % interval in log
+/// time, and with g = log(t_now / t_better)
 ///
 ///   listed   g > 0.05: less is what two installs of the same software differ by (medians of 1 to 7 % between files of one machine)
 ///   sure     g > sqrt(w_now^2 + w_better^2), both pairs and the operation were in the fit of the constants, and NCCL surely runs what
 ///            it is said to: between nodes and on machines whose switch points were never seen these are known to a factor of two
 ///            (Alps: tree to ring at 16 MiB on 4 nodes where the rule says 8), so not where NCCL runs the better pair that near
 ///
-/// A pair priced outside the sizes where NCCL runs it by itself was never measured there: its w grows by the constants' widening per
-/// factor of two from those sizes, and by that of one factor of two in ranks when NCCL never picks it for the question. Among several
-/// faster pairs the fastest is named, and named on until another is faster by as much as is listed.
+/// A pair priced outside the sizes where NCCL chooses it was never measured there: its w grows by the
+/// constants' widening per factor of two from those sizes, and by that of one factor of two in ranks if NCCL
+/// never chooses it for the request. Of several faster pairs the fastest is named, until another is faster by
+/// at least the listed threshold.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/compiled_part.hpp>
@@ -33,10 +36,10 @@ inline constexpr std::array<Collective, 5> tuned_collectives{Collective::all_red
                                                              Collective::broadcast, Collective::reduce};
 
 struct TuneOptions {
-  std::vector<int> nodes{};  ///< as nccl-tests counts them, one answer each; empty: one node, or one domain where it is larger
+  std::vector<int> nodes{};  ///< as nccl-tests counts them, one answer each; empty: one node, or one domain if it is larger
   int ranks = 0;             ///< 0: all of the nodes
   DataType dtype = DataType::half;
-  std::optional<Collective> collective{};  ///< nothing: all of tuned_collectives
+  std::optional<Collective> collective{};  ///< empty: all of tuned_collectives
 };
 
 /// A range of sizes over which NCCL runs one pair and another is faster.
@@ -46,29 +49,29 @@ struct SlowRange {
   double first = 0, last = 0;  ///< bytes as nccl-tests counts them, both included
   Candidate now, better;
   double bytes = 0;        ///< the size at which most time is lost
-  double now_seconds = 0;  ///< there
+  double now_seconds = 0;  ///< at that size
   double better_seconds = 0;
-  double half_width = 0;  ///< there, of log(now_seconds / better_seconds): nine in ten measurements within
+  double half_width = 0;  ///< at that size, of log(now_seconds / better_seconds): nine in ten measurements within
   bool sure = false;
   Basis basis = Basis::datasheet;  ///< the weaker of the two
 
   [[nodiscard]] double lost_seconds() const { return now_seconds - better_seconds; }
   /// Share of NCCL's time that is lost, 0 to 1.
   [[nodiscard]] double lost_share() const { return 1 - better_seconds / now_seconds; }
-  /// The share that nineteen in twenty measurements lose at least; below zero when the better pair may be the slower.
+  /// The share lost by at least 95 % of measurements; negative when the better pair may be the slower.
   [[nodiscard]] double least_share() const { return 1 - better_seconds / now_seconds * std::exp(half_width); }
-  /// The share that nineteen in twenty measurements lose at most.
+  /// The share lost at most by 95 % of measurements.
   [[nodiscard]] double most_share() const { return 1 - better_seconds / now_seconds * std::exp(-half_width); }
 };
 
-/// A pair NCCL could run whose price no fit covers: never recommended.
+/// A pair NCCL could run whose price is not covered by a fit: never recommended.
 struct UnmeasuredPair {
   Collective collective = Collective::all_reduce;
   int nodes = 1, ranks = 2;
   Candidate candidate;
 };
 
-/// One group of ranks that was asked for.
+/// One requested group of ranks.
 struct TuneShape {
   int nodes = 1, ranks = 2;
   friend bool operator==(const TuneShape&, const TuneShape&) = default;
@@ -81,27 +84,29 @@ struct TuneReport {
   std::vector<TuneShape> shapes;
   std::vector<SlowRange> ranges;  ///< sure ones first, each by time lost, most first
   std::vector<UnmeasuredPair> unmeasured;
-  std::vector<std::string> doubts;  ///< what keeps a whole question from being sure
+  std::vector<std::string> doubts;  ///< reasons why no range of a whole request is sure
 };
 
 inline constexpr double tune_smallest = 1024, tune_largest = 8589934592.0;  ///< bytes: 1 KiB to 8 GiB
 
-/// Compares NCCL's choice with every pair it could be made to run, from tune_smallest to tune_largest; where the comparison changes,
-/// to the byte.
-/// \throws RequestError for an operation without a table, a library that takes no such orders, ranks that do not fit
+/// Compares NCCL's choice with every pair it could be made to run, from tune_smallest to tune_largest, exact
+/// to the byte where the comparison changes.
+/// \throws RequestError for an operation without a table, a library that takes no such settings, ranks that
+/// do not fit
 [[nodiscard]] TuneReport tune(const System& system, const TuneOptions& options = {});
 
-/// Bytes of a message as NCCL hands them to a tuner, from its element count as a program passes it: all_gather counts what a rank sends
-/// and reduce_scatter what it receives, and NCCL multiplies both by the ranks (ncclFuncMaxSendRecvCount), which is the size nccl-tests
-/// prints.
+/// Message bytes as NCCL passes them to a tuner, from the element count of the call: all_gather counts what a
+/// rank sends and reduce_scatter what it receives, and NCCL multiplies both by the ranks
+/// (ncclFuncMaxSendRecvCount), which is the size nccl-tests prints.
 [[nodiscard]] constexpr double tuner_bytes(Collective c, double count, double element_bytes, int ranks) {
   const bool parts = c == Collective::all_gather || c == Collective::reduce_scatter;
   return count * element_bytes * (parts ? ranks : 1);
 }
 
-/// The sure ranges as the CSV that NVIDIA/nccl's ext-tuner/example reads: colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,
-/// nRanks,numPipeOps,regBuff; the first line that matches wins, names in lower case, lines below 256 characters. Comments say what each
-/// saves, the environment variables that force the same, and what the plugin must be built with.
+/// The sure ranges as the CSV that NVIDIA/nccl's ext-tuner/example reads:
+/// colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes, nRanks,numPipeOps,regBuff; the first
+/// matching line wins, names in lower case, lines below 256 characters. Comments state what each saves, the
+/// environment variables that force the same, and how the plugin must be built.
 [[nodiscard]] std::string plugin_config(const TuneReport& report);
 
 }  // namespace fabricost

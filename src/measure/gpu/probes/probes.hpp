@@ -1,7 +1,7 @@
 #pragma once
 /// \file probes.hpp
-/// Every source of this folder registers the probes it prepares: it allocates, runs once, checks the result, and hands over what can be
-/// timed.
+/// Every source of this folder registers the probes it prepares: it allocates, runs once, checks the result,
+/// and returns a job to time.
 
 #include "measure/gpu/batch.hpp"
 
@@ -14,7 +14,8 @@ namespace fabricost::measure::gpu {
 /// Makes a case ready. \throws Unsupported, OutOfMemory, WrongResult, DeviceFault, DeviceLost
 using Prepare = std::unique_ptr<Job> (*)(Gpus& gpus, const Case& what);
 
-/// Names the kinds that a source prepares, while the plugin is loaded: `const Prepares these{{ProbeKind::...}, function};`
+/// Registers the kinds that a source prepares, when the plugin is loaded: `const Prepares
+/// these{{ProbeKind::...}, function};`
 class Prepares {
  public:
   Prepares(std::initializer_list<ProbeKind> kinds, Prepare prepare) {
@@ -30,11 +31,12 @@ class Prepares {
   }
 };
 
-/// The one that overlap adds to.
+/// Also used by compute_overlap, which adds to it.
 [[nodiscard]] std::unique_ptr<Job> prepare_collective(Gpus& gpus, const Case& what);
 /// The work of a checked collective; compute_overlap adds to it.
 [[nodiscard]] Work collective_work(Gpus& gpus, const Case& what);
-/// Blocks of one of the kernels of memory.cu (numbered as blocks_per_multiprocessor does) that fill this GPU.
+/// Number of blocks of one of the kernels of memory.cu (numbered as in blocks_per_multiprocessor) that fill
+/// this GPU.
 [[nodiscard]] unsigned blocks_on(const Gpus& gpus, int gpu, int kernel, std::uint64_t bytes);
 /// A chase's ring in memory of `gpu`, checked on the host, and the loads of one launch.
 struct Ring {
@@ -44,7 +46,7 @@ struct Ring {
   void* end = nullptr;  ///< where a launch must arrive
 };
 [[nodiscard]] Ring make_ring(const Gpus& gpus, int gpu, std::uint64_t bytes);
-/// \throws Unsupported when a case names no pair of two GPUs
+/// \throws Unsupported when a case does not name a pair of two GPUs
 void check_pairs(const Case& what);
 
 }  // namespace fabricost::measure::gpu
