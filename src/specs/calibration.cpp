@@ -36,7 +36,7 @@ class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
 
-  /// A file of data/transports: the constants of that one transport, beside what specs/transports.cpp reads of it.
+  /// A file of data/transports: the constants of that one transport, beside what specs/parts/transports.cpp reads of it.
   void read_transport() {
     of_transport_ = true;
     read();

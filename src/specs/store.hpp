@@ -2,8 +2,8 @@
 /// \file store.hpp
 /// Finding spec files by name, resolving `extends`, and the small parts (GPU, link, switch, transport) that systems are made of.
 
+#include "specs/parts/transports.hpp"
 #include "specs/reader.hpp"
-#include "specs/transports.hpp"
 #include "specs/tree.hpp"
 
 #include <fabricost/hardware/constants.hpp>

@@ -1,7 +1,7 @@
 /// \file transports.cpp
 /// Reading data/transports.
 
-#include "specs/transports.hpp"
+#include "specs/parts/transports.hpp"
 
 #include "specs/store.hpp"
 

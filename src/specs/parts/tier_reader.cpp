@@ -2,7 +2,7 @@
 /// The keys of one tier; what its links and switch say where it does not; and the checks that hold the two against each other: rate, shape,
 /// edges, ports.
 
-#include "specs/tier_reader.hpp"
+#include "specs/parts/tier_reader.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 /// \file identities.cpp
 /// Reading `identity:` of GPU files, and the index over data/ that knows a GPU by its name, its PCI id or what else a machine shows of it.
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 
 #include <fabricost/specs/load.hpp>
 
