@@ -6,7 +6,7 @@
 
 #include "diagnose/context.hpp"
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/specs/load.hpp>

@@ -3,7 +3,7 @@
 
 #include "measure/stock.hpp"
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 
 #include <fabricost/specs/load.hpp>
 

@@ -35,7 +35,7 @@ class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}
 
-  /// A file of data/transports: the constants of one transport; specs/transports.cpp reads its other keys.
+  /// A file of data/transports: the constants of one transport; specs/parts/transports.cpp reads its other keys.
   void read_transport() {
     of_transport_ = true;
     read();

@@ -3,8 +3,8 @@
 
 #include "specs/calibration.hpp"
 #include "specs/overrides.hpp"
+#include "specs/parts/tier_reader.hpp"
 #include "specs/store.hpp"
-#include "specs/tier_reader.hpp"
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/specs/load.hpp>
@@ -117,7 +117,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   system.title = in.text("title");
   system.notes = in.text("notes");
   system.provenance = in.provenance(tree);
-  // looked up across all files by specs/identities.hpp
+  // looked up across all files by specs/parts/identities.hpp
   for (const std::string_view key : {"aliases", "usual_for"})
     for (const SpecNode* one : in.texts(key))
       if (one->text.empty() || !std::all_of(one->text.begin(), one->text.end(), is_name_letter))

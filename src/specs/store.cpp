@@ -4,7 +4,7 @@
 
 #include "specs/store.hpp"
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 #include "text/ascii.hpp"
 
 #include <fabricost/specs/load_model.hpp>

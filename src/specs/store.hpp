@@ -3,8 +3,8 @@
 /// Finds spec files by name, resolves `extends`, and loads the small parts (GPU, link, switch, transport) of
 /// systems.
 
+#include "specs/parts/transports.hpp"
 #include "specs/reader.hpp"
-#include "specs/transports.hpp"
 #include "specs/tree.hpp"
 
 #include <fabricost/hardware/constants.hpp>

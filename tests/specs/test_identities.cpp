@@ -1,6 +1,6 @@
 // Which GPU has a name, a PCI id or an architecture, and which machine is usual for it: the identities of data/.
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 
 #include "files.hpp"
 #include "support/message_of.hpp"

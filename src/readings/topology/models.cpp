@@ -5,7 +5,7 @@
 
 #include "readings/topology/models.hpp"
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 
 #include <fmt/format.h>
 

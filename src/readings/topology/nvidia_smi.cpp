@@ -11,7 +11,7 @@
 #include "readings/topology/topology_text.hpp"
 
 #include "readings/logs/log_text.hpp"
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 
 #include <fmt/format.h>
 

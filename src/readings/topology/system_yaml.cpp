@@ -3,8 +3,8 @@
 
 #include "readings/topology/models.hpp"
 #include "readings/topology/shape.hpp"
-#include "specs/identities.hpp"
-#include "specs/transports.hpp"
+#include "specs/parts/identities.hpp"
+#include "specs/parts/transports.hpp"
 #include "text/ascii.hpp"
 #include "text/yaml_text.hpp"
 

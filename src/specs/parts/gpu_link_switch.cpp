@@ -1,7 +1,7 @@
-/// \file parts.cpp
-/// GPU, link and switch files: the parts of a system.
+/// \file gpu_link_switch.cpp
+/// GPU, link and switch files: the parts systems are made of.
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 #include "specs/store.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 /// \file transports.cpp
 /// Reads data/transports.
 
-#include "specs/transports.hpp"
+#include "specs/parts/transports.hpp"
 
 #include "specs/store.hpp"
 

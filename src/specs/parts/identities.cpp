@@ -2,7 +2,7 @@
 /// Reads `identity:` of GPU files, and builds the index over data/ that finds a GPU by name, PCI id or other
 /// properties of a machine.
 
-#include "specs/identities.hpp"
+#include "specs/parts/identities.hpp"
 
 #include <fabricost/specs/load.hpp>
 
