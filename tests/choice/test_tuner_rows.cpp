@@ -5,6 +5,9 @@
 #include "../catch.hpp"
 #include "../support/fabrics.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 
 using namespace fabricost;
@@ -137,4 +140,18 @@ TEST_CASE("an exchange is picked by its size, forced or not, though the table ha
   CHECK(large->protocol == Protocol::simple);
   CHECK(picked_at(1e9, {.algorithm = Algorithm::direct}, in, f)->algorithm == Algorithm::direct);
   CHECK_FALSE(picked_at(1e9, {.algorithm = Algorithm::pairwise}, in, f));
+}
+
+TEST_CASE("tables of a version are chosen by name", "[choice]") {
+  CHECK(parse_tuner("nccl-2.30") == newest_tuner);
+  CHECK(name(newest_tuner) == "nccl-2.30");
+  CHECK_FALSE(parse_tuner("nccl-2"));
+  for (const TunerTables& tables : tuner_tables) {
+    CHECK(tables.most_channels >= 1);
+    for (const auto& speeds : tables.speeds) {  // fast to slow, ended by a 0
+      CHECK(speeds[0] > 0);
+      CHECK(std::end(speeds)[-1] == 0);
+      CHECK(std::is_sorted(std::begin(speeds), std::end(speeds), std::greater<>{}));
+    }
+  }
 }

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""What cmake/shipped_numbers.cmake makes of data/: every table, a second version beside the first, broken lines refused with their place.
+
+    check_compiled.py CMAKE SOURCE_DIR
+
+Exit status 1 and a line for each fault."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FOLDERS = ("priors", "policies", "tuners", "engines", "prices")
+MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc", "hardware/shipped_tuners.inc",
+        "choice/shipped_engines.inc")
+
+# (file, a text of it, what it becomes, what the message says)
+BROKEN = [
+    ("priors/moe.yaml", "  form.few_sms: {", "  form few sms {", "moe.yaml:"),
+    ("priors/experts.yaml", "{value: 1.83}", "{value: 1.83, spread: 0.1}", "is no number"),
+    ("policies/fits.yaml", "  least_width: {value: 0.01}", "  least_width: {}", "is no number"),
+    ("engines/vllm.yaml", "hand_over:", "hand over", "is no `key: value` line"),
+]
+
+
+def run(cmake, source, data, out):
+    done = subprocess.run([cmake, f"-DDATA={data}", f"-DOUT={out}", "-P", str(source / "cmake/shipped_numbers.cmake")],
+                          capture_output=True, text=True, check=False)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    cmake, source = sys.argv[1], pathlib.Path(sys.argv[2])
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        data, out = pathlib.Path(folder) / "data", pathlib.Path(folder) / "out"
+        for name in FOLDERS:
+            shutil.copytree(source / "data" / name, data / name)
+        shutil.copyfile(data / "tuners/nccl-2.30.yaml", data / "tuners/nccl-2.4.yaml")
+        status, said = run(cmake, source, data, out)
+        if status:
+            sys.exit(f"the shipped files are refused: {said}")
+        faults += [f"{name}: was not written" for name in MADE if not (out / name).is_file()]
+        tuners = (out / "hardware/shipped_tuners.inc").read_text(encoding="utf-8")
+        if "{ nccl_2_4, nccl_2_30, }" not in tuners or "newest_tuner = Tuner::nccl_2_30;" not in tuners:
+            faults.append("versions of a tuner do not stand side by side, 2.30 after 2.4")
+        for name, text, broken, words in BROKEN:
+            whole = (data / name).read_text(encoding="utf-8")
+            if text not in whole:
+                faults.append(f"{name}: the case is stale, there is no \"{text}\"")
+                continue
+            (data / name).write_text(whole.replace(text, broken, 1), encoding="utf-8")
+            status, said = run(cmake, source, data, out)
+            if not status or words not in said or name not in said:
+                faults.append(f"{name}: \"{broken}\" is taken, or refused without its place: {said}")
+            (data / name).write_text(whole, encoding="utf-8")
+    print("\n".join(faults) if faults else f"{len(MADE)} files, {len(BROKEN)} broken ones refused")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
