@@ -6,6 +6,7 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 
@@ -121,7 +122,7 @@ bool Preparation::is_own(const Point& point) {
 void Preparation::add(const Point& point, int crossing) {
   const System& system = machines_.of(point);
   if (parse_inference_library(point.library))
-    throw RequestError(fmt::format("{} runs kernels of its own; calibrate --only custom fits those", point.library.str()));
+    throw Refusal(fmt::format("{} runs kernels of its own; calibrate <only=custom> fits those", point.library.str()));
   // what no form was fitted for is priced from its schedule: those constants can be fitted where the point says which schedule ran
   const bool by_schedule = system.library == Library::other;
   if (by_schedule && !point.algorithm && point.collective != Collective::send_recv)

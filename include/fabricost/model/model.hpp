@@ -25,6 +25,7 @@ struct Mixer {
   int state = 0;   ///< keys per head: the state of a sequence is inner x state values
   int gates = 1;   ///< numbers per head and token that steer it: the time step, or decay and write strength
   int kernel = 4;  ///< of the convolution over time in front
+  bool operator==(const Mixer&) const = default;
 };
 
 struct Model {
@@ -77,6 +78,7 @@ struct Model {
   std::string partial;  ///< what of the model this shape leaves out, empty: nothing that matters
   std::string notes, source, confidence;
   std::vector<std::string> aliases;  ///< other names in use
+  bool operator==(const Model&) const = default;
 
   [[nodiscard]] bool latent() const { return kv_rank > 0; }
   [[nodiscard]] bool mixture() const { return experts > 0; }
@@ -125,6 +127,7 @@ struct ParameterCount {
   double active = 0;     ///< touched by one token, both tables counted once
   double multiplied =
       0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table also when tied
+  bool operator==(const ParameterCount&) const = default;
 };
 
 namespace detail {
