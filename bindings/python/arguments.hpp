@@ -12,24 +12,24 @@
 #include "text.hpp"
 
 #include <cli/names.hpp>
+#include <fabricost/answers/fields.hpp>
 #include <fabricost/error.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/interrupt.hpp>
+#include <fabricost/kernels/stack.hpp>
+#include <fabricost/model/model.hpp>
+#include <fabricost/specs/stacks.hpp>
 
+#include <fmt/format.h>
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
-#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fabricost::python {
-
-/// The enum value of a name. \throws RequestError naming those near it; `what` with its article
-template <class Parse, class Names>
-[[nodiscard]] auto named(std::string_view text, std::string_view what, Parse parse, const Names& names) {
-  const auto found = parse(text);
-  if (!found) cli::throw_unknown(text, what, cli::listed(names));
-  return *found;
-}
 
 /// TypeError: "ranks: a whole number is wanted, not str".
 [[noreturn]] void throw_type(std::string_view argument, std::string_view wanted, pybind11::handle given);
@@ -39,21 +39,58 @@ template <class Parse, class Names>
 
 /// A real number, NaN refused. \throws TypeError, RequestError
 [[nodiscard]] double number_of(pybind11::handle given, std::string_view argument);
-/// The same with bounds, both allowed. \throws TypeError, RequestError
-[[nodiscard]] double number_of(pybind11::handle given, std::string_view argument, double least, double most);
 
 /// A whole number from `least` to 2^31 - 1. \throws TypeError, RequestError
 [[nodiscard]] int count_of(pybind11::handle given, std::string_view argument, int least = 0);
 
-/// An enum given by name (or by an fc enum, which is a str): exact names first, then every spelling `parse` knows.
-/// \param what with its article, as in "an algorithm" \throws TypeError, RequestError
-template <class Parse, class Names>
-[[nodiscard]] auto enum_of(pybind11::handle given, std::string_view argument, std::string_view what, Parse parse, const Names& names) {
-  using Enum = std::remove_cvref_t<decltype(*parse(std::string_view{}))>;
-  const std::string_view text = text_of(given, argument);
-  for (std::size_t i = 0; i < std::size(names); ++i)
-    if (std::string_view{names[i]} == text) return static_cast<Enum>(i);
-  return static_cast<Enum>(named(text, what, parse, names));
+inline constexpr double most_counted = 10'000'000;  ///< of anything counted in whole numbers, as the command has it
+
+[[nodiscard]] inline pybind11::module_ numpy() { return pybind11::module_::import("numpy"); }
+
+/// \throws ImportError naming the extra to install
+[[nodiscard]] inline pybind11::object pandas() { return pybind11::module_::import("fabricost._extras").attr("module")("pandas"); }
+
+/// An array of NumPy's own class, without units and with nothing masked (fabricost/_given.py). \param unit that it counts in; null: the one
+/// that its name ends with \throws RequestError, TypeError
+[[nodiscard]] inline pybind11::array plain_array(pybind11::handle given, std::string_view name, const char* unit = nullptr) {
+  return pybind11::array(pybind11::module_::import("fabricost._given").attr("numbers")(given, name, unit));
+}
+
+/// A whole number of a range.
+[[nodiscard]] int whole(pybind11::handle value, std::string_view name, double least = 1, double most = most_counted);
+/// A number of a range; infinity where it is not above `most`.
+[[nodiscard]] double real(pybind11::handle value, std::string_view name, double least, double most);
+[[nodiscard]] bool flag(pybind11::handle value, std::string_view name);
+[[nodiscard]] std::string text(pybind11::handle value, std::string_view name);
+
+/// Many numbers, of a list, a tuple or an array; one or more.
+[[nodiscard]] std::vector<double> reals(pybind11::handle values, std::string_view name, double least, double most);
+
+/// A System, or its name or path. \throws SpecError, RequestError as load_system
+[[nodiscard]] System system_from(pybind11::handle value, std::string_view name = "system");
+/// A Model, or its name or path. \throws as load_model
+[[nodiscard]] Model model_from(pybind11::handle value, std::string_view name = "model");
+/// A Stack, or its name or path. \throws as load_stack
+[[nodiscard]] Stack stack_from(pybind11::handle value, std::string_view name = "stack");
+
+/// One of an enum's names. `what`: with its article. \throws RequestError naming the argument and the names near
+template <class Enum, class Names>
+[[nodiscard]] Enum word(pybind11::handle value, std::string_view name, std::string_view what, const Names& names) {
+  const std::string given = text(value, name);
+  const auto found = fabricost::detail::parse_enum<Enum>(given, names);
+  if (!found) throw RequestError(fmt::format("{}: {}", name, unknown_text(given, what, cli::listed(names))));
+  return *found;
+}
+
+/// Raises what Python's signal handlers raise, KeyboardInterrupt for Ctrl-C: called by a search without the GIL, it looks now and then.
+void raise_signals();
+
+/// Runs the search with the GIL released, so that Ctrl-C ends it.
+template <class Search>
+[[nodiscard]] auto searched(Search&& search) {
+  const pybind11::gil_scoped_release released;
+  const InterruptWith interrupts{&raise_signals};
+  return search();
 }
 
 }  // namespace fabricost::python

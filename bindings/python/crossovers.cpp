@@ -17,8 +17,8 @@ struct CrossoversAsked : CrossoversRequest {
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    return std::tuple_cat(CrossoversRequest::fields(), std::tuple{Asks{&CrossoversAsked::given, "operation", "", Amount::number, Range{},
-                                                                       "", "An Operation without arrays; its bytes do not matter", true}});
+    return std::tuple_cat(CrossoversRequest::fields(), std::tuple{asks(&CrossoversAsked::given, "operation", "", "",
+                                                                       "An Operation without arrays; its bytes do not matter", true)});
   }
 };
 [[nodiscard]] CrossoversAnswer answer(const CrossoversAsked& asked) {

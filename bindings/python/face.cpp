@@ -46,14 +46,19 @@ struct LetGo {
 void detail::from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
   const bool named = PyUnicode_Check(given.ptr()) != 0 || (!py::isinstance<Machine>(given) && py::hasattr(given, "__fspath__"));
   if (!named && !py::isinstance<Machine>(given)) throw_type(name, "a System, or its name or path,", given);
-  py::object system = named ? py::cast(loaded({.extends = path_of(given, name), .set = {}, .calibration = {}}))
-                            : py::reinterpret_borrow<py::object>(given);
-  const auto& machine = system.cast<const Machine&>();
-  out = {machine.origin.extends, std::shared_ptr<const System>(&machine, LetGo{std::move(system)}), machine.origin.set,
-         machine.origin.calibration};
+  if (named) {
+    out = {path_of(given, name), nullptr};
+    return;
+  }
+  const auto& machine = given.cast<const Machine&>();
+  out = {machine.origin.extends, std::shared_ptr<const System>(&machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
+         machine.origin.set, machine.origin.calibration};
 }
 
-py::object object_of(const fabricost::Machine& machine) { return std::get_deleter<LetGo>(machine.value)->system; }
+py::object object_of(const fabricost::Machine& machine) {
+  if (machine.value == nullptr) return py::cast(loaded({.extends = machine.name, .set = {}, .calibration = {}}));
+  return std::get_deleter<LetGo>(machine.value)->system;
+}
 
 void detail::from_object(py::handle given, std::string_view name, const Range&, Operation& out) {
   if (!py::isinstance<AskedOperation>(given)) throw_type(name, "an Operation", given);

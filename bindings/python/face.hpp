@@ -3,7 +3,7 @@
 /// Python's face of any question: keyword arguments, defaults, signature and docstring of a function from the fields of its request, and a
 /// record from the fields of its answer.
 
-#include "asked.hpp"
+#include "arguments.hpp"
 #include "machine.hpp"
 #include "record.hpp"
 #include "routing.hpp"
@@ -72,6 +72,10 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
     out.value = std::make_shared<const Stack>(stack_from(given, name));
 }
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, Routing& out) { out = routing_from(given, name); }
+inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<std::string>& out) {
+  if (PyUnicode_Check(given.ptr()) != 0 || !pybind11::isinstance<pybind11::iterable>(given)) throw_type(name, "a list of texts", given);
+  for (const pybind11::handle one : given) out.push_back(text(one, name));
+}
 /// One number or many.
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, std::vector<double>& out) {
   if (PyNumber_Check(given.ptr()) != 0 && numpy().attr("ndim")(given).cast<int>() == 0)
@@ -138,22 +142,19 @@ void place_arguments(std::string_view function, std::span<const std::string> nam
 /// Whether a field is an argument.
 template <class Field>
 [[nodiscard]] constexpr bool is_argument(const Field& field) {
-  return !std::same_as<typename Field::Value, std::vector<std::string>> && !field.name.empty() && !field.inside;
+  return !field.name.empty() && !field.inside;
 }
 /// visit(field)... of the arguments: those that Request::by_place names, if it does, then the others in the order of the table.
 template <HasFields Request, class Visit>
 void for_each_argument(Visit&& visit) {
-  const auto visit_argument = [&](const auto& field) {
-    if constexpr (!std::same_as<typename std::remove_cvref_t<decltype(field)>::Value, std::vector<std::string>>) visit(field);
-  };
   std::span<const std::string_view> first;
   if constexpr (requires { Request::by_place; }) first = Request::by_place;
   for (const std::string_view name : first)
     for_each_field<Request>([&](const auto& field) {
-      if (is_argument(field) && field.name == name) visit_argument(field);
+      if (is_argument(field) && field.name == name) visit(field);
     });
   for_each_field<Request>([&](const auto& field) {
-    if (is_argument(field) && std::find(first.begin(), first.end(), field.name) == first.end()) visit_argument(field);
+    if (is_argument(field) && std::find(first.begin(), first.end(), field.name) == first.end()) visit(field);
   });
 }
 
@@ -241,6 +242,13 @@ template <class Ask>
 template <HasFields Request, class Given = std::identity>
 void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {
+  pybind11::dict types;
+  for_each_argument<Request>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    types[field.name.data()] = taken_text(T{}) + (detail::may_be_none<T> && !field.needed ? " | None" : "");
+  });
+  types["return"] = type_text<decltype(given(answer(std::declval<const Request&>())))>();
+  module.attr("_types")[function] = types;
   module.def(
       function,
       [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
@@ -250,27 +258,54 @@ void add_face(pybind11::module_& module, const char* function, std::size_t by_pl
       docstring_of<Request>(function, by_place, words, examples).c_str());
 }
 
-/// Properties of a class by the table of its fields.
-template <HasFields Answer, class Class>
-void add_properties(Class& type) {
+/// Properties of the class that the answer's table names: members, functions or both.
+template <HasFields Answer, bool members, class Class>
+void add_properties(pybind11::class_<Class>& type) {
   for_each_field<Answer>([&](const auto& gives) {
-    if (gives.name.empty()) return;
-    type.def_property_readonly(
-        gives.name.data(), [member = gives.member](const Answer& self) { return plain(std::invoke(member, self)); }, gives.words.data());
+    constexpr bool worked_out = std::is_function_v<typename std::remove_cvref_t<decltype(gives)>::Value>;
+    if constexpr ((worked_out || members) && std::invocable<decltype(gives.member), const Class&>) {
+      if (gives.name.empty()) return;
+      const auto value_of = [member = gives.member](const Class& self) { return plain(std::invoke(member, self)); };
+      type.def_property_readonly(gives.name.data(), value_of, gives.words.data());
+      annotate(type, gives.name.data(), type_text<std::invoke_result_t<decltype(value_of), const Class&>>());
+    }
   });
 }
 
-/// The answer as a record, its fields those that have a name in Python.
+/// A value as Python gets it where no class is made of it: with the names of its table.
 template <HasFields Answer>
-pybind11::class_<Answer> add_answer(pybind11::module_& module, const char* name, const char* words) {
+[[nodiscard]] pybind11::dict dict_of(const Answer& answer) {
+  pybind11::dict out;
+  for_each_field<Answer>([&](const auto& gives) {
+    if (!gives.name.empty()) out[gives.name.data()] = pybind11::cast(std::invoke(gives.member, answer));
+  });
+  return out;
+}
+
+/// The answer as a class with properties alone. \tparam Class of Python, where that is derived from it
+template <HasFields Answer, class Class = Answer>
+pybind11::class_<Class> add_report(pybind11::module_& module, const char* name, const char* words) {
+  pybind11::class_<Class> type(module, name, words);
+  add_properties<Answer, true>(type);
+  return type;
+}
+
+/// The answer as a record: members that have a name in Python are its fields, functions that have one are worked out when they are
+/// asked for.
+/// \tparam Class of Python, where the table is that of a struct derived from it
+template <HasFields Answer, class Class = Answer>
+pybind11::class_<Class> add_answer(pybind11::module_& module, const char* name, const char* words) {
   const auto kept = [](const auto& gives) {
-    if constexpr (std::is_function_v<typename std::remove_cvref_t<decltype(gives)>::Value>)
-      return std::tuple{};  // worked out for JSON
+    using T = typename std::remove_cvref_t<decltype(gives)>::Value;
+    if constexpr (std::is_function_v<T>)
+      return std::tuple{};
     else
-      return std::tuple{field(gives.name.data(), gives.member, gives.words.data())};
+      return std::tuple{Field<Class, T>{gives.name.data(), gives.member, gives.words.data()}};
   };
   const auto fields = std::apply([&](const auto&... gives) { return std::tuple_cat(kept(gives)...); }, Answer::fields());
-  return std::apply([&](const auto&... each) { return add_record<Answer>(module, name, words, each...); }, fields);
+  auto type = std::apply([&](const auto&... each) { return add_record<Class>(module, name, words, each...); }, fields);
+  add_properties<Answer, false>(type);
+  return type;
 }
 
 /// The answer as a sequence of its rows, with its other fields.
@@ -278,7 +313,7 @@ template <HasFields Answer, class Row>
 pybind11::class_<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words,
                                             std::vector<Row> Answer::*rows) {
   pybind11::class_<Answer> type(module, name, words);
-  add_properties<Answer>(type);
+  add_properties<Answer, true>(type);
   add_sequence(type, rows);
   return type;
 }

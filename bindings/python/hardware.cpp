@@ -9,6 +9,7 @@
 
 #include <cli/write_file.hpp>
 
+#include <fabricost/answers/show.hpp>
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/explain/show.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -267,6 +268,16 @@ Names of all systems, then of all clusters, that load_system knows, each sorted.
 >>> import fabricost as fc
 >>> "dgx-h100" in fc.system_names()
 True
+)");
+  add_answer<ShownTier>(module, "ShownTier", "One level of a machine as show has it.").def("__repr__", [](const ShownTier& t) {
+    return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way", t.name, t.kind, t.endpoints, t.bytes_per_second / 1e9);
+  });
+  add_answer<ShowAnswer>(module, "Shown", "A machine, tier by tier, with where every number comes from. Made by show.")
+      .def("__repr__", [](const ShowAnswer& s) { return s.text; });
+  add_face<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost show`.",
+                        R"(>>> import fabricost as fc
+>>> fc.show("dgx-h100").tiers[2].aggregate_bytes_per_second / fc.GB
+3600.0
 )");
   add_answer<ListedSystem>(module, "ListedSystem", "A machine that has a name. Made by systems.")
       .def("__repr__", [](const ListedSystem& s) { return fmt::format("{}: {} GPUs, {}", s.name, s.gpus, s.title); });

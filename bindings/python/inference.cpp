@@ -21,25 +21,19 @@ struct EngineAsked : PredictRequest {
   template <class R>
   static constexpr auto engine_fields() {
     using enum Amount;
-    return std::tuple{fabricost::detail::ask_system<R>,
-                      Asks{&R::given, "operation", "", number, {}, "", "An Operation without arrays", true},
-                      Asks{&R::library, "library", "", number, {}, "", "vllm, sglang or trtllm"},
-                      Asks{&R::version, "version", "", number, {}, "", "As in 0.14.0; default the newest known"}};
+    return std::tuple{fabricost::detail::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
+                      asks(&R::library, "library", "", "", "vllm, sglang or trtllm"),
+                      asks(&R::version, "version", "", "", "As in 0.14.0; default the newest known")};
   }
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
     using R = EngineAsked;
     using enum Amount;
     return std::tuple_cat(engine_fields<R>(),
-                          std::tuple{Asks{&R::from_python, "from_python", "", number, {}, "", "The same as <launch=eager>"},
-                                     Asks{&R::launch,
-                                          "launch",
-                                          "",
-                                          number,
-                                          {},
-                                          "",
+                          std::tuple{asks(&R::from_python, "from_python", "", "", "The same as <launch=eager>"),
+                                     asks(&R::launch, "launch", "", "",
                                           "graph, replayed in a CUDA graph, the default; eager, called from Python: max(kernel, launch) on "
-                                          "the host, known for AllReduce alone"}});
+                                          "the host, known for AllReduce alone")});
   }
 };
 [[nodiscard]] PredictAnswer answer(const EngineAsked& asked) {

@@ -1,11 +1,12 @@
 /// \file models.cpp
 /// Model shapes with what follows from them, and software stacks.
 
-#include "asked.hpp"
+#include "arguments.hpp"
 #include "bindings.hpp"
+#include "face.hpp"
 #include "plain.hpp"
-#include "record.hpp"
 
+#include <fabricost/answers/models.hpp>
 #include <fabricost/model/flops.hpp>
 #include <fabricost/specs/load_model.hpp>
 #include <fabricost/specs/stacks.hpp>
@@ -18,12 +19,7 @@
 namespace py = pybind11;
 using namespace py::literals;
 
-namespace fabricost {
-
-/// Equal in every field. Beside the type itself, where record.hpp finds it.
-[[nodiscard]] static bool same(const Mixer& a, const Mixer& b) { return python::bytes_of(a) == python::bytes_of(b); }
-
-namespace python {
+namespace fabricost::python {
 namespace {
 
 constexpr double most_tokens = 1e9;
@@ -35,23 +31,11 @@ constexpr double most_tokens = 1e9;
 }
 
 void add_parameters(py::module_& module) {
-  using P = ParameterCount;
-  add_record<P>(
-      module, "ParameterCount", "Parameters of a model by where they stand: counts of numbers, not bytes.",
-      field("attention", &P::attention,
-            "Of one attention layer that sees the whole sequence: h a d + 2 h g d + a d h, or the latent form."),
-      field("window", &P::window, "Of one attention layer with a window; 0: there are none."),
-      field("mixer", &P::mixer, "Of one layer that mixes through a state; 0: there are none."),
-      field("dense_ffn", &P::dense_ffn, "Of the feed-forward block of one layer without experts: 3 h f, or 2 h f without a gate."),
-      field("expert", &P::expert, "Of one routed expert."), field("shared", &P::shared, "Of all shared experts of one layer."),
-      field("router", &P::router, "Of the router of one layer: h E."), field("norms", &P::norms, "Of the norms of one layer."),
-      field("embedding", &P::embedding, "Of the input table: h V."),
-      field("head", &P::head, "Of the output table: h V, 0 when it is the input's."),
-      field("total", &P::total, "Of the model, without prediction modules."),
-      field("active", &P::active, "Touched by one token, both tables counted once."),
-      field("multiplied", &P::multiplied, "A token is multiplied with: active without norms and input table."))
-      .def("__repr__",
-           [](const P& n) { return fmt::format("{} parameters, {} active per token", count_text(n.total), count_text(n.active)); });
+  add_answer<ParameterFields, ParameterCount>(module, "ParameterCount",
+                                              "Parameters of a model by where they stand: counts of numbers, not bytes.")
+      .def("__repr__", [](const ParameterCount& n) {
+        return fmt::format("{} parameters, {} active per token", count_text(n.total), count_text(n.active));
+      });
 }
 
 [[nodiscard]] FlopConvention convention_from(py::handle value) {
@@ -65,9 +49,6 @@ void add_figures(py::class_<Model>& type) {
   type.def_property_readonly(
       "parameters", [](const Model& m) { return parameters_of(m); }, "Numbers of parameters by where they stand, a ParameterCount.");
   type.def_property_readonly("mixture", &Model::mixture, "Whether it has routed experts.");
-  type.def_property_readonly("attention_layers", &Model::attention_layers, "Layers with attention.");
-  type.def_property_readonly("dense_layers", &Model::dense_layers, "Layers whose feed-forward block has no experts.");
-  type.def_property_readonly("expert_layers", &Model::expert_layers, "Layers with routed experts.");
   type.def(
       "training_flops_per_token",
       [](const Model& m, const py::object& sequence, const py::object& convention, const py::object& scores) {
@@ -123,62 +104,11 @@ True
 }
 
 void add_model(py::module_& module) {
-  using X = Mixer;
-  add_record<X>(module, "Mixer", "Layers that carry a state of fixed size instead of keys and values (Mamba-2, gated delta rule).",
-                field("layers", &X::layers, "How many of the model's layers."),
-                field("inner", &X::inner, "Width of the values, all heads."), field("keys", &X::keys, "Width of the keys, all heads."),
-                field("heads", &X::heads, "Heads."),
-                field("state", &X::state, "Keys per head: the state of a sequence is inner x state values."),
-                field("gates", &X::gates, "Numbers per head and token that steer it."),
-                field("kernel", &X::kernel, "Of the convolution over time in front."))
-      .def("__repr__", [](const X& x) { return fmt::format("{} layers, inner {}, state {}", x.layers, x.inner, x.state); });
+  add_answer<MixerFields, Mixer>(module, "Mixer",
+                                 "Layers that carry a state of fixed size instead of keys and values (Mamba-2, gated delta rule).")
+      .def("__repr__", [](const Mixer& x) { return fmt::format("{} layers, inner {}, state {}", x.layers, x.inner, x.state); });
   using M = Model;
-  auto type = add_record<M>(
-      module, "Model", "The shape of a transformer language model. Made by load_model.",
-      field("name", &M::name, "Its name, as in `llama3-70b`."), field("title", &M::title, "What a person calls it."),
-      field("layers", &M::layers, "l, layers."), field("hidden", &M::hidden, "h, hidden size."),
-      field("heads", &M::heads, "a, query heads."), field("kv_heads", &M::kv_heads, "g, key/value heads."),
-      field("head_dim", &M::head_dim, "d, size of a head."), field("vocab", &M::vocab, "V, vocabulary."),
-      field("ffn", &M::ffn, "f, width of a dense feed-forward block; 0: every layer has experts."),
-      field("gated", &M::gated, "Three matrices (SwiGLU) rather than two."),
-      field("tied", &M::tied, "Output table shared with the embedding."),
-      field("positions", &M::positions, "Rows of a learned position embedding."), field("biases", &M::biases, "Matrices have biases."),
-      field("experts", &M::experts, "E, routed experts of a layer; 0: none."), field("top_k", &M::top_k, "k, experts of one token."),
-      field("expert_ffn", &M::expert_ffn, "Width of one routed expert."),
-      field("expert_hidden", &M::expert_hidden, "Width routed experts read and write; 0: hidden."),
-      field("shared_experts", &M::shared_experts, "Experts every token goes to."),
-      field("shared_ffn", &M::shared_ffn, "Width of one shared expert."),
-      field("first_dense", &M::first_dense, "Leading layers without experts."),
-      field("expert_every", &M::expert_every, "Of the others, each n-th has experts."),
-      field("expert_groups", &M::expert_groups, "Groups of experts for routing; 0: none."),
-      field("group_limit", &M::group_limit, "Groups a token may go to."),
-      field("q_rank", &M::q_rank, "Rank of compressed queries; 0: not compressed."),
-      field("kv_rank", &M::kv_rank, "Rank of the key/value latent; 0: no latent attention."),
-      field("rope_dim", &M::rope_dim, "Rotary part of a latent head."), field("nope_dim", &M::nope_dim, "The rest of a latent head."),
-      field("value_dim", &M::value_dim, "Of a head's value; 0: head_dim."),
-      field("output_rank", &M::output_rank, "Of an output matrix in two; 0: one matrix."),
-      field("output_groups", &M::output_groups, "Groups of that matrix."),
-      field("gated_attention", &M::gated_attention, "What attention returns is multiplied by a gate."),
-      field("shared_kv", &M::shared_kv, "The keys serve as values, too."),
-      field("index_heads", &M::index_heads, "Heads of an indexer; 0: none."), field("index_dim", &M::index_dim, "Size of its heads."),
-      field("index_tokens", &M::index_tokens, "Tokens of the past it picks."),
-      field("window", &M::window, "Tokens a sliding-window layer sees; 0: there are none."),
-      field("window_layers", &M::window_layers, "Layers with the window."),
-      field("window_heads", &M::window_heads, "Their heads where they differ; 0: as the others."),
-      field("window_kv_heads", &M::window_kv_heads, "The same of key/value heads."),
-      field("window_head_dim", &M::window_head_dim, "The same of a head's size."),
-      field("predict_layers", &M::predict_layers, "Multi-token prediction modules, in no count."),
-      field("mixer", &M::mixer, "Layers that carry a state, a Mixer."),
-      field("single_block", &M::single_block, "Each layer is one block alone."),
-      field("dense_blocks", &M::dense_blocks, "Of those, feed-forward blocks."),
-      field("expert_blocks", &M::expert_blocks, "Of those, blocks of experts."),
-      field("stated_parameters", &M::stated_parameters, "Parameters as published; 0: unknown."),
-      field("stated_active", &M::stated_active, "Active parameters as published; 0: unknown."),
-      field("stated_other", &M::stated_other, "Of the published, what is no part of this shape."),
-      field("stated_source", &M::stated_source, "Where that was published."),
-      field("partial", &M::partial, "What of the model this shape leaves out; empty: nothing that matters."),
-      field("notes", &M::notes, "Remarks."), field("source", &M::source, "Where the shape comes from."),
-      field("confidence", &M::confidence, "How far to trust it."), field("aliases", &M::aliases, "Other names in use."));
+  auto type = add_answer<ModelFields, M>(module, "Model", "The shape of a transformer language model. Made by load_model.");
   add_figures(type);
   type.def("__repr__", [](const M& m) {
     const ParameterCount n = parameters_of(m);
@@ -247,8 +177,16 @@ A training stack by name (see stack_names), or a YAML file. Raises as load_model
 >>> fc.load_stack("megatron-core").name
 'megatron-core'
 )");
+  add_answer<ListedModel>(module, "ListedModel", "A model that has a name. Made by models.")
+      .def("__repr__", [](const ListedModel& m) { return fmt::format("{}: {} parameters", m.name, count_text(m.parameters)); });
+  add_answer<ModelAnswer>(module, "ModelFigures", "A model and what follows from its shape. Made by models.")
+      .def("__repr__", [](const ModelAnswer& a) { return fmt::format("{} at sequences of {:.0f}", a.model.name, a.sequence); });
+  add_face<ModelsRequest>(module, "models", 1, "The models that have a name, a list of ListedModel; of one, a ModelFigures.",
+                          R"(>>> import fabricost as fc
+>>> fc.models("llama3-70b").kv_bytes_per_token
+327680.0
+)");
   module.def("stack_names", &stack_names, "stack_names()\n--\n\nNames of all training stacks that load_stack knows, sorted.");
 }
 
-}  // namespace python
-}  // namespace fabricost
+}  // namespace fabricost::python

@@ -1,5 +1,5 @@
 /// \file module.cpp
-/// Table of contents of the Python module; fabricost/__init__.py gives its names to users.
+/// The Python module: all of bindings.hpp; fabricost/__init__.py gives its names to users.
 
 #include "bindings.hpp"
 
@@ -57,34 +57,15 @@ PYBIND11_MODULE(_core, module) {
   options.disable_function_signatures();
   module.doc() = "Compiled part of fabricost.";
   module.attr("__version__") = FABRICOST_VERSION;
+  module.attr("_types") = pybind11::dict();  // of arguments and answers, for the stub (stub.py)
   using namespace fabricost::python;
-  add_errors(module);
   add_amounts(module);
-  add_hardware(module);
-  add_operations(module);
-  add_prediction(module);
-  add_predictions(module);
-  add_predict(module);
-  add_samples(module);
-  add_validation(module);
-  add_workload_validation(module);
-  add_fitting(module);
-  add_this_machine(module);
-  add_diagnosis(module);
-  add_tuning(module);
-  add_topology(module);
-  add_models(module);
-  add_plan(module);
-  add_serving(module);
-  add_moe(module);
-  add_inference(module);
-  add_crossovers(module);
-  add_pipeline(module);
-  add_cost(module);
-  add_goodput(module);
-  add_stragglers(module);
-  add_sharing(module);
-  add_transfer(module);
-  add_compare(module);
+#define FABRICOST_ADD(name) add_##name(module);
+  FABRICOST_PARTS(FABRICOST_ADD)
+#undef FABRICOST_ADD
   refuse_uninitialised_objects(module);
+  pybind11::list names;
+  for (const auto& [name, thing] : pybind11::dict(module.attr("__dict__")))
+    if (!name.cast<std::string>().starts_with('_')) names.append(name);
+  module.attr("__all__") = names;  // what the package offers of it
 }

@@ -6,7 +6,7 @@
 #include "face.hpp"
 
 #include <fabricost/answers/moe.hpp>
-#include <fabricost/answers/operations.hpp>
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/moe.hpp>
 
@@ -84,7 +84,7 @@ struct MoeAsked {
   static constexpr auto fields() {
     using R = MoeAsked;
     return std::tuple{fabricost::detail::ask_system<R>,
-                      Asks{&R::operation, "operation", "", Amount::number, {}, "", "MoeDispatch, MoeCombine or MoePrepare", true}};
+                      asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
 };
 

@@ -71,7 +71,8 @@ namespace {
 /// True for objects of other libraries, whose axes may have names.
 [[nodiscard]] bool may_name_axes(py::handle given) {
   PyObject* const o = given.ptr();
-  return o != nullptr && !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
+  if (o == nullptr) return false;
+  return !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
            is_numpys(given));
 }
 

@@ -25,7 +25,7 @@ struct PredictAsked : PredictRequest {
     using R = PredictAsked;
     using enum Amount;
     return std::tuple_cat(PredictRequest::fields(),
-                          std::tuple{Asks{&R::given, "operation", "", number, {}, "", what_moves, true},
+                          std::tuple{asks(&R::given, "operation", "", "", what_moves, true),
                                      Asks{&R::threads,
                                           "threads",
                                           "",
@@ -41,8 +41,8 @@ struct ExplainAsked : ExplainRequest {
 
   static constexpr auto by_place = system_and_operation;
   static constexpr auto fields() {
-    return std::tuple_cat(ExplainRequest::fields(), std::tuple{Asks{&ExplainAsked::given, "operation", "", Amount::number, Range{}, "",
-                                                                    "What predict takes, without arrays; or what it returned", true}});
+    return std::tuple_cat(ExplainRequest::fields(), std::tuple{asks(&ExplainAsked::given, "operation", "", "",
+                                                                    "What predict takes, without arrays; or what it returned", true)});
   }
 };
 
@@ -84,8 +84,9 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
     if (made || (given && py::isinstance<MoeAnswer>(r.given.value))) {  // nothing is predicted again
       refuse_others(kwargs, "a prediction, which is told as it is");
       if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
-      return made ? explain(*r.system.value, r.given.value.cast<const PredictAnswer&>())
-                  : explain(*r.system.value, r.given.value.cast<const MoeAnswer&>().made);
+      const auto system = r.system.get();
+      return made ? explain(*system, r.given.value.cast<const PredictAnswer&>())
+                  : explain(*system, r.given.value.cast<const MoeAnswer&>().made);
     }
     if (auto exchange = exchange_asked(r.given.value)) {
       refuse_others(kwargs, "an exchange of experts");
@@ -125,7 +126,8 @@ True
 >>> grid = fc.predict(system, fc.AllReduce(bytes=2.0 ** np.arange(10, 34), ranks=np.array([8, 16, 64, 512])[:, None]))
 >>> grid.seconds.shape, bool((grid.seconds > 0).all())
 ((4, 24), True)
->>> fc.predict("dgx-h100", fc.AllReduce(bytes=64 * fc.KiB), library="vllm").seconds < fc.predict("dgx-h100", fc.AllReduce(64 * fc.KiB)).seconds
+>>> small = fc.AllReduce(bytes=64 * fc.KiB)
+>>> fc.predict("dgx-h100", small, library="vllm").seconds < fc.predict("dgx-h100", small).seconds
 True
 )")
           .c_str());

@@ -3,7 +3,7 @@
 
 #include "predictions.hpp"
 
-#include "asked.hpp"
+#include "arguments.hpp"
 #include "bindings.hpp"
 #include "grid.hpp"
 

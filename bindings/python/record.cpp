@@ -3,7 +3,7 @@
 
 #include "record.hpp"
 
-#include "asked.hpp"
+#include "arguments.hpp"
 
 namespace py = pybind11;
 

@@ -5,7 +5,9 @@
 
 #include "fields.hpp"
 #include "text.hpp"
+#include "types.hpp"
 
+#include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/terms.hpp>
 #include <fabricost/predict/prediction.hpp>
 
@@ -17,6 +19,24 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace pybind11::detail {
+template <class T>
+struct type_caster<fabricost::ByName<T>> {
+  PYBIND11_TYPE_CASTER(fabricost::ByName<T>, const_name("dict"));
+  bool load(handle given, bool) {
+    if (!isinstance<dict>(given)) return false;
+    for (const auto& [name, each] : reinterpret_borrow<dict>(given)) 
+      value.emplace_back(name.template cast<std::string>(), each.template cast<T>());
+    return true;
+  }
+  static handle cast(const fabricost::ByName<T>& values, return_value_policy, handle) {
+    dict out;
+    for (const auto& [name, each] : values) out[fabricost::python::text_object(name)] = pybind11::cast(each);
+    return out.release();
+  }
+};
+}  // namespace pybind11::detail
 
 namespace fabricost::python {
 
@@ -71,6 +91,7 @@ pybind11::class_<C> add_record(pybind11::module_& module, const char* name, cons
                            fields.name, [m = fields.member](const C& self) { return self.*m; }, fields.doc))
                      : void()),
    ...);
+  ((has_name(fields) ? annotate(type, fields.name, type_text<T>()) : void()), ...);
   type.def(
       "__eq__", [fields...](const C& a, const C& b) { return (same(a.*(fields.member), b.*(fields.member)) && ...); }, py::is_operator());
   type.def("__hash__", [fields...](const C& self) { return py::hash(py::repr(py::make_tuple(self.*(fields.member)...))); });

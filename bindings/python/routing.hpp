@@ -2,7 +2,7 @@
 /// \file routing.hpp
 /// How tokens choose experts, as callers of Python say it: a name, or the tokens each expert was seen to receive.
 
-#include "asked.hpp"
+#include "arguments.hpp"
 
 #include <fabricost/answers/named.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "samples.hpp"
 
-#include "asked.hpp"
+#include "arguments.hpp"
 #include "bindings.hpp"
 #include "machine.hpp"
 
@@ -251,29 +251,6 @@ std::vector<Point> points_of(py::handle given) {
   return out;
 }
 
-Points read_samples(py::handle samples, const PointSource& otherwise, bool merged) {
-  Points out;
-  if (PyUnicode_Check(samples.ptr()) || py::hasattr(samples, "__fspath__")) {
-    const std::string file = path_of(samples, "samples");
-    const py::gil_scoped_release released;
-    return merged ? read_merged({file}, otherwise) : read_points(file, otherwise);
-  }
-  const auto several = [](py::handle one) { return py::isinstance<py::list>(one) || py::isinstance<py::tuple>(one); };
-  if (several(samples)) {
-    for (const py::handle one : samples) {
-      if (several(one)) throw_type("samples", "no list in a list, but samples or the path of a log", one);
-      out.append(read_samples(one, otherwise, merged));
-    }
-    return out;
-  }
-  out.points = points_of(samples);
-  for (Point& p : out.points) {
-    if (p.system.empty()) p.system = otherwise.system;
-    if (p.gpus_per_node == 0 && otherwise.ranks > 0) p.gpus_per_node = otherwise.ranks / p.nodes;
-  }
-  return out;
-}
-
 void add_samples(py::module_& module) {
   const auto add = [&](const char* name, const char* doc) {
     module.def(name, &read_log, "path"_a, py::kw_only(), "system"_a = py::none(), "nodes"_a = 0, "ranks"_a = 0, doc);
@@ -312,3 +289,20 @@ read_log, by the name of what is read most often: the output of nccl-tests or rc
 }
 
 }  // namespace fabricost::python
+
+void fabricost::from_object(py::handle given, std::string_view name, const Range&, std::vector<Sample>& out) {
+  const auto several = [](py::handle one) { return py::isinstance<py::list>(one) || py::isinstance<py::tuple>(one); };
+  const auto add = [&](py::handle one) {
+    if (PyUnicode_Check(one.ptr()) != 0 || py::hasattr(one, "__fspath__")) {
+      out.push_back({python::path_of(one, name), {}});
+      if (out.back().file.empty()) throw RequestError(fmt::format("{}: an empty path", name));
+    } else {
+      out.push_back({{}, python::points_of(one)});
+    }
+  };
+  if (!several(given)) return add(given);
+  for (const py::handle one : given) {
+    if (several(one)) python::throw_type(name, "no list in a list, but samples or the path of a log", one);
+    add(one);
+  }
+}

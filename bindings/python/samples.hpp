@@ -4,6 +4,7 @@
 
 #include "text.hpp"
 
+#include <fabricost/answers/samples.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <pybind11/numpy.h>
@@ -22,9 +23,6 @@ namespace fabricost::python {
 /// \throws RequestError, TypeError naming the field
 [[nodiscard]] std::vector<Point> points_of(pybind11::handle samples);
 
-/// Points of samples, of a file, or of several files. \param merged repeats by their median
-[[nodiscard]] Points read_samples(pybind11::handle samples, const PointSource& otherwise, bool merged);
-
 /// Texts as an array of them.
 [[nodiscard]] pybind11::array text_column(const std::vector<std::string_view>& texts);
 /// Numbers as an array.
@@ -38,3 +36,8 @@ template <class Number>
 [[nodiscard]] pybind11::object data_frame(const pybind11::array& structured);
 
 }  // namespace fabricost::python
+
+namespace fabricost {
+/// Samples, a file, or a list of those. Found by the templates of face.hpp. \throws TypeError, RequestError
+void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Sample>& out);
+}  // namespace fabricost

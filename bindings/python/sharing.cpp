@@ -14,6 +14,9 @@ namespace fabricost {
 /// As Python compares them. Beside the type itself, where record.hpp finds it.
 [[nodiscard]] static bool same(const PredictAnswer& a, const PredictAnswer& b) { return py::cast(a).equal(py::cast(b)); }
 
+[[nodiscard]] static std::string taken_text(const std::vector<GroupedRequest>& /*of*/) { return "Sequence[Grouped | Operation | str]"; }
+[[nodiscard]] static std::string taken_text(const LayoutAxes& /*of*/) { return "dict[str, int | None] | str"; }
+
 static void from_object(py::handle given, std::string_view name, const Range&, Over& out) {
   if (PyUnicode_Check(given.ptr()) == 0)
     out.size = python::whole(given, name);

@@ -1,78 +1,25 @@
 /// \file validation.cpp
 /// fc.validate: measured beside predicted, and how far apart they are. Errors are shares: |predicted / measured - 1|.
 
-#include "validation.hpp"
-
 #include "bindings.hpp"
-#include "choices.hpp"
-#include "machine.hpp"
+#include "face.hpp"
 #include "samples.hpp"
 
+#include <fabricost/evaluation/validate.hpp>
+
 #include <fmt/format.h>
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <cmath>
-
 namespace py = pybind11;
-using namespace py::literals;
 
 namespace fabricost::python {
-namespace {
 
-[[nodiscard]] Validation validate_samples(const py::object& samples, const py::object& system, const py::object& nodes,
-                                          const py::object& ranks, const py::object& rule, const py::object& raw) {
-  if (!PyBool_Check(raw.ptr())) throw_type("raw", "True or False", raw);
-  SavedSystem origin;
-  if (!system.is_none()) origin = origin_of(system);
-  const PointSource otherwise{.system = origin.extends, .nodes = count_of(nodes, "nodes"), .ranks = count_of(ranks, "ranks")};
-  const bool keep = raw.cast<bool>();
-  Points points = read_samples(samples, otherwise, !keep);
-  if (py::isinstance<Machine>(system))
-    for (Point& p : points.points) p.system = origin.extends;
-  return compare(points, origin, rule_of(rule), keep);
-}
-
-void add_errors_class(py::module_& module) {
-  py::class_<ErrorSummary> type(module, "Errors", "How far predictions of some points are from measurements; shares, 0.05 for 5 %.");
-  type.def_readonly("points", &ErrorSummary::points, "How many points.")
-      .def_property_readonly(
-          "median_error", [](const ErrorSummary& e) { return e.median_ape / 100; }, "Median of |predicted / measured - 1|.")
-      .def_property_readonly(
-          "mean_error", [](const ErrorSummary& e) { return e.mape / 100; }, "Mean of the same.")
-      .def_readonly("p90_abs_log2", &ErrorSummary::p90_abs_log2, "Nine in ten are within this many factors of two.")
-      .def_readonly("within_10_percent", &ErrorSummary::within_10pct, "Share of points at most 10 % off.")
-      .def_readonly("within_25_percent", &ErrorSummary::within_25pct, "Share of points at most 25 % off.")
-      .def_readonly("interval_coverage", &ErrorSummary::interval_coverage, "Share of points inside the predicted interval of nine in ten.")
-      .def("__repr__", [](const ErrorSummary& e) {
-        return fmt::format("{} points: median error {:.2f} %, mean {:.2f} %, {:.0f} % within 10 %, {:.0f} % inside the interval", e.points,
-                           e.median_ape, e.mape, 100 * e.within_10pct, 100 * e.interval_coverage);
-      });
-  add_value_semantics(type);
-}
-
-}  // namespace
-
-py::dict errors_by_name(const std::vector<ErrorGroup>& groups) {
-  py::dict out;
-  for (const ErrorGroup& group : groups) out[text_object(group.name)] = group.errors;
-  return out;
-}
-py::dict rows_by_reason(const std::vector<Skipped>& skipped) {
-  py::dict out;
-  for (const Skipped& one : skipped) out[text_object(one.reason)] = one.rows;
-  return out;
-}
-
-Validation compare(const Points& points, const SavedSystem& origin, Choice::Rule rule, bool raw) {
-  const py::gil_scoped_release released;
-  return {validate(points, {.rule = rule, .calibration = origin.calibration, .overrides = origin.set, .raw = raw})};
-}
-
-py::array Validation::samples() const {
+[[nodiscard]] static py::array compared_of(const ValidationAnswer& answer) {
   std::vector<double> bytes, measured, predicted, low, high, error;
   std::vector<std::int32_t> ranks, nodes;
   std::vector<std::string_view> operation, dtype, algorithm, protocol, system, library, source;
-  for (const ComparedPoint& p : report.points) {
+  for (const ComparedPoint& p : answer.report.points) {
     bytes.push_back(p.point.bytes);
     ranks.push_back(p.point.ranks());
     nodes.push_back(p.point.nodes);
@@ -106,64 +53,106 @@ py::array Validation::samples() const {
                      {"source", text_column(source)}});
 }
 
-double Validation::worst_error() const {
-  double out = 0;
-  for (const ComparedPoint& p : report.points) out = std::max(out, std::fabs(p.error()));
-  return out;
+[[nodiscard]] static std::string errors_text(const Errors& e) {
+  return fmt::format("median error {:.2f} %, mean {:.2f} %", e.median_ape, e.mape);
+}
+
+[[nodiscard]] static py::array rows_of(const WorkloadsAnswer& answer) {
+  std::vector<std::string_view> id, group, model, metric, skipped;
+  std::vector<double> measured, predicted, low, high, error;
+  for (const WorkloadRow& row : answer.report.rows) {
+    const bool priced = row.skipped.empty();
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    id.push_back(row.id);
+    group.push_back(row.group);
+    model.push_back(row.model);
+    metric.push_back(row.metric);
+    skipped.push_back(row.skipped);
+    measured.push_back(row.measured);
+    predicted.push_back(priced ? row.predicted : none);
+    low.push_back(priced && row.high > 0 ? row.low : none);
+    high.push_back(priced && row.high > 0 ? row.high : none);
+    error.push_back(priced ? row.error() : none);
+  }
+  return structured({{"id", text_column(id)},
+                     {"group", text_column(group)},
+                     {"model", text_column(model)},
+                     {"metric", text_column(metric)},
+                     {"measured", number_column(measured)},
+                     {"predicted", number_column(predicted)},
+                     {"low", number_column(low)},
+                     {"high", number_column(high)},
+                     {"error", number_column(error)},
+                     {"skipped", text_column(skipped)}});
 }
 
 void add_validation(py::module_& module) {
-  add_errors_class(module);
-  py::class_<Validation>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.")
+  add_answer<Errors>(module, "Errors", "How far predictions of some points are from measurements; shares, 0.05 for 5 %.")
+      .def("__repr__", [](const Errors& e) {
+        return fmt::format("{} points: {}, {:.0f} % within 10 %, {:.0f} % inside the interval", e.points, errors_text(e),
+                           100 * e.within_10pct, 100 * e.interval_coverage);
+      });
+  add_report<ValidationAnswer>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.")
       .def_property_readonly(
-          "total", [](const Validation& v) { return v.report.total; }, "Errors over all points.")
-      .def_property_readonly(
-          "median_error", [](const Validation& v) { return v.report.total.median_ape / 100; }, "Median over all points.")
-      .def_property_readonly(
-          "mean_error", [](const Validation& v) { return v.report.total.mape / 100; }, "Mean over all points.")
-      .def_property_readonly("worst_error", &Validation::worst_error, "The largest.")
-      .def_property_readonly(
-          "by_operation", [](const Validation& v) { return errors_by_name(v.report.by_operation); }, "Errors of each operation, by name.")
-      .def_property_readonly(
-          "by_system", [](const Validation& v) { return errors_by_name(v.report.by_system); }, "Errors on each machine, by name.")
-      .def_property_readonly(
-          "by_size", [](const Validation& v) { return errors_by_name(v.report.by_size); },
-          "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above.")
-      .def_property_readonly(
-          "by_library", [](const Validation& v) { return errors_by_name(v.report.by_library); }, "Errors with each library.")
-      .def_property_readonly(
-          "skipped", [](const Validation& v) { return rows_by_reason(v.report.skipped); }, "Rows that could not be priced, by reason.")
-      .def_property_readonly(
-          "untrustworthy", [](const Validation& v) { return rows_by_reason(v.report.untrustworthy); },
-          "Rows nobody should fit, by reason; they count in the errors.")
-      .def_property_readonly(
-          "samples", &Validation::samples,
+          "samples", &compared_of,
           "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"
           "high_seconds, error (predicted / measured - 1), what ran, and who measured it.")
       .def(
-          "to_pandas", [](const Validation& v) { return data_frame(v.samples()); }, "to_pandas(self)\n--\n\nsamples as a pandas.DataFrame.")
+          "to_pandas", [](const ValidationAnswer& v) { return data_frame(compared_of(v)); },
+          "to_pandas(self)\n--\n\nsamples as a pandas.DataFrame.")
       .def(
-          "__len__", [](const Validation& v) { return v.report.points.size(); }, "Number of merged points.")
-      .def("__repr__", [](const Validation& v) {
-        const ErrorSummary& e = v.report.total;
-        return fmt::format("<Validation of {} points: median error {:.2f} %, mean {:.2f} %, {} skipped>", e.points, e.median_ape, e.mape,
-                           [&] {
-                             int rows = 0;
-                             for (const Skipped& s : v.report.skipped) rows += s.rows;
-                             return rows;
-                           }());
+          "__len__", [](const ValidationAnswer& v) { return v.report.points.size(); }, "Number of merged points.")
+      .def("__repr__", [](const ValidationAnswer& v) {
+        int rows = 0;
+        for (const Skipped& s : v.report.skipped) rows += s.rows;
+        return fmt::format("<Validation of {} points: {}, {} skipped>", v.points, errors_text(v), rows);
       });
-  module.def("validate", &validate_samples, "samples"_a, "system"_a = py::none(), py::kw_only(), "nodes"_a = 0, "ranks"_a = 0,
-             "choice"_a = "nccl", "raw"_a = false, R"(validate(samples, system=None, *, nodes=0, ranks=0, choice='nccl', raw=False)
---
-
-Predicts every measured point and says how far off: |predicted / measured - 1|, median, mean and by group; a Validation.
+  add_report<WorkloadsAnswer>(module, "WorkloadValidation",
+                              "Published results beside predictions. Errors are shares: |predicted / measured - 1|.")
+      .def_property_readonly(
+          "rows", &rows_of,
+          "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
+          "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).")
+      .def(
+          "to_pandas", [](const WorkloadsAnswer& w) { return data_frame(rows_of(w)); },
+          "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
+      .def(
+          "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
+      .def("__repr__",
+           [](const WorkloadsAnswer& w) { return fmt::format("<WorkloadValidation of {} figures: {}>", w.points, errors_text(w)); });
+  add_report<ExchangesAnswer>(module, "ExchangeValidation",
+                              "Measured dispatch and combine beside predictions. Errors are shares: |predicted / measured - 1|.")
+      .def(
+          "__len__", [](const ExchangesAnswer& e) { return e.report.rows.size(); }, "Number of merged rows.")
+      .def("__repr__",
+           [](const ExchangesAnswer& e) { return fmt::format("<ExchangeValidation of {} times: {}>", e.points, errors_text(e)); });
+  add_face<ValidateFilesRequest>(
+      module, "validate", 2,
+      R"(Predicts every measured point and says how far off: |predicted / measured - 1|, median, mean and by group; a Validation. Of
+tables of published workloads a WorkloadValidation, of tables of expert exchange an ExchangeValidation.
 
 samples: what read_log returns, any structured array, mapping or DataFrame with columns bytes and seconds (and operation, ranks, nodes,
-    dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
-system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.
+dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
+system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.)",
+      "Raises RequestError and SpecError as load_system and read_log.");
+  module.def(
+      "validate_workloads",
+      [](const py::args& tables) {
+        std::vector<std::filesystem::path> files;
+        for (const py::handle& table : tables) files.emplace_back(path_of(table, "tables"));
+        if (files.empty()) throw RequestError("tables: give the path of at least one table");
+        const py::gil_scoped_release released;
+        return validated(files);
+      },
+      R"(validate_workloads(*tables)
+--
 
-Raises RequestError and SpecError as load_system and read_log.
+Predicts every row of tables of published results and says how far off: |predicted / measured - 1|, a WorkloadValidation.
+
+tables: paths of CSV files with the columns of training, pipeline, ops, inference, moe, reliability tables or of point files of expert
+    kernels, known by their columns (docs/reading-logs.md).
+
+Raises RequestError for a file that is none, SpecError with line and column for a cell that is wrong.
 )");
 }
 

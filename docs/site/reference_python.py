@@ -9,7 +9,7 @@ import pkgutil
 # title, file name, what the page is about, names
 GROUPS = [
     ("Machines", "machines", "Load a machine, look at it, change a value.",
-     ["load_system", "system_names", "System", "Tiers", "Tier", "show", "systems", "ListedSystem", "Provenance"]),
+     ["load_system", "system_names", "System", "Tiers", "Tier", "show", "Shown", "ShownTier", "systems", "ListedSystem", "Provenance"]),
     ("Questions", "questions", "One class for each operation, in the conventions of nccl-tests.",
      ["Operation", "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AllToAll", "SendRecv", "MoeDispatch", "MoeCombine",
       "Collective", "DataType", "Algorithm", "Protocol", "Choice", "Path", "operations", "algorithms", "protocols", "dtypes"]),
@@ -18,10 +18,11 @@ GROUPS = [
       "MoePrediction", "crossovers",
       "Crossover", "Curve", "compile", "Moe*", "Inference*", "predict_*"]),
     ("Measurements", "measurements", "Read logs, compare, fit, diagnose, tune.",
-     ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "validate_workloads", "WorkloadValidation", "calibrate", "Fit", "Calibrat*", "Constant", "diagnose",
-      "Diagnos*", "Errors", "Finding", "tune", "Tun*", "SlowRange", "UnmeasuredChoice", "topo", "Topo*", "Machine", "Difference"]),
+     ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "validate_workloads", "WorkloadValidation",
+      "ExchangeValidation", "calibrate", "calibrate_machine", "Fit", "FittedSet", "Constant", "Residual", "Calibrat*", "ThisMachine",
+      "CollectivesFit", "KernelFit", "TrainingFit", "ServingFit", "GenerationFit", "GenerationConstant", "StackFactor", "diagnose", "Diagnos*", "Errors", "Finding", "tune", "Tun*", "SlowRange", "UnmeasuredChoice", "topo", "Topo*", "Machine", "Difference"]),
     ("Models and stacks", "models", "Shapes of models, software stacks.",
-     ["load_model", "model_names", "Model", "Mixer", "ParameterCount", "load_stack", "stack_names", "Stack", "Model*", "Stack*"]),
+     ["load_model", "model_names", "models", "ListedModel", "Model", "ModelFigures", "Mixer", "ParameterCount", "load_stack", "stack_names", "Stack", "Model*", "Stack*"]),
     ("Training", "training", "Layouts, steps, memory, pipeline schedules.",
      ["plan", "plan_train", "TrainingPlan", "Plans", "TrainingPlans", "sensitivity", "Sensitivity", "pareto", "pipeline", "Pipeline",
       "PipelineBar", "Memory", "MemoryItem", "Layout", "Plan*", "Pipeline*", "Training*", "Step*"]),

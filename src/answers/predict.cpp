@@ -3,8 +3,6 @@
 
 #include <fabricost/answers/predict.hpp>
 
-#include "answers/operation_rules.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

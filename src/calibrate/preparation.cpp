@@ -7,6 +7,7 @@
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/leave_out.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 
@@ -120,7 +121,7 @@ bool Preparation::is_own(const Point& point) {
 void Preparation::add(const Point& point, int crossing) {
   const System& system = machines_.of(point);
   if (parse_inference_library(point.library))
-    throw RequestError(fmt::format("{} runs kernels of its own; calibrate --only custom fits those", point.library.str()));
+    throw Refusal(fmt::format("{} runs kernels of its own; calibrate <only=custom> fits those", point.library.str()));
   // a library without a fitted form is priced from its schedule: those constants can be fitted if the point
   // names the schedule
   const bool by_schedule = system.library == Library::other;

@@ -1,26 +1,15 @@
 /// \file calibrate_machine.cpp
-/// fabricost calibrate of what fabricost measure wrote: this machine as a system file, and how it compares.
+/// What fabricost measure found of this machine, beside the stock system it is like, as text.
 
-#include "calibrate_machine.hpp"
-
+#include "calibrate_text.hpp"
 #include "text/text_table.hpp"
-#include "comparison_json.hpp"
-#include "report.hpp"
-#include "write_file.hpp"
 
-#include <fabricost/error.hpp>
-#include <fabricost/machine/this_machine.hpp>
-#include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace fabricost::cli {
 namespace {
-
-constexpr const char* usual_points = "measured.csv";
-constexpr const char* usual_out = "this-machine.yaml";
 
 [[nodiscard]] std::string value_text(const MeasuredFigure& f, double value) {
   if (!(value > 0)) return "-";
@@ -57,7 +46,9 @@ constexpr const char* usual_out = "this-machine.yaml";
   return out.empty() ? "" : wrapped("  ", out + ".");
 }
 
-[[nodiscard]] std::string text_of(const ThisMachine& m, const std::string& written, const Terminal& terminal) {
+}  // namespace
+
+std::string text_of(const ThisMachine& m, const std::string& written, const Terminal& terminal) {
   std::string out = fmt::format("{}, beside {}\n", m.title, m.stock) + headline(m);
   if (!m.figures.empty()) out += "\nMeasured\n" + table_of(m.figures);
   out += "\nThe machine\n";
@@ -77,72 +68,6 @@ constexpr const char* usual_out = "this-machine.yaml";
   }
   out += fmt::format("\nWritten to {0}: fabricost predict all_reduce --system {0} --size 64MiB\n", written);
   return terminal.strong_headings(out);
-}
-
-[[nodiscard]] nlohmann::ordered_json number_or_null(double value, double scale) {
-  return value > 0 ? nlohmann::ordered_json(value * scale) : nlohmann::ordered_json(nullptr);
-}
-
-[[nodiscard]] nlohmann::ordered_json to_json(const ThisMachine& m, const std::string& written) {
-  nlohmann::ordered_json out;
-  out["system"] = written;
-  out["stock"] = m.stock;
-  out["title"] = m.title;
-  out["gpus"] = m.machine.gpus.size();
-  out["host"] = m.machine.host;
-  out["date"] = m.machine.date;
-  out["tiers"] = nlohmann::ordered_json::array();
-  for (const MeasuredFigure& f : m.figures) {
-    const double scale = f.latency ? 1e6 : 1e-9;
-    const std::string unit = f.latency ? "_us" : "_GBps";
-    out["tiers"].push_back(
-        {{"tier", f.tier},
-         {"what", f.what},
-         {"measured" + unit, f.value * scale},
-         {"datasheet" + unit, number_or_null(f.datasheet, scale)},
-         {"stock" + unit, number_or_null(f.stock, scale)},
-         {"share_of_datasheet", f.datasheet > 0 ? nlohmann::ordered_json(f.value / f.datasheet) : nlohmann::ordered_json()},
-         {"points", f.points},
-         {"smallest_bytes", f.smallest},
-         {"largest_bytes", f.largest}});
-  }
-  out["facts"] = nlohmann::ordered_json::object();
-  for (const auto& [what, value] : m.facts) out["facts"][what] = value;
-  out["findings"] = nlohmann::ordered_json::array();
-  for (const MachineFinding& f : m.findings)
-    out["findings"].push_back({{"cause", f.cause}, {"confidence", f.confidence}, {"evidence", f.evidence}, {"remedy", f.remedy}});
-  out["calibration"] = nullptr;
-  if (m.calibration) {
-    const Calibration& fit = *m.calibration;
-    out["calibration"] = {{"points", fit.points},
-                          {"constants", fit.constants},
-                          {"determined", fit.determined},
-                          {"median_ape", {{"before", fit.median_before}, {"after", fit.median_after}}},
-                          {"sets", nlohmann::ordered_json::array()}};
-    for (const CalibratedSet& set : fit.sets) out["calibration"]["sets"].push_back(cli::to_json(set));
-  }
-  out["not_calibrated"] = m.not_calibrated;
-  return out;
-}
-
-}  // namespace
-
-std::optional<std::string> measured_points(const std::vector<std::string>& files) {
-  if (files.size() > 1) return std::nullopt;
-  const std::string points = files.empty() ? usual_points : files.front();
-  std::error_code error;
-  if (!std::filesystem::exists(points, error) || !std::filesystem::exists(machine_file_of(points), error)) return std::nullopt;
-  if (machine_file_of(points) == points || !lists_gpus(machine_file_of(points))) return std::nullopt;
-  return points;
-}
-
-std::string calibrate_this_machine(const MachineQuestion& asked, const Terminal& terminal) {
-  const ThisMachine machine =
-      calibrate_machine(asked.points, {.system = asked.system, .calibration = asked.calibration, .date = asked.date});
-  const std::string target = asked.out.empty() ? usual_out : asked.out;
-  std::string told = asked.json ? printed(to_json(machine, target)) : text_of(machine, target, terminal);
-  write_file(target, this_machine_yaml(machine));
-  return told;
 }
 
 }  // namespace fabricost::cli

@@ -11,7 +11,8 @@
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>
-#include <fabricost/answers/operations.hpp>
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/samples.hpp>
 #include <fabricost/experts/routing.hpp>
 
 #include <fmt/format.h>
@@ -25,9 +26,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace fabricost::cli {
@@ -83,6 +86,7 @@ inline void from_text(const std::string& text, std::string_view option, const Am
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::filesystem::path& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, std::string& out) { out = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
+inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Sample& out) { out.file = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
 inline void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
@@ -205,6 +209,8 @@ template <class T>
 [[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
   if constexpr (HasFields<T>)
     return json_of(value);
+  else if constexpr (requires { value.valueless_by_exception(); })  // a variant
+    return std::visit([&](const auto& one) { return json_value(one, unit); }, value);
   else if constexpr (requires {
                        value.first;
                        value.second;
@@ -224,14 +230,18 @@ template <class T>
                        value.has_value();
                      })
     return value ? json_value(*value, unit) : Json(nullptr);
-  else if constexpr (requires {
-                       requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>;
-                     }) {
+  else if constexpr (requires { value.begin()->second; }) {
+    Json out = Json::object();
+    for (const auto& [name, each] : value) out[name] = json_value(each, unit);
+    return out;
+  } else if constexpr (requires { requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>; }) {
     Json out = Json::array();
     for (const auto& each : value) out.push_back(json_of(each));
     return out;
-  } else
+  } else if constexpr (std::constructible_from<Json, const T&>)
     return Json(value);
+  else
+    throw std::logic_error("a field of Python alone");
 }
 template <class T>
 [[nodiscard]] bool absent(const T& value) {

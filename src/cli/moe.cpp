@@ -3,7 +3,6 @@
 
 #include "moe.hpp"
 
-#include "comparison_json.hpp"
 #include "face.hpp"
 #include "names.hpp"
 #include "report.hpp"
@@ -25,9 +24,8 @@ namespace {
 struct MoeTyped : MoeRequest {
   static constexpr auto fields() {
     using R = MoeTyped;
-    return std::tuple_cat(MoeRequest::fields(),
-                          std::tuple{Asks{&R::phase, "operation", "OP", Amount::number, {}, "", ""}, fabricost::detail::ask_system<R>,
-                                     fabricost::detail::ask_calibration<R>, fabricost::detail::ask_overrides<R>});
+    return std::tuple_cat(MoeRequest::fields(), std::tuple{asks(&R::phase, "operation", "OP", "", ""), fabricost::detail::ask_system<R>,
+                                                           fabricost::detail::ask_calibration<R>, fabricost::detail::ask_overrides<R>});
   }
 };
 
@@ -71,66 +69,6 @@ std::string moe_output(const Typed& typed, bool json, const Terminal& terminal,
     throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
   if (!typed.given("--system")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
   return output_of<MoeTyped>(typed, json, terminal, text_of, nothing_beside);
-}
-
-bool are_moe_tables(const std::vector<std::string>& files) {
-  std::size_t tables = 0;
-  for (const std::string& file : files) tables += workload_table(file) == WorkloadTable::moe_kernels ? 1 : 0;
-  if (tables > 0 && tables != files.size())
-    throw RequestError("tables of MoE dispatch and combine are compared apart from other measurements: give them in two calls");
-  return tables > 0;
-}
-
-nlohmann::ordered_json to_json(const MoeKernelReport& report) {
-  nlohmann::ordered_json out = to_json(report.total);
-  out["skipped"] = to_json(report.skipped);
-  out["by_operation"] = to_json(report.by_operation);
-  out["by_system"] = to_json(report.by_system);
-  out["by_size"] = to_json(report.by_size);
-  out["by_library"] = to_json(report.by_library);
-  out["by_group"] = to_json(report.by_group);
-  return out;
-}
-
-nlohmann::ordered_json to_json(const KernelCalibration& fit) {
-  nlohmann::ordered_json out;
-  out["points"] = fit.points;
-  out["constants"] = fit.constants;
-  out["determined"] = fit.determined;
-  out["converged"] = fit.converged;
-  out["median_ape"] = {{"before", fit.median_before}, {"after", fit.median_ape}};
-  out["mape"] = {{"before", fit.mean_before}, {"after", fit.mape}};
-  out["sets"] = nlohmann::ordered_json::array();
-  for (const CalibratedSet& set : fit.sets) out["sets"].push_back(to_json(set));
-  out["skipped"] = to_json(fit.skipped);
-  return out;
-}
-
-std::string text_of(const KernelCalibration& fit, const Terminal& terminal) {
-  std::string out = fmt::format(
-      "{} constants fitted to {} times of kernels, {} of them narrowed; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
-      fit.constants, fit.points, fit.determined, fit.median_before, fit.median_ape, fit.mean_before, fit.mape);
-  for (const CalibratedSet& set : fit.sets) {
-    out += "\n" + terminal.strong(fmt::format("{}: {} times, {}", set.name, set.points, fmt::join(set.systems, ", "))) + "\n";
-    TextTable rows{{{"constant"}, {"fitted", right}, {"+- %", right}, {"before", right}, {""}}};
-    const auto value = [](const FittedConstant& c, double v) {
-      return fmt::format("{:.4g}{}", c.measure == Measure::time ? 1e6 * v : v, c.measure == Measure::time ? " us" : "");
-    };
-    for (const FittedConstant& c : set.fitted)
-      rows.row({std::string{c.key}, value(c, c.value), fmt::format("{:.2g}", 100 * c.deviation), value(c, c.prior),
-                c.determined ? c.shared ? "all generations" : "" : "not determined"});
-    out += rows.text(2);
-    TextTable classes{{{"kernel"}, {"points", right}, {"median %", right}, {"mean %", right}, {"nine in ten within", right}}};
-    for (const ClassResidual& c : set.classes)
-      classes.row({std::string{c.key}, std::to_string(c.points), fmt::format("{:.2f}", c.median_ape), fmt::format("{:.2f}", c.mape),
-                   fmt::format("x{:.3f}", std::exp(c.width))});
-    out += classes.text(2);
-  }
-  if (!fit.skipped.empty()) {
-    out += "\nnot fitted\n";
-    for (const Skipped& s : fit.skipped) out += fmt::format("  {:6}  {}\n", s.rows, s.reason);
-  }
-  return out;
 }
 
 }  // namespace fabricost::cli

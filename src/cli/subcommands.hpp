@@ -1,6 +1,6 @@
 #pragma once
 /// \file subcommands.hpp
-/// Every subcommand's way in: adds its options to the application and its work to the runner.
+/// Every subcommand, each in a file of its name that adds its options to the application and its work to the runner.
 
 namespace CLI {
 class App;
@@ -10,27 +10,33 @@ namespace fabricost::cli {
 
 class Runner;
 
-void add_systems(CLI::App& app, Runner& runner);
-void add_models(CLI::App& app, Runner& runner);
-void add_show(CLI::App& app, Runner& runner);
-void add_predict(CLI::App& app, Runner& runner);
-void add_explain(CLI::App& app, Runner& runner);
-void add_sweep(CLI::App& app, Runner& runner);
-void add_share(CLI::App& app, Runner& runner);
-void add_transfer(CLI::App& app, Runner& runner);
-void add_validate(CLI::App& app, Runner& runner);
-void add_calibrate(CLI::App& app, Runner& runner);
-void add_measure(CLI::App& app, Runner& runner);
-void add_plan(CLI::App& app, Runner& runner);
-void add_compare(CLI::App& app, Runner& runner);
-void add_tune(CLI::App& app, Runner& runner);
-void add_diagnose(CLI::App& app, Runner& runner);
-void add_topo(CLI::App& app, Runner& runner);
-void add_pipeline(CLI::App& app, Runner& runner);
-void add_goodput(CLI::App& app, Runner& runner);
-void add_stragglers(CLI::App& app, Runner& runner);
-void add_cost(CLI::App& app, Runner& runner);
-void add_report(CLI::App& app, Runner& runner);
-void add_completion(CLI::App& app, Runner& runner);
+/// In the order of help: one line a subcommand. X(cost) is for add_cost.
+#define FABRICOST_SUBCOMMANDS(X) \
+  X(systems)                     \
+  X(models)                      \
+  X(show)                        \
+  X(predict)                     \
+  X(explain)                     \
+  X(sweep)                       \
+  X(share)                       \
+  X(transfer)                    \
+  X(validate)                    \
+  X(calibrate)                   \
+  X(measure)                     \
+  X(plan)                        \
+  X(compare)                     \
+  X(tune)                        \
+  X(diagnose)                    \
+  X(topo)                        \
+  X(pipeline)                    \
+  X(goodput)                     \
+  X(stragglers)                  \
+  X(cost)                        \
+  X(report)                      \
+  X(completion)
+
+#define FABRICOST_DECLARE(name) void add_##name(CLI::App& app, Runner& runner);
+FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE)
+#undef FABRICOST_DECLARE
 
 }  // namespace fabricost::cli

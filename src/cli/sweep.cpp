@@ -24,16 +24,10 @@ struct SweepTyped : SweepRequest {
     using R = SweepTyped;
     using enum Amount;
     return std::tuple_cat(SweepRequest::fields(),
-                          std::tuple{Asks{&R::crossovers,
-                                          "crossovers",
-                                          "--crossovers",
-                                          number,
-                                          {},
-                                          "",
+                          std::tuple{asks(&R::crossovers, "crossovers", "--crossovers", "",
                                           "For each count the sizes at which what runs, and what is\nfastest, change "
-                                          "(<sizes> FIRST:LAST:x2 bounds them)"},
-                                     Asks{&R::csv, "csv", "--csv", number, {}, "", "Print CSV"},
-                                     Asks{&R::json, "json", "--json", number, {}, "", "Print JSON"}});
+                                          "(<sizes> FIRST:LAST:x2 bounds them)"),
+                                     asks(&R::csv, "csv", "--csv", "", "Print CSV"), asks(&R::json, "json", "--json", "", "Print JSON")});
   }
 };
 

@@ -11,7 +11,7 @@
 #include "text/csv.hpp"
 #include "text/units.hpp"
 
-#include <fabricost/error.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/text/quantity.hpp>
 
@@ -102,8 +102,8 @@ Expectation parse_expectation(const std::string& text) {
   std::string_view rest;
   const double number = io::leading_number(text, rest);
   const std::string shown = io::printable(text, 80);
-  const std::string remedy = "; write for example --expected \"450 GB/s\" or \"400 Gbit/s\"";
-  if (!(number > 0)) throw RequestError(fmt::format("--expected \"{}\" is not a rate above zero{}", shown, remedy));
+  const std::string remedy = "; write for example <expected=\"450 GB/s\"> or \"400 Gbit/s\"";
+  if (!(number > 0)) throw Refusal(fmt::format("<expected> \"{}\" is not a rate above zero{}", shown, remedy));
   const auto space = rest.find(' ');
   const std::string_view unit = rest.substr(0, space);
   Expectation out;
@@ -113,10 +113,10 @@ Expectation parse_expectation(const std::string& text) {
       out.rate = number * one.factor;
       out.in_bits = one.bits;
     }
-  if (unit.empty()) throw RequestError(fmt::format("--expected \"{}\" has no unit{}", shown, remedy));
+  if (unit.empty()) throw Refusal(fmt::format("<expected> \"{}\" has no unit{}", shown, remedy));
   if (!(out.rate > 0))
-    throw RequestError(fmt::format("--expected \"{}\": \"{}\" is not a unit of a rate{}", shown, io::printable(unit), remedy));
-  if (!(out.rate < 1e18)) throw RequestError(fmt::format("--expected \"{}\" is beyond every machine{}", shown, remedy));
+    throw Refusal(fmt::format("<expected> \"{}\": \"{}\" is not a unit of a rate{}", shown, io::printable(unit), remedy));
+  if (!(out.rate < 1e18)) throw Refusal(fmt::format("<expected> \"{}\" is beyond every machine{}", shown, remedy));
   std::string words{space == std::string_view::npos ? std::string_view{} : rest.substr(space)};
   for (char& c : words) c = io::lower(c);
   const auto says = [&](const char* word) { return words.find(word) != std::string::npos; };
@@ -125,8 +125,8 @@ Expectation parse_expectation(const std::string& text) {
   const bool known = words.find_first_not_of(' ') == std::string::npos || out.both_directions || out.of_algorithm || says("bus") ||
                      says("direction") || says("one way") || says("each way") || says("per gpu") || says("per nic");
   if (!known)
-    throw RequestError(
-        fmt::format("--expected \"{}\": \"{}\" was not understood{}", shown, io::printable(std::string_view{words}.substr(1)), remedy));
+    throw Refusal(
+        fmt::format("<expected> \"{}\": \"{}\" was not understood{}", shown, io::printable(std::string_view{words}.substr(1)), remedy));
   return out;
 }
 

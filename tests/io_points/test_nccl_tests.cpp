@@ -265,7 +265,7 @@ TEST_CASE("a file name that contradicts the numbers is not believed") {
 
 TEST_CASE("ranks by hand must not contradict the log, nodes by hand are believed") {
   const std::string text = started + devices(8, 8) + header + row_1g;
-  CHECK(contains(refusal(text, {.system = "dgx-h100", .nodes = 0, .ranks = 4}), "lists 8 ranks, --ranks says 4"));
+  CHECK(contains(refusal(text, {.system = "dgx-h100", .nodes = 0, .ranks = 4}), "lists 8 ranks, ranks says 4"));
   CHECK(contains(refusal(header + row_1g, {.system = "dgx-h100", .nodes = 2, .ranks = 16}), "busbw / algbw is 1.75"));
   CHECK(points_in(text, {.system = "dgx-h100", .nodes = 2, .ranks = 8}).points.at(0).nodes == 2);
   // containers: a host name each

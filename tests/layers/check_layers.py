@@ -34,10 +34,10 @@ FLOORS = [
     [("validation", "measured beside predicted, and what not to fit")],
     [("calibrate", "from points to constants: least squares with priors"), ("tune", "where NCCL's own choice loses"), ("pictures", "SVG"),
      ("explain", "why, as text"), ("diagnose", "what is wrong with a run")],
-    [("evaluation", "published results beside the model, and what is fitted to them"),
-     ("machine", "a whole machine from what `measure` wrote")],
+    [("machine", "a whole machine from what `measure` wrote")],
     [("measure", "what to time, how often and what to believe; probes as plugins")],
     [("answers", "questions that the command, Python and C++ ask alike")],
+    [("evaluation", "published results beside the model, and what is fitted to them")],
     [("catalogue", "data/ parsed when the program was built"), ("cli", "the command"), ("python", "the package")],
 ]
 ROW = {room: floor for floor, rooms in enumerate(FLOORS) for room, _ in rooms}

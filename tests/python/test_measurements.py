@@ -94,6 +94,23 @@ def test_calibrate_is_the_commands(samples, log, h100, command, tmp_path):
     assert fit.system.basis == "calibrated"
 
 
+def test_machines_fitted_together_are_the_commands(command, log, tmp_path):
+    wanted = json.loads(command("calibrate", "--from", log, "--json", "--system", "dgx-h100"))
+    fit = fc.calibrate(None, fc.read_log(log, system="dgx-h100"))
+    assert [s.name for s in fit.sets] == [s["name"] for s in wanted["sets"]]
+    with pytest.raises(fc.RequestError, match="several machines"):
+        fit.system
+    fit.save(tmp_path)
+    assert sorted(p.stem for p in tmp_path.iterdir()) == sorted(s.name for s in fit.sets)
+
+
+def test_an_argument_that_is_none_is_told_its_neighbour(log):
+    with pytest.raises(TypeError, match=r"calibrate\(\) has no nods; did you mean nodes\?"):
+        fc.calibrate("dgx-h100", log, nods=1)
+    with pytest.raises(TypeError, match=r"validate\(\) has no systm; did you mean system\?"):
+        fc.validate(log, systm="dgx-h100")
+
+
 def test_a_fitted_system_is_saved_and_loaded(samples, h100, tmp_path):
     fit = fc.calibrate(h100, samples)
     fit.system.save(tmp_path / "dgx-h100.calibrated.yaml")

@@ -16,67 +16,15 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _core, _html
+from ._core import *
 from ._core import __version__
-from ._core import Error, Issue, RequestError, SpecError
-from ._core import ListedSystem, System, Tier, Tiers, load_system, system_names, systems
-from ._core import AllGather, AllReduce, AllToAll, Broadcast, Operation, Reduce, ReduceScatter, SendRecv
-from ._core import Crossover, Crossovers, CrossoversAtCount, Prediction, Predictions, Term, crossovers, explain, predict
-from ._core import read_log, read_nccl_log
-from ._core import Errors, Validation, WorkloadValidation, validate, validate_workloads
-from ._core import Constant, Fit, calibrate
-from ._core import ThisMachine, calibrate_machine
-from ._core import Diagnosis, Finding, diagnose
-from ._core import SlowRange, TunedGroup, Tuning, UnmeasuredChoice, tune
-from ._core import Topology, topo
-from ._core import Mixer, Model, ParameterCount, Stack, load_model, load_stack, model_names, stack_names
-from ._core import Plans, Sensitivity, StepTerm, TrainingPlan, plan
-from ._core import ServePlan, ServePlans, plan_serve
-from ._core import FusedNorm, MoeCombine, MoeDispatch, MoePrediction, MoePrepare, fused_norm, predict_inference, predict_moe
-from ._core import PipelineRun, pipeline
-from ._core import Cost, Money, cost
-from ._core import FailureCause, Goodput, GoodputAtScale, GoodputOfFleet, SlowRank, Stragglers, StragglersAtRanks, goodput, stragglers
-from ._core import Grouped, SharedCollective, SharedRun, Sharer, share
-from ._core import AccessTransfer, IncastTransfer, StorageTransfer, transfer_access, transfer_incast, transfer_storage
-from ._core import Compared, Comparison, compare
 from .names import Algorithm, DataType, Protocol
 from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
-__all__ = [
-    "__version__",
-    # errors
-    "Error", "Issue", "RequestError", "SpecError",
-    # machines
-    "ListedSystem", "System", "Tier", "Tiers", "load_system", "system_names", "systems",
-    # operations
-    "AllGather", "AllReduce", "AllToAll", "Broadcast", "Operation", "Reduce", "ReduceScatter", "SendRecv",
-    # names and units
-    "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB",
-    # answers
-    "Crossover", "Crossovers", "CrossoversAtCount", "Prediction", "Predictions", "Term", "crossovers", "explain", "predict",
-    # measurements
-    "read_log", "read_nccl_log",
-    "Errors", "Validation", "WorkloadValidation", "validate", "validate_workloads",
-    "Constant", "Fit", "calibrate", "ThisMachine", "calibrate_machine",
-    "Diagnosis", "Finding", "diagnose",
-    # calibration and inspection
-    "SlowRange", "TunedGroup", "Tuning", "UnmeasuredChoice", "tune",
-    "Topology", "topo",
-    # pages
-    "report",
-    # workloads
-    "Mixer", "Model", "ParameterCount", "Stack", "load_model", "load_stack", "model_names", "stack_names",
-    "Plans", "Sensitivity", "StepTerm", "TrainingPlan", "plan", "ServePlan", "ServePlans", "plan_serve",
-    "FusedNorm", "MoeCombine", "MoeDispatch", "MoePrediction", "MoePrepare", "fused_norm", "predict_inference", "predict_moe",
-    "PipelineRun", "pipeline",
-    # money, failures, sharing
-    "Cost", "Money", "cost", "Compared", "Comparison", "compare",
-    "FailureCause", "Goodput", "GoodputAtScale", "GoodputOfFleet", "SlowRank", "Stragglers", "StragglersAtRanks", "goodput", "stragglers",
-    "Grouped", "SharedCollective", "SharedRun", "Sharer", "share",
-    "AccessTransfer", "IncastTransfer", "StorageTransfer", "transfer_access", "transfer_incast", "transfer_storage",
-    # many answers
-    "Sweep", "sweep",
-]
+__all__ = ["__version__", "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB", "report",
+           "Sweep", "sweep"]
+__all__ += _core.__all__
 
 if _TYPE_CHECKING:
     from . import plot as plot

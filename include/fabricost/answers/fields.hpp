@@ -26,6 +26,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace fabricost {
@@ -82,8 +83,15 @@ template <class Request, class T>
 Asks(T Request::*, std::string_view, std::string_view, Amount, Range, std::string_view, std::string_view, bool = false, bool = false)
     -> Asks<Request, T>;
 
+/// The same of a value that is no amount: a name, a word, a file, a flag.
+template <class Request, class T>
+[[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, std::string_view kind,
+                                              std::string_view words, bool needed = false, bool inside = false) {
+  return {member, name, option, Amount::number, {}, kind, words, needed, inside};
+}
+
 /// One value of an answer.
-/// \tparam T of the member, or of the function that works it out (in JSON only)
+/// \tparam T of the member, or of the function that works it out
 template <class Answer, class T>
 struct Gives {
   using Value = T;
@@ -98,6 +106,12 @@ struct Gives {
 
 template <class Answer, class T>
 Gives(T Answer::*, std::string_view, std::string_view, std::string_view, JsonUnit = {}, bool = false, bool = false) -> Gives<Answer, T>;
+
+/// Values by their names, in their order: an object in JSON, a dict in Python.
+template <class T>
+struct ByName : std::vector<std::pair<std::string, T>> {
+  using std::vector<std::pair<std::string, T>>::vector;
+};
 
 /// The names one may write for an enumeration, and what it is, with its article. A request's enumerations have words_of(E) -> EnumWords.
 template <std::size_t N>

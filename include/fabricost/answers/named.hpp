@@ -3,6 +3,7 @@
 /// Things a request names: a machine, a model, prices, a data type. Each is a name of the catalogue, a file, or the value itself.
 
 #include <fabricost/answers/fields.hpp>
+#include <fabricost/choice/choice.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/economics/cost.hpp>
 #include <fabricost/experts/routing.hpp>
@@ -23,6 +24,7 @@ namespace fabricost {
 
 [[nodiscard]] constexpr auto words_of(DataType) { return EnumWords{data_type_names, "a data type"}; }
 [[nodiscard]] inline std::optional<DataType> parse_word(DataType, std::string_view text) { return parse_data_type(text); }
+[[nodiscard]] constexpr auto words_of(Choice::Rule) { return EnumWords{rule_names, "a choice"}; }
 
 inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
 [[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }

@@ -3,13 +3,18 @@
 /// How long one operation takes, and why: as the communication library runs it or with an engine's own kernels, with NICs lost, with the
 /// norm that follows an all-reduce. Exchanges of experts are asked with answers/moe.hpp.
 
-#include <fabricost/answers/operations.hpp>
+#include <fabricost/algorithms/registry.hpp>
+#include <fabricost/answers/named.hpp>
 #include <fabricost/answers/terms.hpp>
+#include <fabricost/choice/choice.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/kernels/fused_norm.hpp>
+#include <fabricost/operation.hpp>
 #include <fabricost/predict/predict.hpp>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +24,77 @@
 #include <vector>
 
 namespace fabricost {
+
+[[nodiscard]] constexpr auto words_of(Collective) { return EnumWords{collective_names, "an operation"}; }
+[[nodiscard]] constexpr auto words_of(Algorithm) { return EnumWords{algorithm_names, "an algorithm"}; }
+[[nodiscard]] inline std::optional<Algorithm> parse_word(Algorithm, std::string_view text) { return parse_algorithm(text); }
+[[nodiscard]] constexpr auto words_of(Protocol) { return EnumWords{protocol_names, "a protocol"}; }
+[[nodiscard]] inline std::optional<Protocol> parse_word(Protocol, std::string_view text) { return parse_protocol(text); }
+[[nodiscard]] constexpr auto words_of(Path) { return EnumWords{path_names, "a path"}; }
+
+/// An engine of inference: "vllm", "vllm=0.14.0", and with ",python" behind it where it is called from Python.
+/// \param named how whoever asks names it \throws RequestError
+[[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
+
+namespace detail {
+
+/// "Force one: ring tree ...": as lines of at most 54 characters.
+struct AlgorithmWords {
+  std::array<char, 1024> text{};
+  std::size_t size = 0;
+
+  consteval AlgorithmWords() {
+    add("Force one:");
+    std::size_t line = size;
+    for (const std::string_view name : algorithm_names) {
+      const bool fits = line + 1 + name.size() <= 54;
+      text[size++] = fits ? ' ' : '\n';
+      line = (fits ? line + 1 : 0) + name.size();
+      add(name);
+    }
+  }
+  consteval void add(std::string_view word) {
+    for (const char c : word) text[size++] = c;
+  }
+};
+inline constexpr AlgorithmWords algorithm_words{};
+
+// Fields by their names, for requests that have members of these names.
+template <class R>
+inline constexpr auto ask_operation = asks(&R::operation, "operation", "OP", " ",
+                                           "all_reduce all_gather reduce_scatter broadcast reduce\n"
+                                           "all_to_all send_recv (case, - and _ do not matter)",
+                                           true, true);
+template <class R>
+inline constexpr auto ask_system = asks(&R::system, "system", "--system", "NAME", "A name (see fabricost systems) or a YAML file", true);
+template <class R>
+inline constexpr auto ask_dtype = asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half", false,
+                                       true);
+template <class R>
+inline constexpr auto ask_algorithm = asks(&R::algorithm, "algorithm", "--algorithm", "A",
+                                           std::string_view{algorithm_words.text.data(), algorithm_words.size});
+template <class R>
+inline constexpr auto ask_protocol = asks(&R::protocol, "protocol", "--protocol", "P", "Force one: ll ll128 simple");
+template <class R>
+inline constexpr auto ask_choice = asks(&R::choice, "choice", "--choice", "RULE", "nccl (as its tuner picks, default) or fastest");
+template <class R>
+inline constexpr auto ask_calibration = asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one");
+template <class R>
+inline constexpr auto ask_overrides = asks(&R::overrides, "", "--set", "PATH=VALUE",
+                                           "Override one value of the system, repeatable:\n"
+                                           "--set tiers.nic.bandwidth=\"25 GB/s per direction\"");
+template <class R>
+inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) gpu-host nic", false, true);
+template <class R>
+inline constexpr Asks ask_bytes{&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE", "Message size as nccl-tests counts it: 256MiB, 1GB",
+                                false,     true};
+
+/// An operation on so many nodes and ranks, without its size. \param path where one was said \throws Refusal
+[[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
+/// \throws Refusal where none was named
+void need_machine(const Machine& machine);
+
+}  // namespace detail
 
 struct PredictRequest {
   Machine system{};
@@ -41,52 +117,31 @@ struct PredictRequest {
   static constexpr auto fields() {
     using R = PredictRequest;
     using enum Amount;
-    return std::tuple{Asks{&R::operation,
-                           "operation",
-                           "OP",
-                           number,
-                           {},
-                           " ",
-                           "all_reduce all_gather reduce_scatter broadcast reduce\n"
-                           "all_to_all send_recv moe_dispatch moe_combine\n"
-                           "(case, - and _ do not matter)",
-                           true,
-                           true},
-                      detail::ask_system<R>,
-                      Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true},
-                      Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true},
-                      detail::ask_dtype<R>,
-                      detail::ask_algorithm<R>,
-                      detail::ask_protocol<R>,
-                      detail::ask_choice<R>,
-                      detail::ask_calibration<R>,
-                      detail::ask_overrides<R>,
-                      detail::ask_path<R>,
-                      detail::ask_bytes<R>,
-                      Asks{&R::library,
-                           "library",
-                           "--library",
-                           number,
-                           {},
-                           "ENGINE",
-                           "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version"},
-                      Asks{&R::version, "version", "", number, {}, "", "Of that engine, as in 0.14.0; default the newest known"},
-                      Asks{&R::launch,
-                           "launch",
-                           "--launch",
-                           number,
-                           {},
-                           "HOW",
-                           "all_reduce: graph (replayed in a CUDA graph, default)\nor eager (called from Python; = <library=vllm,python>)"},
-                      Asks{&R::fused_norm,
-                           "fused_norm",
-                           "--fused-norm",
-                           number,
-                           {},
-                           "",
-                           "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"},
-                      Asks{&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
-                           "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"}};
+    return std::tuple{
+        asks(&R::operation, "operation", "OP", " ",
+             "all_reduce all_gather reduce_scatter broadcast reduce\n"
+             "all_to_all send_recv moe_dispatch moe_combine\n"
+             "(case, - and _ do not matter)",
+             true, true),
+        detail::ask_system<R>,
+        Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true},
+        Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true},
+        detail::ask_dtype<R>,
+        detail::ask_algorithm<R>,
+        detail::ask_protocol<R>,
+        detail::ask_choice<R>,
+        detail::ask_calibration<R>,
+        detail::ask_overrides<R>,
+        detail::ask_path<R>,
+        detail::ask_bytes<R>,
+        asks(&R::library, "library", "--library", "ENGINE", "all_reduce as vllm, sglang or trtllm run it;\nvllm=0.14.0 for a version"),
+        asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"),
+        asks(&R::launch, "launch", "--launch", "HOW",
+             "all_reduce: graph (replayed in a CUDA graph, default)\nor eager (called from Python; = <library=vllm,python>)"),
+        asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
+             "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
+        Asks{&R::lost_rails, "lost_rails", "--lost-rails", count, any_count, "N",
+             "NICs of a node that are down, the others carrying\ntheir traffic; all nodes wait for that one"}};
   }
 };
 

@@ -38,13 +38,13 @@ struct GroupedRequest {
   static constexpr auto fields() {
     using R = GroupedRequest;
     using enum Amount;
-    return std::tuple{Asks{&R::operation, "operation", "", number, {}, "", "With its bytes, without ranks", true},
-                      Asks{&R::over, "over", "", number, {}, "", "An axis of the layout, a number of ranks, or None for all GPUs"},
+    return std::tuple{asks(&R::operation, "operation", "", "", "With its bytes, without ranks", true),
+                      asks(&R::over, "over", "", "", "An axis of the layout, a number of ranks, or None for all GPUs"),
                       Asks{&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"},
-                      Asks{&R::algorithm, "algorithm", "", number, {}, "", "Force one"},
-                      Asks{&R::protocol, "protocol", "", number, {}, "", "Force one"},
+                      asks(&R::algorithm, "algorithm", "", "", "Force one"),
+                      asks(&R::protocol, "protocol", "", "", "Force one"),
                       Asks{&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"},
-                      Asks{&R::name, "name", "", number, {}, "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`"}};
+                      asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
   }
 };
 /// What needs no machine. \throws Refusal
@@ -77,36 +77,21 @@ struct ShareRequest {
   static constexpr auto fields() {
     using R = ShareRequest;
     using enum Amount;
-    return std::tuple{detail::ask_system<R>,
-                      Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"},
-                      Asks{&R::layout,
-                           "layout",
-                           "--layout",
-                           number,
-                           {},
-                           "AXES",
-                           "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"},
-                      Asks{&R::collectives,
-                           "collectives",
-                           "--of",
-                           number,
-                           {},
-                           "WORDS",
-                           "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
-                           " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
-                           true},
-                      Asks{&R::balancing,
-                           "balancing",
-                           "--balancing",
-                           number,
-                           {},
-                           "HOW",
-                           "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"},
-                      Asks{&R::pxn, "pxn", "--no-pxn", number, {}, "", "Rails: messages do not change GPU to reach their rail"},
-                      Asks{&R::adaptive, "adaptive", "--minimal", number, {}, "", "Dragonfly: minimal routes instead of adaptive ones"},
-                      detail::ask_choice<R>,
-                      detail::ask_calibration<R>,
-                      Asks{&R::overrides, "", "--set", number, {}, "PATH=VALUE", "Override one value of the system, repeatable"}};
+    return std::tuple{
+        detail::ask_system<R>,
+        Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"},
+        asks(&R::layout, "layout", "--layout", "AXES",
+             "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
+        asks(&R::collectives, "collectives", "--of", "WORDS",
+             "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
+             " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
+             true),
+        asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),
+        asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
+        asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"),
+        detail::ask_choice<R>,
+        detail::ask_calibration<R>,
+        asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable")};
   }
 };
 

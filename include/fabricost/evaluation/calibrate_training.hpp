@@ -22,6 +22,7 @@ struct FittedStack {
   double scale = 1, deviation = 0, spread = 0.15;
   int rows = 0;
   std::vector<Generation> generations;
+  bool operator==(const FittedStack&) const = default;
 };
 
 struct TrainingFit {

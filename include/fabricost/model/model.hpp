@@ -27,6 +27,7 @@ struct Mixer {
   int state = 0;   ///< keys per head: the state of a sequence is inner x state values
   int gates = 1;   ///< gates per head and token: the time step, or decay and write strength
   int kernel = 4;  ///< kernel width of the preceding convolution over time
+  bool operator==(const Mixer&) const = default;
 };
 
 struct Model {
@@ -79,6 +80,7 @@ struct Model {
   std::string partial;  ///< what this shape omits of the model; empty: nothing that matters
   std::string notes, source, confidence;
   std::vector<std::string> aliases;  ///< other names in use
+  bool operator==(const Model&) const = default;
 
   [[nodiscard]] bool latent() const { return kv_rank > 0; }
   [[nodiscard]] bool mixture() const { return experts > 0; }
@@ -129,6 +131,7 @@ struct ParameterCount {
   double active = 0;      ///< touched by one token, both tables counted once
   double multiplied = 0;  ///< those a token is multiplied with: `active` without norms and input table, with the output table even when
                           ///< tied
+  bool operator==(const ParameterCount&) const = default;
 };
 
 namespace detail {

@@ -39,6 +39,7 @@ struct ErrorSummary {
   double within_10pct = 0;       ///< share, 0 to 1
   double within_25pct = 0;       ///< share, 0 to 1
   double interval_coverage = 0;  ///< share inside the predicted 5-95 % interval, 0 to 1
+  bool operator==(const ErrorSummary&) const = default;
 };
 /// What was measured, what was predicted, and the predicted interval (both ends 0: none, which holds nothing).
 struct Outcome {

@@ -9,6 +9,7 @@
 #include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 
+#include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -286,17 +287,16 @@ class RunsToPoints::RunPoints {
 
   /// Ranks as given, as listed, else as the run's own numbers have it, else all of a machine of one node.
   [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
-    if (otherwise_.ranks > 0) {
-      if (otherwise_.ranks < listed.ranks)
-        throw RequestError(fmt::format("{}: lists {} ranks, --ranks says {}", file_.string(), listed.ranks, otherwise_.ranks));
-      if (e.parts > 1 && e.parts != otherwise_.ranks)
-        throw RequestError(
-            fmt::format("{}: its sizes and counts are those of {} ranks, --ranks says {}", file_.string(), e.parts, otherwise_.ranks));
-      if (!fits(operation, e, otherwise_.ranks))
-        throw RequestError(fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (--ranks {}); leave --ranks out",
-                                       file_.string(), 0.5 * (e.ratio.low + e.ratio.high), otherwise_.ranks,
-                                       bus_factor(operation, otherwise_.ranks), otherwise_.ranks));
-      return otherwise_.ranks;
+    if (const int ranks = otherwise_.ranks; ranks > 0) {
+      if (ranks < listed.ranks)
+        throw fabricost::Refusal(fmt::format("{}: lists {} ranks, <ranks> says {}", file_.string(), listed.ranks, ranks));
+      if (e.parts > 1 && e.parts != ranks)
+        throw fabricost::Refusal(fmt::format("{}: sizes and counts are of {} ranks, <ranks> says {}", file_.string(), e.parts, ranks));
+      if (!fits(operation, e, ranks))
+        throw fabricost::Refusal(
+            fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (<ranks={}>); leave <ranks> out", file_.string(),
+                        0.5 * (e.ratio.low + e.ratio.high), ranks, bus_factor(operation, ranks), ranks));
+      return ranks;
     }
     std::vector<int> possible = ranks_by_ratio(operation, e.ratio, 1);
     const bool cut = e.parts > listed.ranks || (!possible.empty() && possible.front() > listed.ranks);

@@ -6,6 +6,7 @@
 #include "text/csv.hpp"
 
 #include <fabricost/specs/load.hpp>
+#include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 
@@ -73,7 +74,7 @@ void PointMaker::collective(int line, Collective operation, DataType type, doubl
   if (ranks < 2) return skip("one rank: nothing moves");
   require_system(line);
   if (otherwise_.ranks > 0 && otherwise_.ranks != ranks)
-    throw RequestError(fmt::format("{}: {} processes took part, --ranks says {}", name_, ranks, otherwise_.ranks));
+    throw fabricost::Refusal(fmt::format("{}: {} processes took part, <ranks> says {}", name_, ranks, otherwise_.ranks));
   int nodes = nodes_given();
   if (nodes == 0) {
     if (gpus_per_node_ == 0) gpus_per_node_ = gpus_per_node_of(system_);

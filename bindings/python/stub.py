@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Writes the stub of the compiled module: what people wrote of it, and what its tables of fields tell.
+
+    stub.py MODULE HAND STUB    MODULE: the built _core; HAND: _core.pyi.in; STUB: the file to write
+
+Properties of records, arguments and answers of functions come from the tables, as the module tells them (`__annotations__`, `_types`).
+HAND has the rest: classes and functions without a table, and of a class with one the members that are no fields. The build runs this.
+"""
+import ast
+import importlib.machinery
+import importlib.util
+import inspect
+import pathlib
+import sys
+
+WIDE = 120
+COMMON = {  # members of many classes
+    "__eq__": "def __eq__(self, other: object) -> bool: ...", "__hash__": "def __hash__(self) -> int: ...",
+    "__getstate__": "def __getstate__(self) -> object: ...", "__setstate__": "def __setstate__(self, state: Any, /) -> None: ...",
+    "__len__": "def __len__(self) -> int: ...", "to_dict": "def to_dict(self) -> dict[str, Any]: ...",
+    "to_pandas": "def to_pandas(self) -> pd.DataFrame: ...", "to_yaml": "def to_yaml(self) -> str: ...",
+}
+
+
+def loaded(path):
+    loader = importlib.machinery.ExtensionFileLoader("_core", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("_core", loader))
+    loader.exec_module(module)
+    return module
+
+
+def class_text(name, kind, by_hand):
+    """`by_hand`: texts of members, by name; they come before those of COMMON."""
+    base = "" if kind.__base__.__name__ == "pybind11_object" else f"({kind.__base__.__name__})"
+    typed = {member: text for member, text in kind.__annotations__.items() if member not in by_hand}
+    lines = [f"class {name}{base}:"]
+    lines += [f"    @property\n    def {member}(self) -> {text}: ..." for member, text in typed.items()]
+    for texts in by_hand.values():
+        lines += texts
+    lines += [f"    {text}" for member, text in COMMON.items() if member in vars(kind) and vars(kind)[member] and member not in by_hand]
+    return "\n".join(lines)
+
+
+def function_text(name, function, typed):
+    arguments, starred = [], False
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is one.KEYWORD_ONLY and not starred:
+            arguments.append("*")
+            starred = True
+        default = "" if one.default is one.empty else f" = {one.default!r}".replace("'", '"')
+        arguments.append(f"{one.name}: {typed[one.name]}{default}")
+    first, *others = typed["return"].split(" | ")
+    given = first if not others else f"{first} | None" if others == ["None"] else f"{first} | Any"  # nobody should have to ask which
+    line = f"def {name}({', '.join(arguments)}) -> {given}: ..."
+    if len(line) <= WIDE:
+        return line
+    return f"def {name}(\n" + "".join(f"    {one},\n" for one in arguments) + f") -> {given}: ..."
+
+
+def first_line(node):
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+
+
+def written(module, hand):
+    lines = hand.splitlines()
+    classes = {name: thing for name, thing in vars(module).items()
+               if inspect.isclass(thing) and thing.__name__ == name and "__annotations__" in vars(thing)}
+    out, by_hand, end = [], {name: {} for name in classes}, 0
+    for node in ast.parse(hand).body:
+        if isinstance(node, ast.ClassDef) and node.name in classes:
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef):
+                    text = "\n".join(lines[first_line(member) - 1:member.end_lineno])
+                    by_hand[node.name].setdefault(member.name, []).append(text)
+        else:
+            out += lines[end:node.end_lineno]
+        end = node.end_lineno
+    out += [class_text(name, kind, by_hand[name]) for name, kind in classes.items()]
+    out += [function_text(name, getattr(module, name), typed) for name, typed in module._types.items()]
+    names = ", ".join(f'"{name}"' for name in module.__all__)
+    return "\n".join([*out, f"__all__ = [{names}]"]) + "\n"
+
+
+def main(module, hand, stub):
+    text = written(loaded(module), pathlib.Path(hand).read_text(encoding="utf-8"))
+    pathlib.Path(stub).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,250 @@
+#pragma once
+/// \file calibrate.hpp
+/// Constants of machines from measurements of them (calibrate/calibrate.hpp), and with what they are written to files.
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/answers/samples.hpp>
+#include <fabricost/answers/validate.hpp>
+#include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/specs/saved_system.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace fabricost {
+
+/// The sets that points show; those of compute and moe have tables of their own, which the question says.
+[[nodiscard]] constexpr auto words_of(ConstantSet) {
+  return EnumWords{std::array<std::string_view, 4>{"scale_up", "pcie", "transport", "custom"}, "a set of constants"};
+}
+[[nodiscard]] inline std::optional<ConstantSet> parse_word(ConstantSet, std::string_view text) {
+  return detail::parse_enum<ConstantSet>(text, constant_set_names);
+}
+
+struct CalibrateRequest {
+  Machine system;  ///< none: all machines of the samples are fitted together
+  std::vector<Sample> samples;
+  int nodes = 0, ranks = 0;
+  std::string calibration;
+  std::optional<ConstantSet> only;
+  std::vector<std::string> leave_out;
+
+  static constexpr auto fields() {
+    using R = CalibrateRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::system,
+             "system",
+             "--system,-s",
+             number,
+             {},
+             "NAME",
+             "The machine; without it all machines of the files are fitted together",
+             true},
+        Asks{&R::samples,
+             "samples",
+             "--from,-f",
+             number,
+             {},
+             "FILE...",
+             "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here",
+             true},
+        Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"},
+        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"},
+        Asks{&R::calibration,
+             "calibration",
+             "--calibration",
+             number,
+             {},
+             "FILE",
+             "What to start from: none or a file; default the shipped one"},
+        Asks{&R::only,
+             "only",
+             "--only",
+             number,
+             {},
+             "SET",
+             "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"},
+        Asks{&R::leave_out,
+             "leave_out",
+             "--leave-out",
+             number,
+             {},
+             "SOURCE...",
+             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"}};
+  }
+};
+
+/// One constant as it was fitted.
+struct ConstantAnswer {
+  std::string set, name, unit;
+  double value = 0, before = 0, file_value = 0, file_before = 0, relative_error = 0;
+  bool determined = false;
+  std::optional<std::string> partner{};
+  std::optional<double> correlation{};
+  bool operator==(const ConstantAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = ConstantAnswer;
+    constexpr bool left_out = true;
+    return std::tuple{Gives{&A::set, "", "set", "Whose it is, as in `scale-up-hopper`."},
+                      Gives{&A::name, "name", "name", "As in a calibration file, `simple.hop`."},
+                      Gives{&A::unit, "", "unit", "seconds, bytes_per_second, bytes, or empty for a plain number."},
+                      Gives{&A::file_value, "value", "", ""},
+                      Gives{&A::file_before, "prior", "", ""},
+                      Gives{&A::value, "", "value", "Fitted, in that unit."},
+                      Gives{&A::before, "", "before", "What was known before, in that unit."},
+                      Gives{&A::relative_error, "relative_standard_error", "relative_error", "Standard error over the value."},
+                      Gives{&A::determined, "determined", "determined", "False: the data left it where it was."},
+                      Gives{&A::partner, "correlated_with", "partner",
+                            "The constant it is most strongly correlated with; None: of kernels.", 1, left_out},
+                      Gives{&A::correlation, "correlation", "correlation", "How strongly, -1 to 1; None: of kernels.", 1, left_out}};
+  }
+};
+
+/// Residuals of the points that ran alike.
+struct ResidualAnswer {
+  int points = 0;
+  double median_ape = 0, mape = 0, width = 0;
+  bool operator==(const ResidualAnswer&) const = default;
+
+  static constexpr auto fields() {
+    using A = ResidualAnswer;
+    return std::tuple{Gives{&A::points, "points", "points", "How many."},
+                      Gives{&A::median_ape, "median_ape", "median_percent", "Median of their errors, percent."},
+                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
+                      Gives{&A::width, "interval", "interval", "Half width in log that holds nine in ten."}};
+  }
+};
+
+/// Constants that lie in one file.
+struct FittedSet {
+  std::string name, kind;
+  std::vector<std::string> systems;
+  int points = 0;
+  double median_ape = 0, mape = 0;
+  std::vector<ConstantAnswer> constants{};
+  ByName<ResidualAnswer> residuals{};
+  bool operator==(const FittedSet&) const = default;
+
+  static constexpr auto fields() {
+    using A = FittedSet;
+    return std::tuple{Gives{&A::name, "name", "name", "Of its file, as in `scale-up-hopper`."},
+                      Gives{&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."},
+                      Gives{&A::systems, "systems", "systems", "That were measured."},
+                      Gives{&A::points, "points", "points", "How many points it was fitted to."},
+                      Gives{&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."},
+                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
+                      Gives{&A::constants, "constants", "constants", "List of Constant."},
+                      Gives{&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name."}};
+  }
+};
+
+/// What fits of points have in common.
+struct FitAnswer {
+  int points = 0, constant_count = 0, determined = 0;
+  bool converged = false;
+  double median_before = 0, median_after = 0, mean_before = 0, mean_after = 0;
+  std::vector<FittedSet> sets{};
+  std::vector<Skipped> left{};  ///< rows that were not fitted
+  std::string origin{};         ///< how and from what, for the files' source
+
+  [[nodiscard]] double median_error() const { return median_after / 100; }
+  [[nodiscard]] double mean_error() const { return mean_after / 100; }
+  [[nodiscard]] double median_error_before() const { return median_before / 100; }
+  [[nodiscard]] double mean_error_before() const { return mean_before / 100; }
+  [[nodiscard]] std::vector<ConstantAnswer> constants() const;
+  [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(left); }
+  [[nodiscard]] ByName<int> skipped() const { return by_reason(left); }
+
+  static constexpr auto fields() {
+    using A = FitAnswer;
+    return std::tuple{Gives{&A::points, "points", "points", "Merged points that were fitted."},
+                      Gives{&A::constant_count, "constants", "", ""},
+                      Gives{&A::determined, "determined", "determined", "Of the constants, those that the data narrowed."},
+                      Gives{&A::converged, "converged", "converged", "False: it had not settled after its last step."},
+                      Gives{&A::median_before, "median_ape.before", "", ""},
+                      Gives{&A::median_after, "median_ape.after", "", ""},
+                      Gives{&A::mean_before, "mape.before", "", ""},
+                      Gives{&A::mean_after, "mape.after", "", ""},
+                      Gives{&A::median_error, "", "median_error", "Median over the fitted points, after the fit."},
+                      Gives{&A::mean_error, "", "mean_error", "Mean, after the fit."},
+                      Gives{&A::median_error_before, "", "median_error_before", "Median with what was known before."},
+                      Gives{&A::mean_error_before, "", "mean_error_before", "Mean with what was known before."},
+                      Gives{&A::sets, "sets", "sets", "List of FittedSet, one for each file."},
+                      Gives{&A::constants, "", "constants", "List of Constant, of all sets."},
+                      Gives{&A::skipped_rows, "skipped", "", ""},
+                      Gives{&A::skipped, "", "skipped", "Rows that were not fitted, by reason."}};
+  }
+};
+
+/// A point nobody should fit.
+struct SetAsidePoint {
+  std::string system, operation;
+  double bytes = 0;
+  int ranks = 0;
+  double seconds = 0;
+  std::string reason;
+
+  static constexpr auto fields() {
+    using A = SetAsidePoint;
+    return std::tuple{Gives{&A::system, "system", "", ""},
+                      Gives{&A::operation, "operation", "", ""},
+                      Gives{&A::bytes, "bytes", "", ""},
+                      Gives{&A::ranks, "ranks", "", ""},
+                      Gives{&A::seconds, "time_us", "", "", in_microseconds},
+                      Gives{&A::reason, "reason", "", ""}};
+  }
+};
+
+/// A file that a fit is written to: where below the folder, and its text.
+using FittedFile = std::pair<std::string, std::string>;
+
+/// Constants of collectives.
+struct CalibrationAnswer : FitAnswer {
+  Calibration made;
+  Points fitted;       ///< what was read
+  SavedSystem system;  ///< with the fitted constants; extends is empty where several machines were fitted together
+  [[nodiscard]] std::vector<SetAsidePoint> set_aside_points() const;
+  [[nodiscard]] std::vector<std::string> set_aside() const;
+  /// One file for each set. \param date yyyy-mm-dd
+  [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
+  /// The file of one machine.
+  [[nodiscard]] std::string yaml(std::string_view name, std::string_view date) const;
+
+  static constexpr auto fields() {
+    using A = CalibrationAnswer;
+    return std::tuple_cat(FitAnswer::fields(), std::tuple{Gives{&A::set_aside_points, "set_aside", "", ""},
+                                                          Gives{&A::set_aside, "", "set_aside",
+                                                                "Points nobody should fit, each as a sentence with its reason."}});
+  }
+};
+
+/// Constants of kernels that are no library's.
+struct KernelFitAnswer : FitAnswer {
+  KernelCalibration made;
+  [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
+};
+[[nodiscard]] KernelFitAnswer answer_of(KernelCalibration fit, const std::vector<Sample>& samples);
+[[nodiscard]] FitAnswer answer_of(const Calibration& fit);
+
+/// \throws Refusal without samples; RequestError as calibrate; SpecError as read_points
+[[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& request);
+
+/// The points that were fitted, those set aside left out, beside predictions with the fitted constants.
+[[nodiscard]] ValidationAnswer validated(const CalibrationAnswer& fit);
+
+/// "fabricost calibrate, least squares on log(predicted/measured) of 12 points of a.csv"
+[[nodiscard]] std::string fit_origin(int fitted, std::string_view what, const std::vector<Sample>& samples);
+/// yyyy-mm-dd, UTC.
+[[nodiscard]] std::string today();
+
+}  // namespace fabricost

@@ -1,0 +1,236 @@
+#pragma once
+/// \file models.hpp
+/// The models that have a name; of one its shape and what follows from it: parameters, FLOPs, cache.
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/model/model.hpp>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace fabricost {
+
+struct ModelsRequest {
+  NamedModel model;  ///< none: all
+  std::optional<int> sequence;
+
+  static constexpr auto fields() {
+    using R = ModelsRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::model, "model", "MODEL", number, {}, " ", "A name or a YAML file; default all"},
+        Asks{&R::sequence, "sequence", "--sequence", count, {1, 1e9}, "L", "Tokens per sequence of the FLOPs and the cache; default 4096"}};
+  }
+};
+
+/// A model that has a name.
+struct ListedModel {
+  std::string name, title;
+  int layers = 0, hidden = 0, experts = 0, top_k = 0;
+  double parameters = 0, active = 0, stated_parameters = 0;
+  std::string partial;
+  bool operator==(const ListedModel&) const = default;
+
+  static constexpr auto fields() {
+    using A = ListedModel;
+    return std::tuple{Gives{&A::name, "name", "name", "As in `llama3-70b`, for load_model."},
+                      Gives{&A::title, "title", "title", "What a person calls it."},
+                      Gives{&A::layers, "layers", "layers", "l, layers."},
+                      Gives{&A::hidden, "hidden", "hidden", "h, hidden size."},
+                      Gives{&A::experts, "experts", "experts", "E, routed experts of a layer; 0: none."},
+                      Gives{&A::top_k, "top_k", "top_k", "k, experts of one token."},
+                      Gives{&A::parameters, "parameters", "parameters", "Of the model, without prediction modules."},
+                      Gives{&A::active, "active", "active", "Touched by one token, both tables counted once."},
+                      Gives{&A::stated_parameters, "", "stated_parameters", "Parameters as published; 0: unknown."},
+                      Gives{&A::partial, "partial", "partial", "What of the model this shape leaves out; empty: nothing that matters."}};
+  }
+};
+
+/// A Mixer's fields.
+struct MixerFields : Mixer {
+  static constexpr auto fields() {
+    return std::tuple{Gives{&Mixer::layers, "layers", "layers", "How many of the model's layers."},
+                      Gives{&Mixer::inner, "inner", "inner", "Width of the values, all heads."},
+                      Gives{&Mixer::keys, "keys", "keys", "Width of the keys, all heads."},
+                      Gives{&Mixer::heads, "", "heads", "Heads."},
+                      Gives{&Mixer::state, "state", "state", "Keys per head: the state of a sequence is inner x state values."},
+                      Gives{&Mixer::gates, "", "gates", "Numbers per head and token that steer it."},
+                      Gives{&Mixer::kernel, "", "kernel", "Of the convolution over time in front."}};
+  }
+};
+
+/// A ParameterCount's fields.
+struct ParameterFields : ParameterCount {
+  static constexpr auto fields() {
+    using P = ParameterCount;
+    return std::tuple{
+        Gives{&P::total, "total", "total", "Of the model, without prediction modules."},
+        Gives{&P::active, "active", "active", "Touched by one token, both tables counted once."},
+        Gives{&P::multiplied, "multiplied", "multiplied", "A token is multiplied with: active without norms and input table."},
+        Gives{&P::attention, "attention", "attention",
+              "Of one attention layer that sees the whole sequence: h a d + 2 h g d + a d h, or the latent form."},
+        Gives{&P::window, "", "window", "Of one attention layer with a window; 0: there are none."},
+        Gives{&P::mixer, "mixer", "mixer", "Of one layer that mixes through a state; 0: there are none."},
+        Gives{&P::dense_ffn, "dense_ffn", "dense_ffn",
+              "Of the feed-forward block of one layer without experts: 3 h f, or 2 h f without a gate."},
+        Gives{&P::expert, "expert", "expert", "Of one routed expert."},
+        Gives{&P::shared, "shared", "shared", "Of all shared experts of one layer."},
+        Gives{&P::router, "router", "router", "Of the router of one layer: h E."},
+        Gives{&P::norms, "norms", "norms", "Of the norms of one layer."},
+        Gives{&P::embedding, "embedding", "embedding", "Of the input table: h V."},
+        Gives{&P::head, "head", "head", "Of the output table: h V, 0 when it is the input's."}};
+  }
+};
+
+/// A Model's fields. Python has each of them; JSON those of the shape, with objects for what only some models have.
+struct ModelFields : Model {
+  /// Of a model with latent attention those that its kernels see.
+  [[nodiscard]] int shown_kv_heads() const { return latent() ? 1 : kv_heads; }
+  [[nodiscard]] int shown_head_dim() const { return latent() ? nope_dim + rope_dim : head_dim; }
+  [[nodiscard]] std::optional<int> latent_q_rank() const { return latent() ? std::optional{q_rank} : std::nullopt; }
+  [[nodiscard]] std::optional<int> index_of_tokens() const { return index_tokens > 0 ? std::optional{index_heads} : std::nullopt; }
+  [[nodiscard]] std::optional<MixerFields> shown_mixer() const { return hybrid() ? std::optional{MixerFields{mixer}} : std::nullopt; }
+
+  static constexpr auto fields() {
+    using A = ModelFields;
+    using M = Model;
+    constexpr bool left_out = true, beside = true;
+    return std::tuple{
+        Gives{&M::name, "", "name", "Its name, as in `llama3-70b`."},
+        Gives{&M::title, "", "title", "What a person calls it."},
+        Gives{&M::layers, "layers", "layers", "l, layers."},
+        Gives{&M::hidden, "hidden", "hidden", "h, hidden size."},
+        Gives{&M::heads, "heads", "heads", "a, query heads."},
+        Gives{&M::kv_heads, "", "kv_heads", "g, key/value heads."},
+        Gives{&A::shown_kv_heads, "kv_heads", "", ""},
+        Gives{&M::head_dim, "", "head_dim", "d, size of a head."},
+        Gives{&A::shown_head_dim, "head_dim", "", ""},
+        Gives{&M::value_head_dim, "value_dim", "", ""},
+        Gives{&M::vocab, "vocab", "vocab", "V, vocabulary."},
+        Gives{&M::ffn, "ffn", "ffn", "f, width of a dense feed-forward block; 0: every layer has experts."},
+        Gives{&M::gated, "gated", "gated", "Three matrices (SwiGLU) rather than two."},
+        Gives{&M::tied, "tied", "tied", "Output table shared with the embedding."},
+        Gives{&M::positions, "positions", "positions", "Rows of a learned position embedding."},
+        Gives{&M::biases, "", "biases", "Matrices have biases."},
+        Gives{&M::attention_layers, "attention_layers", "attention_layers", "Layers with attention."},
+        Gives{&M::dense_layers, "dense_layers", "dense_layers", "Layers whose feed-forward block has no experts."},
+        Gives{&M::expert_layers, "expert_layers", "expert_layers", "Layers with routed experts."},
+        Gives{&M::predict_layers, "predict_layers", "", ""},
+        Gives{&M::experts, "experts.count", "experts", "E, routed experts of a layer; 0: none.", 1, left_out},
+        Gives{&M::top_k, "experts.top_k", "top_k", "k, experts of one token.", 1, !left_out, beside},
+        Gives{&M::expert_ffn, "experts.width", "expert_ffn", "Width of one routed expert.", 1, !left_out, beside},
+        Gives{&M::expert_hidden, "", "expert_hidden", "Width routed experts read and write; 0: hidden."},
+        Gives{&M::shared_experts, "experts.shared", "shared_experts", "Experts every token goes to.", 1, !left_out, beside},
+        Gives{&M::shared_ffn, "experts.shared_width", "shared_ffn", "Width of one shared expert.", 1, !left_out, beside},
+        Gives{&M::first_dense, "", "first_dense", "Leading layers without experts."},
+        Gives{&M::expert_every, "", "expert_every", "Of the others, each n-th has experts."},
+        Gives{&M::expert_groups, "experts.groups", "expert_groups", "Groups of experts for routing; 0: none.", 1, !left_out, beside},
+        Gives{&M::group_limit, "experts.group_limit", "group_limit", "Groups a token may go to.", 1, !left_out, beside},
+        Gives{&A::latent_q_rank, "latent.q_rank", "", "", 1, left_out},
+        Gives{&M::q_rank, "", "q_rank", "Rank of compressed queries; 0: not compressed."},
+        Gives{&M::kv_rank, "latent.kv_rank", "kv_rank", "Rank of the key/value latent; 0: no latent attention.", 1, !left_out, beside},
+        Gives{&M::rope_dim, "latent.rope_dim", "rope_dim", "Rotary part of a latent head.", 1, !left_out, beside},
+        Gives{&M::nope_dim, "latent.nope_dim", "nope_dim", "The rest of a latent head.", 1, !left_out, beside},
+        Gives{&M::value_dim, "", "value_dim", "Of a head's value; 0: head_dim."},
+        Gives{&M::output_rank, "", "output_rank", "Of an output matrix in two; 0: one matrix."},
+        Gives{&M::output_groups, "", "output_groups", "Groups of that matrix."},
+        Gives{&M::gated_attention, "", "gated_attention", "What attention returns is multiplied by a gate."},
+        Gives{&M::shared_kv, "", "shared_kv", "The keys serve as values, too."},
+        Gives{&M::window, "window.size", "", "", 1, left_out},
+        Gives{&M::window_layers, "window.layers", "", "", 1, !left_out, beside},
+        Gives{&A::index_of_tokens, "index.heads", "", "", 1, left_out},
+        Gives{&M::index_heads, "", "index_heads", "Heads of an indexer; 0: none."},
+        Gives{&M::index_dim, "index.head_dim", "index_dim", "Size of its heads.", 1, !left_out, beside},
+        Gives{&M::index_tokens, "index.tokens", "index_tokens", "Tokens of the past it picks.", 1, !left_out, beside},
+        Gives{&M::window, "", "window", "Tokens a sliding-window layer sees; 0: there are none."},
+        Gives{&M::window_layers, "", "window_layers", "Layers with the window."},
+        Gives{&M::window_heads, "", "window_heads", "Their heads where they differ; 0: as the others."},
+        Gives{&M::window_kv_heads, "", "window_kv_heads", "The same of key/value heads."},
+        Gives{&M::window_head_dim, "", "window_head_dim", "The same of a head's size."},
+        Gives{&M::predict_layers, "", "predict_layers", "Multi-token prediction modules, in no count."},
+        Gives{&M::mixer, "", "mixer", "Layers that carry a state, a Mixer."},
+        Gives{&A::shown_mixer, "mixer", "", "", 1, left_out},
+        Gives{&M::single_block, "", "single_block", "Each layer is one block alone."},
+        Gives{&M::dense_blocks, "", "dense_blocks", "Of those, feed-forward blocks."},
+        Gives{&M::expert_blocks, "", "expert_blocks", "Of those, blocks of experts."},
+        Gives{&M::stated_parameters, "", "stated_parameters", "Parameters as published; 0: unknown."},
+        Gives{&M::stated_active, "", "stated_active", "Active parameters as published; 0: unknown."},
+        Gives{&M::stated_other, "", "stated_other", "Of the published, what is no part of this shape."},
+        Gives{&M::stated_source, "", "stated_source", "Where that was published."},
+        Gives{&M::partial, "", "partial", "What of the model this shape leaves out; empty: nothing that matters."},
+        Gives{&M::notes, "", "notes", "Remarks."},
+        Gives{&M::source, "", "source", "Where the shape comes from."},
+        Gives{&M::confidence, "", "confidence", "How far to trust it."},
+        Gives{&M::aliases, "", "aliases", "Other names in use."}};
+  }
+};
+
+/// A model and what follows from its shape.
+struct ModelAnswer {
+  Model model;
+  double sequence = 4096;
+  ParameterCount parameters;
+  std::optional<double> dense_layer_parameters{}, expert_layer_parameters{};
+  double forward_flops_per_token = 0, decode_flops = 0;
+  ByName<ByName<std::optional<double>>> training_flops_per_token{};
+  double kv_bytes_per_token = 0, kv_bytes_per_token_layer = 0, kv_bytes_per_sequence = 0;
+  bool operator==(const ModelAnswer&) const = default;
+
+  [[nodiscard]] const std::string& name() const { return model.name; }
+  [[nodiscard]] const std::string& title() const { return model.title; }
+  [[nodiscard]] const std::vector<std::string>& aliases() const { return model.aliases; }
+  [[nodiscard]] ModelFields shape() const { return {model}; }
+  [[nodiscard]] ParameterFields parameter_fields() const { return {parameters}; }
+  [[nodiscard]] std::optional<double> stated() const { return known(model.stated_parameters); }
+  [[nodiscard]] std::optional<double> stated_active() const { return known(model.stated_active); }
+  [[nodiscard]] const std::string& stated_source() const { return model.stated_source; }
+  [[nodiscard]] const std::string& partial() const { return model.partial; }
+  [[nodiscard]] const std::string& notes() const { return model.notes; }
+  [[nodiscard]] const std::string& source() const { return model.source; }
+  [[nodiscard]] const std::string& confidence() const { return model.confidence; }
+
+  static constexpr auto fields() {
+    using A = ModelAnswer;
+    return std::tuple{
+        Gives{&A::model, "", "model", "Its shape, a Model."},
+        Gives{&A::name, "name", "", ""},
+        Gives{&A::title, "title", "", ""},
+        Gives{&A::aliases, "aliases", "", ""},
+        Gives{&A::shape, "shape", "", ""},
+        Gives{&A::parameters, "", "parameters", "Numbers of parameters by where they stand, a ParameterCount."},
+        Gives{&A::parameter_fields, "parameters", "", ""},
+        Gives{&A::dense_layer_parameters, "parameters.dense_layer", "dense_layer_parameters",
+              "Of the matrices of one dense layer; None: there is none."},
+        Gives{&A::expert_layer_parameters, "parameters.expert_layer", "expert_layer_parameters",
+              "Of the matrices of one layer with experts; None: there is none."},
+        Gives{&A::stated, "stated.parameters", "", ""},
+        Gives{&A::stated_active, "stated.active", "", ""},
+        Gives{&A::stated_source, "stated.source", "", ""},
+        Gives{&A::sequence, "flops_per_token.sequence", "sequence", "Tokens of a sequence."},
+        Gives{&A::forward_flops_per_token, "flops_per_token.forward", "forward_flops_per_token", "Of one such sequence, causal."},
+        Gives{&A::decode_flops, "flops_per_token.decode", "decode_flops", "Of one more token after the sequence."},
+        Gives{&A::training_flops_per_token, "flops_per_token.training", "training_flops_per_token",
+              "Forward and backward: dicts of `full` and `causal` scores by convention; None: it has no term for the model."},
+        Gives{&A::kv_bytes_per_token, "kv_bytes_per_token", "kv_bytes_per_token", "Cache at 2 bytes a value, byte."},
+        Gives{&A::kv_bytes_per_token_layer, "kv_bytes_per_token_layer", "kv_bytes_per_token_layer",
+              "The same of one layer that sees all tokens, byte."},
+        Gives{&A::kv_bytes_per_sequence, "kv_bytes_per_sequence", "kv_bytes_per_sequence", "Cache of the sequence, byte."},
+        Gives{&A::partial, "partial", "", ""},
+        Gives{&A::notes, "notes", "", ""},
+        Gives{&A::source, "source", "", ""},
+        Gives{&A::confidence, "confidence", "", ""}};
+  }
+
+ private:
+  [[nodiscard]] static std::optional<double> known(double value) { return value > 0 ? std::optional{value} : std::nullopt; }
+};
+
+/// All models that have a name, or the one that was asked for. \throws Refusal for a sequence without a model; SpecError, RequestError as
+/// load_model
+[[nodiscard]] std::variant<std::vector<ListedModel>, ModelAnswer> answer(const ModelsRequest& request);
+
+}  // namespace fabricost

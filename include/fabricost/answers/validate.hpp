@@ -1,0 +1,113 @@
+#pragma once
+/// \file validate.hpp
+/// How far predictions are from measurements (validation/validate.hpp).
+
+#include <fabricost/answers/fields.hpp>
+#include <fabricost/answers/named.hpp>
+#include <fabricost/answers/samples.hpp>
+#include <fabricost/validation/validate.hpp>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fabricost {
+
+struct ValidateRequest {
+  std::vector<Sample> samples;
+  Machine system;  ///< one given as a value prices every point, whatever machine the point names
+  int nodes = 0, ranks = 0;
+  std::optional<Choice::Rule> choice;
+  std::string calibration;
+  bool raw = false;
+
+  static constexpr auto fields() {
+    using R = ValidateRequest;
+    using enum Amount;
+    return std::tuple{
+        Asks{&R::samples, "samples", "FILES", number, {}, " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true},
+        Asks{&R::system, "system", "--system,-s", number, {}, "NAME", "The machine, where a file does not say it"},
+        Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"},
+        Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"},
+        Asks{&R::choice, "choice", "--choice", number, {}, "RULE", "nccl (as its tuner picks, default) or fastest"},
+        Asks{&R::calibration, "calibration", "--calibration", number, {}, "FILE", "none or a file; default the shipped one"},
+        Asks{&R::raw, "raw", "--raw", number, {}, "", "Keep repeats; default: their median"}};
+  }
+};
+
+/// An ErrorSummary: JSON in percent, null without points; Python in shares.
+struct Errors : ErrorSummary {
+  bool operator==(const Errors&) const = default;
+  template <double ErrorSummary::*figure>
+  [[nodiscard]] std::optional<double> if_any() const {
+    return points > 0 ? std::optional{this->*figure} : std::nullopt;
+  }
+  [[nodiscard]] double median_error() const { return median_ape / 100; }
+  [[nodiscard]] double mean_error() const { return mape / 100; }
+
+  static constexpr auto fields() {
+    using A = Errors;
+    using E = ErrorSummary;
+    return std::tuple{
+        Gives{&E::points, "points", "points", "How many points."},
+        Gives{&E::median_ape, "", "", ""},
+        Gives{&A::if_any<&E::median_ape>, "median_ape", "", ""},
+        Gives{&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."},
+        Gives{&E::mape, "", "", ""},
+        Gives{&A::if_any<&E::mape>, "mape", "", ""},
+        Gives{&A::mean_error, "", "mean_error", "Mean of the same."},
+        Gives{&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."},
+        Gives{&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""},
+        Gives{&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."},
+        Gives{&A::if_any<&E::within_10pct>, "within_10pct", "", ""},
+        Gives{&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."},
+        Gives{&A::if_any<&E::within_25pct>, "within_25pct", "", ""},
+        Gives{&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."},
+        Gives{&A::if_any<&E::interval_coverage>, "interval_coverage", "", ""}};
+  }
+};
+
+/// Rows that were left out, and why.
+struct SkippedRows : Skipped {
+  static constexpr auto fields() { return std::tuple{Gives{&Skipped::reason, "reason", "", ""}, Gives{&Skipped::rows, "rows", "", ""}}; }
+};
+[[nodiscard]] std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped);
+[[nodiscard]] ByName<int> by_reason(const std::vector<Skipped>& skipped);
+[[nodiscard]] ByName<Errors> by_name(const std::vector<ErrorGroup>& groups);
+
+struct ValidationAnswer : Errors {
+  ValidationReport report;
+  [[nodiscard]] Errors total() const { return *this; }
+  [[nodiscard]] double worst_error() const;
+  [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(report.skipped); }
+  [[nodiscard]] ByName<int> skipped() const { return by_reason(report.skipped); }
+  [[nodiscard]] std::vector<SkippedRows> untrustworthy_rows() const { return listed(report.untrustworthy); }
+  [[nodiscard]] ByName<int> untrustworthy() const { return by_reason(report.untrustworthy); }
+  [[nodiscard]] ByName<Errors> by_operation() const { return by_name(report.by_operation); }
+  [[nodiscard]] ByName<Errors> by_system() const { return by_name(report.by_system); }
+  [[nodiscard]] ByName<Errors> by_size() const { return by_name(report.by_size); }
+  [[nodiscard]] ByName<Errors> by_library() const { return by_name(report.by_library); }
+
+  static constexpr auto fields() {
+    using A = ValidationAnswer;
+    return std::tuple_cat(
+        Errors::fields(),
+        std::tuple{Gives{&A::total, "", "total", "Errors over all points."}, Gives{&A::worst_error, "", "worst_error", "The largest."},
+                   Gives{&A::skipped_rows, "skipped", "", ""},
+                   Gives{&A::skipped, "", "skipped", "Rows that could not be priced, by reason."},
+                   Gives{&A::untrustworthy_rows, "untrustworthy", "", ""},
+                   Gives{&A::untrustworthy, "", "untrustworthy", "Rows nobody should fit, by reason; they count in the errors."},
+                   Gives{&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."},
+                   Gives{&A::by_system, "by_system", "by_system", "Errors on each machine, by name."},
+                   Gives{&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."},
+                   Gives{&A::by_library, "by_library", "by_library", "Errors with each library."}});
+  }
+};
+
+/// \throws Refusal without samples; SpecError, RequestError as read_points, validate, load_system
+[[nodiscard]] ValidationAnswer answer(const ValidateRequest& request);
+/// The same of points that were read before.
+[[nodiscard]] ValidationAnswer validated(Points points, const ValidateRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,118 @@
+#pragma once
+/// \file calibrate.hpp
+/// `calibrate` of any files: points, or tables of training steps and kernels, of serving runs, of expert exchange. Their columns say which.
+
+#include <fabricost/answers/calibrate.hpp>
+#include <fabricost/evaluation/calibrate_training.hpp>
+#include <fabricost/evaluation/inference.hpp>
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace fabricost {
+
+/// What kernels reach on a GPU generation.
+struct GenerationFit {
+  struct Constant {
+    double value = 0, deviation = 0;
+    bool determined = false;
+    bool operator==(const Constant&) const = default;
+    static constexpr auto fields() {
+      using A = Constant;
+      return std::tuple{Gives{&A::value, "value", "value", "As in its file."},
+                        Gives{&A::deviation, "deviation", "relative_error", "Standard error over the value."},
+                        Gives{&A::determined, "determined", "determined", "False: the data left it where it was."}};
+    }
+  };
+  int rows = 0;
+  double median_ape = 0, mape = 0;
+  ByName<Constant> constants{};
+  bool operator==(const GenerationFit&) const = default;
+
+  static constexpr auto fields() {
+    using A = GenerationFit;
+    constexpr bool left_out = true;
+    return std::tuple{Gives{&A::rows, "rows", "rows", "Rows that were fitted."},
+                      Gives{&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."},
+                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
+                      Gives{&A::constants, "constants", "constants", "By name.", 1, left_out}};
+  }
+};
+
+/// What a software stack adds.
+struct StackFactor : FittedStack {
+  static constexpr auto fields() {
+    using S = FittedStack;
+    return std::tuple{Gives{&S::scale, "scale", "scale", "Factor on the whole step."},
+                      Gives{&S::deviation, "deviation", "relative_error", "Its standard error over the value."},
+                      Gives{&S::spread, "spread", "spread", "Standard deviation, in log, of what is left."},
+                      Gives{&S::rows, "rows", "rows", "Rows that were fitted."}};
+  }
+};
+
+/// Constants of training steps and kernels.
+struct TrainingFitAnswer {
+  TrainingFit made;
+  std::string origin;
+  [[nodiscard]] int rows() const { return made.rows; }
+  [[nodiscard]] int constants() const { return made.constants; }
+  [[nodiscard]] double median_ape() const { return made.median_ape; }
+  [[nodiscard]] double mape() const { return made.mape; }
+  [[nodiscard]] ByName<GenerationFit> generations() const;
+  [[nodiscard]] ByName<StackFactor> stacks() const;
+  [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
+  [[nodiscard]] ByName<int> skipped() const { return by_reason(made.skipped); }
+  /// calibrations/compute-GENERATION.yaml and workloads/stacks.yaml, as they lie in data/.
+  [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
+
+  static constexpr auto fields() {
+    using A = TrainingFitAnswer;
+    constexpr bool left_out = true;
+    return std::tuple{Gives{&A::rows, "rows", "rows", "Steps and kernels that were fitted."},
+                      Gives{&A::constants, "constants", "constants", "How many constants."},
+                      Gives{&A::median_ape, "median_ape", "median_percent", "Median error after the fit, percent."},
+                      Gives{&A::mape, "mape", "mean_percent", "Mean of the same."},
+                      Gives{&A::generations, "generations", "generations", "A GenerationFit for each GPU generation."},
+                      Gives{&A::stacks, "stacks", "stacks", "A StackFactor for each software stack.", 1, left_out},
+                      Gives{&A::skipped_rows, "skipped", "", ""},
+                      Gives{&A::skipped, "", "skipped", "Rows that were not fitted, by reason."}};
+  }
+};
+
+/// Constants of serving runs.
+struct ServingFitAnswer {
+  ServingFit made;
+  std::string origin;
+  [[nodiscard]] int rows() const { return made.rows; }
+  [[nodiscard]] int constants() const { return made.constants; }
+  [[nodiscard]] int steps() const { return made.steps; }
+  [[nodiscard]] double median_tpot() const { return made.median_tpot; }
+  [[nodiscard]] double median_ttft() const { return made.median_ttft; }
+  [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(made.skipped); }
+  [[nodiscard]] ByName<int> skipped() const { return by_reason(made.skipped); }
+  /// workloads/serving.yaml, as it lies in data/.
+  [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
+
+  static constexpr auto fields() {
+    using A = ServingFitAnswer;
+    return std::tuple{Gives{&A::rows, "rows", "rows", "Figures that were fitted."},
+                      Gives{&A::constants, "constants", "constants", "How many constants."},
+                      Gives{&A::steps, "steps", "steps", "Of the fit."},
+                      Gives{&A::median_tpot, "median_tpot_ape", "median_tpot_percent", "Median error of TPOT and batches, percent."},
+                      Gives{&A::median_ttft, "median_ttft_ape", "median_ttft_percent", "Median error of TTFT, percent."},
+                      Gives{&A::skipped_rows, "skipped", "", ""},
+                      Gives{&A::skipped, "", "skipped", "Rows that were not fitted, by reason."}};
+  }
+};
+
+/// A CalibrateRequest whose files may be tables.
+struct CalibrateFilesRequest : CalibrateRequest {};
+
+/// \throws Refusal for what the files' kind has no use for; RequestError for tables that are not fitted together; as answer of its base
+[[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> answer(
+    const CalibrateFilesRequest& request);
+
+}  // namespace fabricost

@@ -1,0 +1,175 @@
+/// \file calibrate.cpp
+/// From measured points to constants, their figures and their files.
+
+#include <fabricost/answers/calibrate.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <set>
+
+namespace fabricost {
+namespace {
+
+/// \param collectives whose constants are told with the one they are most strongly correlated with
+[[nodiscard]] FittedSet set_of(const CalibratedSet& set, bool collectives) {
+  FittedSet out{.name = set.name,
+                .kind = std::string{name(set.set)},
+                .systems = set.systems,
+                .points = set.points,
+                .median_ape = set.median_ape,
+                .mape = set.mape};
+  constexpr std::array<std::string_view, 4> units{"seconds", "bytes_per_second", "bytes", ""};
+  for (const FittedConstant& c : set.fitted) {
+    const double scale = c.measure == Measure::share ? set.bandwidth : 1;
+    out.constants.push_back({.set = set.name,
+                             .name = std::string{c.key},
+                             .unit = std::string{units[static_cast<std::size_t>(c.measure)]},
+                             .value = c.value * scale,
+                             .before = c.prior * scale,
+                             .file_value = c.value,
+                             .file_before = c.prior,
+                             .relative_error = c.deviation,
+                             .determined = c.determined});
+    if (collectives) out.constants.back().partner = c.partner, out.constants.back().correlation = c.correlation;
+  }
+  for (const ClassResidual& c : set.classes)
+    out.residuals.emplace_back(std::string{c.key}, ResidualAnswer{c.points, c.median_ape, c.mape, c.width});
+  return out;
+}
+
+[[nodiscard]] std::vector<FittedFile> files_of(const std::vector<CalibratedSet>& sets, std::string_view date, std::string_view origin) {
+  std::vector<FittedFile> out;
+  for (const CalibratedSet& set : sets) out.emplace_back(set.name + ".yaml", calibration_yaml(set, date, origin));
+  return out;
+}
+
+/// Points nobody should fit are no measure of the fit.
+[[nodiscard]] Points without_set_aside(const Points& points, const Calibration& fit) {
+  using Key = std::tuple<Collective, DataType, double, double, int, int>;
+  const auto key = [](const Point& p) { return Key{p.collective, p.dtype, p.bytes, p.seconds, p.nodes, p.ranks()}; };
+  std::set<Key> left_out;
+  for (const SetAside& s : fit.set_aside) left_out.insert(key(s.point));
+  Points out;
+  for (const Point& p : merge_repeats(points.points))
+    if (left_out.count(key(p)) == 0) out.points.push_back(p);
+  return out;
+}
+
+void refuse_sets_of_tables(const CalibrateRequest& r) {
+  const auto refuse = [&](std::string_view tables) {
+    return Refusal(fmt::format("<only={}>: no point shows these constants, {} do; give such a table with <samples> and leave <only> out",
+                               name(*r.only), tables));
+  };
+  if (r.only == ConstantSet::compute) throw refuse("tables of training steps and kernels");
+  if (r.only == ConstantSet::moe) throw refuse("tables of MoE dispatch and combine");
+}
+
+}  // namespace
+
+std::vector<ConstantAnswer> FitAnswer::constants() const {
+  std::vector<ConstantAnswer> out;
+  for (const FittedSet& set : sets) out.insert(out.end(), set.constants.begin(), set.constants.end());
+  return out;
+}
+
+std::vector<SetAsidePoint> CalibrationAnswer::set_aside_points() const {
+  std::vector<SetAsidePoint> out;
+  for (const SetAside& s : made.set_aside)
+    out.push_back({s.point.system.str(), std::string{name(s.point.collective)}, s.point.bytes, s.point.ranks(), s.point.seconds, s.reason});
+  return out;
+}
+
+std::vector<std::string> CalibrationAnswer::set_aside() const {
+  std::vector<std::string> out;
+  for (const SetAsidePoint& p : set_aside_points())
+    out.push_back(fmt::format("{} {:.0f} B, {} ranks, {:.4g} us: {}", p.operation, p.bytes, p.ranks, 1e6 * p.seconds, p.reason));
+  return out;
+}
+
+std::vector<FittedFile> CalibrationAnswer::files(std::string_view date) const { return files_of(made.sets, date, origin); }
+std::vector<FittedFile> KernelFitAnswer::files(std::string_view date) const { return files_of(made.sets, date, origin); }
+
+std::string CalibrationAnswer::yaml(std::string_view name, std::string_view date) const {
+  return calibration_yaml(made, name, date, origin);
+}
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+std::string fit_origin(int fitted, std::string_view what, const std::vector<Sample>& samples) {
+  return fmt::format("fabricost calibrate, least squares on log(predicted/measured) of {} {} of {}", fitted, what, files_text(samples));
+}
+
+FitAnswer answer_of(const Calibration& fit) {
+  FitAnswer out{.points = fit.points,
+                .constant_count = fit.constants,
+                .determined = fit.determined,
+                .converged = fit.converged,
+                .median_before = fit.median_before,
+                .median_after = fit.median_after,
+                .mean_before = fit.mean_before,
+                .mean_after = fit.mean_after,
+                .left = fit.skipped};
+  for (const CalibratedSet& set : fit.sets) out.sets.push_back(set_of(set, true));
+  return out;
+}
+
+KernelFitAnswer answer_of(KernelCalibration fit, const std::vector<Sample>& samples) {
+  KernelFitAnswer out{{.points = fit.points,
+                       .constant_count = fit.constants,
+                       .determined = fit.determined,
+                       .converged = fit.converged,
+                       .median_before = fit.median_before,
+                       .median_after = fit.median_ape,
+                       .mean_before = fit.mean_before,
+                       .mean_after = fit.mape,
+                       .left = fit.skipped,
+                       .origin = fit_origin(fit.points, "merged points", samples)},
+                      {}};
+  for (const CalibratedSet& set : fit.sets) out.sets.push_back(set_of(set, false));
+  out.made = std::move(fit);
+  return out;
+}
+
+std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& r) {
+  if (r.samples.empty()) throw Refusal("from which measurements? Name them: <samples>", true);
+  check_ranges(r);
+  refuse_sets_of_tables(r);
+  const bool unnamed = r.system.value != nullptr && r.system.name.empty();
+  const std::string system = unnamed ? r.system.value->name : r.system.name;
+  const PointSource otherwise{.system = system, .nodes = r.nodes, .ranks = r.ranks};
+  if (r.only == ConstantSet::custom) {
+    if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");
+    return answer_of(calibrate_custom(read(r.samples, otherwise, false), r.leave_out), r.samples);
+  }
+  CalibrateOptions how{.system = system,
+                       .calibration = r.calibration.empty() ? r.system.calibration : r.calibration,
+                       .overrides = r.system.overrides,
+                       .only = r.only,
+                       .leave_out = r.leave_out};
+  if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
+  // merged points no longer say which source each repeat came from
+  Points points = read(r.samples, otherwise, r.leave_out.empty());
+  Calibration fit = calibrate(points, how);
+  CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};
+  out.origin = fit_origin(out.points, "merged points", r.samples);
+  if (!system.empty()) out.system = {system, r.system.overrides, out.yaml("fitted", today())};
+  return out;
+}
+
+ValidationAnswer validated(const CalibrationAnswer& fit) {
+  Points kept = without_set_aside(fit.fitted, fit.made);
+  ValidateRequest request;
+  request.system.name = fit.system.extends, request.system.overrides = fit.system.set, request.calibration = fit.system.calibration;
+  if (!fit.system.extends.empty())
+    for (Point& p : kept.points) p.system = fit.system.extends;
+  return validated(std::move(kept), request);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,49 @@
+/// \file show.cpp
+/// From a machine to its tiers.
+
+#include <fabricost/answers/show.hpp>
+#include <fabricost/explain/show.hpp>
+
+namespace fabricost {
+namespace {
+
+[[nodiscard]] std::optional<double> if_known(double value) { return value > 0 ? std::optional{value} : std::nullopt; }
+
+}  // namespace
+
+ShowAnswer answer(const ShowRequest& request) {
+  if (!request.system) throw Refusal("which machine? fabricost systems lists the names", true);
+  const System system = request.system.load(request.overrides, {}, request.calibration);
+  const Provenance& memory = system.gpu.memory.provenance;
+  ShowAnswer out{.name = system.name,
+                 .title = system.title,
+                 .gpu = system.gpu.name,
+                 .memory_bytes = system.memory().value(),
+                 .memory_source = memory.source,
+                 .memory_confidence = std::string{name(memory.confidence)},
+                 .gpus = system.gpus(),
+                 .gpus_per_node = system.gpus_per_node,
+                 .domain = system.domain,
+                 .nodes = system.nodes,
+                 .calibration = system.constants.name,
+                 .basis = std::string{name(system.constants.basis)},
+                 .text = show(system)};
+  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
+    const Tier& tier = system.tiers[i];
+    const Provenance& rate = tier.bandwidth.provenance;
+    out.tiers.push_back({.name = std::string{tier.name.view()},
+                         .role = std::string{name(tier.role)},
+                         .kind = std::string{name(tier.kind)},
+                         .endpoints = tier.endpoints,
+                         .bytes_per_second = tier.bandwidth.value.value(),
+                         .latency_seconds = if_known(tier.latency.value.value()),
+                         .aggregate_bytes_per_second = aggregate_of(system, tier).value(),
+                         .bisection_bytes_per_second = bisection_of(system, tier).value(),
+                         .ratio_to_next = if_known(ratio_to_next(system, i)),
+                         .source = rate.source,
+                         .confidence = std::string{name(rate.confidence)}});
+  }
+  return out;
+}
+
+}  // namespace fabricost

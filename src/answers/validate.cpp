@@ -1,0 +1,59 @@
+/// \file validate.cpp
+/// From measured points to how far predictions are off.
+
+#include <fabricost/answers/validate.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped) {
+  std::vector<SkippedRows> out;
+  for (const Skipped& one : skipped) out.push_back({one});
+  return out;
+}
+
+ByName<int> by_reason(const std::vector<Skipped>& skipped) {
+  ByName<int> out;
+  for (const Skipped& one : skipped) out.emplace_back(one.reason, one.rows);
+  return out;
+}
+
+ByName<Errors> by_name(const std::vector<ErrorGroup>& groups) {
+  ByName<Errors> out;
+  for (const ErrorGroup& group : groups) out.emplace_back(group.name, Errors{group.errors});
+  return out;
+}
+
+double ValidationAnswer::worst_error() const {
+  double out = 0;
+  for (const ComparedPoint& p : report.points) out = std::max(out, std::fabs(p.error()));
+  return out;
+}
+
+ValidationAnswer validated(Points points, const ValidateRequest& r) {
+  ValidationOptions how{.rule = r.choice.value_or(Choice::Rule::nccl),
+                        .calibration = r.calibration.empty() ? r.system.calibration : r.calibration,
+                        .overrides = r.system.overrides,
+                        .raw = r.raw};
+  if (r.system.value != nullptr) {
+    const bool unnamed = r.system.name.empty();
+    for (Point& p : points.points) p.system = unnamed ? r.system.value->name : r.system.name;
+    if (unnamed) how.adjust = [&](System& system) { system = *r.system.value; };
+  }
+  ValidationAnswer out;
+  out.report = validate(points, how);
+  static_cast<ErrorSummary&>(out) = out.report.total;
+  return out;
+}
+
+ValidationAnswer answer(const ValidateRequest& r) {
+  if (r.samples.empty()) throw Refusal("which measurements? Name point CSVs or logs of benchmarks", true);
+  check_ranges(r);
+  const PointSource otherwise{.system = r.system.name, .nodes = r.nodes, .ranks = r.ranks};
+  if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
+  return validated(read(r.samples, otherwise, !r.raw), r);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,74 @@
+/// \file validate.cpp
+/// Which kind of measurements files hold, and how far predictions of them are off.
+
+#include <fabricost/evaluation/validate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+namespace {
+
+/// The files when they are tables of published workloads, none when they are points. \throws RequestError for both at once
+[[nodiscard]] std::vector<std::filesystem::path> workload_files(const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> out;
+  for (const std::string& file : files)
+    if (workload_table(file) != WorkloadTable::none) out.emplace_back(file);
+  if (!out.empty() && out.size() != files.size())
+    throw RequestError("tables of published workloads and measured points are compared apart: give them in two calls");
+  return out;
+}
+
+/// An option that these tables have no use for would be a wrong belief about the answer.
+void refuse_for_tables(bool given, std::string_view field, std::string_view tables) {
+  if (given) throw fabricost::Refusal(fmt::format("<{}> has no meaning for tables of {}; leave it out", field, tables));
+}
+
+[[nodiscard]] ExchangesAnswer exchanges(const std::vector<std::string>& files, const ValidateRequest& r) {
+  refuse_for_tables(r.choice.has_value(), "choice", "expert exchange");
+  std::vector<MoeKernelRow> rows;
+  for (const std::string& file : files)
+    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
+  if (!r.raw) rows = merge_repeats(rows);
+  predict_moe_kernel_rows(rows, r.calibration);
+  ExchangesAnswer out;
+  out.report = summarise(std::move(rows));
+  static_cast<ErrorSummary&>(out) = out.report.total;
+  return out;
+}
+
+}  // namespace
+
+bool are_exchange_tables(const std::vector<std::string>& files) {
+  const auto tables = static_cast<std::size_t>(std::count_if(
+      files.begin(), files.end(), [](const std::string& file) { return workload_table(file) == WorkloadTable::moe_kernels; }));
+  if (tables != 0 && tables != files.size())
+    throw RequestError("tables of MoE dispatch and combine are compared apart from other measurements: give them in two calls");
+  return tables > 0;
+}
+
+WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables) {
+  WorkloadsAnswer out;
+  out.report = validate_workloads(tables);
+  static_cast<ErrorSummary&>(out) = out.report.total;
+  return out;
+}
+
+std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const ValidateFilesRequest& r) {
+  std::vector<std::string> files;
+  for (const Sample& sample : r.samples)
+    if (!sample.file.empty()) files.push_back(sample.file);
+  if (files.size() == r.samples.size()) {
+    if (are_exchange_tables(files)) return exchanges(files, r);
+    if (const auto tables = workload_files(files); !tables.empty()) {
+      refuse_for_tables(r.choice.has_value(), "choice", "workloads");
+      refuse_for_tables(!r.calibration.empty(), "calibration", "workloads");
+      refuse_for_tables(r.raw, "raw", "workloads");
+      return validated(tables);
+    }
+  }
+  return answer(static_cast<const ValidateRequest&>(r));
+}
+
+}  // namespace fabricost
