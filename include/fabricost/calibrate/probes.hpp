@@ -4,6 +4,7 @@
 /// calibrated with when the accuracy page says how far a handful of points goes. Each list begins with the one before it.
 
 #include <fabricost/collective.hpp>
+#include <fabricost/hardware/constants.hpp>
 
 #include <array>
 #include <span>
