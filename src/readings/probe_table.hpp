@@ -64,8 +64,7 @@ struct ProbeType {
   ProbeSizes sizes;
   bool quick = false;         ///< its curve over size is also worth its time in a quick plan
   double traffic = 0;         ///< bytes moved per `bytes`; 0: its rows are only times
-  std::string_view mover{};   ///< of a transfer between two ends, whose rows are those of a send_recv; empty: not a
-                              ///< transfer
+  std::string_view mover{};   ///< of a transfer between two ends, whose rows are those of a send_recv; empty: not a transfer
   std::string_view timed{};   ///< docs/reference/probes.md: what is timed,
   std::string_view bytes{};   ///< what `bytes` counts,
   std::string_view remark{};  ///< what is excluded, or good to know

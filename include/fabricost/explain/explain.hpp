@@ -13,9 +13,9 @@
 
 namespace fabricost {
 
-/// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized with its size
+/// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized include the size
 [[nodiscard]] std::string title_of(const Prediction& prediction, std::string_view system, bool sized = true);
-/// The terms of one prediction as a table, what binds and how sure.
+/// The terms of one prediction as a table, the limiting tier and the uncertainty.
 [[nodiscard]] std::string explain(const Prediction& prediction);
 
 /// The full explanation of a prediction: the schedule, the arithmetic with numbers, the source of each

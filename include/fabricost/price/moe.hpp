@@ -11,11 +11,12 @@
 ///   TensorRT-LLM        work = T token;  t = start + copy C + step log2 n + norm_2( floor , norm(work, wire) )
 ///   prepare             t = start + step log2 n + T token
 ///
-/// The orders 12 and 2, the 4 SMs that do not hinder each other and the root of C are MoeForm's (data/priors/moe.yaml).
-/// Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to 16 GPUs of a GB200 NVL72. SMs of the low-latency
-/// kernels: experts go to warp groups, ceil(E / SMs) of them an SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few
-/// experts leave most of the GPU idle. TensorRT-LLM's latency grows with the ranks a token goes to, which top-k bounds, and hardly with
-/// those of the group: from 8 ranks to 16 it rises by 0.5 to 1.3 us, from 4 to 8 by 2 to 8 (top 8).
+/// The orders 12 and 2, the 4 SMs that do not slow each other down and the root of C are in MoeForm
+/// (data/priors/moe.yaml). Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to
+/// 16 GPUs of a GB200 NVL72. SMs of the low-latency kernels: experts are assigned to warp groups, ceil(E /
+/// SMs) of them per SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few experts leave most of
+/// the GPU idle. TensorRT-LLM's latency grows with the ranks a token is sent to, which top-k limits, and
+/// hardly with the group size: from 8 ranks to 16 it rises by 0.5 to 1.3 us, from 4 to 8 by 2 to 8 (top 8).
 
 #include <fabricost/hardware/moe_constants.hpp>
 #include <fabricost/price/line.hpp>
