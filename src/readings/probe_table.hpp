@@ -152,8 +152,7 @@ static_assert(
   return found == probe_table.end() ? nullptr : found;
 }
 
-/// Why rows with a probe's own word are not priced by any model of communication. Transfers between two ends
-/// do not have it.
+/// Why rows with a probe's own word are not priced. Transfers between two ends do not have it.
 [[nodiscard]] constexpr std::string_view why_not_priced(const ProbeType& probe) {
   switch (probe.group) {
     case ProbeGroup::memory: return "probe of one GPU's memory, not of a transfer";

@@ -25,8 +25,7 @@ namespace fabricost {
 [[nodiscard]] std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes = {});
 /// The same for predict(system, operation, choice). \throws as predict
 [[nodiscard]] std::string explain(const System& system, const Operation& operation, const Choice& choice = {});
-/// The parts of an explanation that need no system: request, schedule, arithmetic, terms, limiting tier,
-/// uncertainty.
+/// The parts of an explanation that need no system: request, schedule, arithmetic, terms, uncertainty.
 [[nodiscard]] std::string explain_alone(const Prediction& prediction);
 /// The norm after an all-reduce: separate and fused, with numbers.
 [[nodiscard]] std::string explain(const FusedNorm& norm);

@@ -1,7 +1,6 @@
 #pragma once
 /// \file moe.hpp
-/// Cost of the kernels of expert exchange, from plain numbers: T tokens of a rank, C copies of each with w
-/// bytes, s SMs.
+/// Cost of the kernels of expert exchange: T tokens of a rank, C copies of each with w bytes, s SMs.
 ///
 ///   volume      norm( work , wire ),  wire = norm_12( inside bytes / (share B) , across bytes / Bn )
 ///   DeepEP normal       work = T tau / s^,  tau = norm( token + token_kib w , C (copy + copy_kib w) ),  s^ = 4 (s/4)^spread
@@ -62,8 +61,7 @@ namespace detail {
 /// Share of x in t = norm_q(x, .): x (x/t)^(q-1) / t (Euler).
 [[nodiscard]] inline double share_in(double x, double t, double q) { return t > 0 ? std::pow(x / t, q) : 0; }
 
-/// Divides norm_q(work, norm_w(inside, across)) into shares; `visible` is the share of the total that is not
-/// hidden.
+/// Divides norm_q(work, norm_w(inside, across)) into shares; `visible`: the share of the total not hidden.
 inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double w, double visible = 1) {
   c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q, c.alone.wire_order = w;
   const double wire = norm(inside, across, w);
