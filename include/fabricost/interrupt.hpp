@@ -8,8 +8,8 @@ namespace detail {
 inline thread_local void (*interrupt_check)() = nullptr;
 }  // namespace detail
 
-/// Called by searches on their thread, some thousand times a second. An exception thrown by the check ends
-/// the search.
+/// Called by searches on their thread, some thousand times a second. An exception from the check ends the
+/// search.
 inline void ask_to_go_on() {
   if (detail::interrupt_check != nullptr) [[unlikely]]
     detail::interrupt_check();

@@ -1,7 +1,6 @@
 #pragma once
 /// \file operation.hpp
-/// The operations that can be predicted: collectives and point-to-point transfers in the conventions of
-/// nccl-tests.
+/// The operations: collectives and point-to-point transfers in the conventions of nccl-tests.
 ///
 /// `bytes` is what nccl-tests prints as size:
 ///   all_reduce, broadcast, reduce, send_recv   the buffer of one rank

@@ -1,8 +1,7 @@
 #pragma once
 /// \file refusal.hpp
 /// A request that breaks a rule, in words that name the request's fields in angle brackets: "<mfu> is of a
-/// model's FLOPs: add <model>". The command, Python and C++ each spell the fields their own way: --mfu, mfu=,
-/// mfu.
+/// model's FLOPs: add <model>". The command, Python and C++ spell fields their own way: --mfu, mfu=, mfu.
 
 #include <fabricost/error.hpp>
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fits = policy::fits;
 
-/// What a set of constants is called, and so which machines have it in common.
+/// Name of a set of constants, which defines the machines that share it.
 std::string set_name(ConstantSet set, const System& system, const Transport& transport) {
   switch (set) {
     case ConstantSet::scale_up: return fmt::format("scale-up-{}", name(system.gpu.generation));

@@ -35,10 +35,9 @@ class Preparation {
 
  private:
   void collect(const Points& points);
-  /// Blocks with a relative among the others scatter around it, as a machine does around its measured
-  /// siblings.
+  /// Blocks with a relative among the others scatter around it, as machines do around measured siblings.
   void relate();
-  /// Whether a point names the fitted machine: by the name in the request, the one in its description, or an
+  /// Whether a point names the fitted machine: by the requested name, the one in its description, or an
   /// alias.
   bool is_own(const Point& point);
   void add(const Point& point, int crossing);

@@ -68,8 +68,7 @@ struct Context {
   [[nodiscard]] bool one_node() const { return nodes() == 1; }
   /// Whether hints apply: nothing was compared, or the comparison was slow.
   [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
-  /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing if the GPU is not
-  /// known.
+  /// GPUs with NVSwitch multicast: Hopper or newer on a board of 8 (or a rack); nothing for unknown GPUs.
   [[nodiscard]] std::optional<bool> multicasts() const;
   /// The machine's own network is TCP, so sockets are not a fault.
   [[nodiscard]] bool wants_tcp() const;

@@ -138,8 +138,7 @@ Points first_points(const std::filesystem::path& file, const PointSource& source
   return out;
 }
 
-/// Reads the points; if the number of ranks is unknown, tries the only power of two of full nodes that fits
-/// the bandwidths.
+/// Reads the points; if the ranks are unknown, tries the only power of two of full nodes that fits.
 Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
                        std::vector<std::string>& notes, bool& whole) {
   try {
@@ -194,8 +193,7 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   });
 }
 
-/// Words about machines also occur in documents, sources and tables: they count only in a file that may be a
-/// log.
+/// Words about machines also occur in documents and sources: they count only in a file that may be a log.
 bool is_notes(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
   return extension.empty() || extension == ".txt" || extension == ".log" || extension == ".out" || extension == ".err";

@@ -34,8 +34,7 @@ struct Quoted {
 
 /// Its rate and line, to cite.
 [[nodiscard]] std::string shown(const Quoted& figure);
-/// Measured in the same way, at the same size, on as many nodes: only the property under comparison may
-/// differ.
+/// Measured in the same way, at the same size, on as many nodes: only the compared property may differ.
 [[nodiscard]] bool alike(const Quoted& a, const Quoted& b);
 
 /// The figures of a log outside nccl-tests tables, and from its tables if comment lines distinguish them.

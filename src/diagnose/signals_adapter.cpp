@@ -48,8 +48,7 @@ std::optional<Facts> far_adapter_is_slow(const Context& c, const Numbers& n) {
   return Facts{cited(c.info.widest_path_line), path, gigabytes(shown), gigabytes(nic), fmt::format("{:.0f}", 100 * shown / nic)};
 }
 
-/// In a topology matrix: some GPUs with NVLink reach adapters below their own bridge, others only across the
-/// sockets.
+/// In a topology matrix: some GPUs with NVLink reach adapters below their bridge, others only across sockets.
 std::optional<Facts> adapters_across_sockets(const Context& c, const Numbers&) {
   int rows = 0, far_rows = 0;
   LogLine first;

@@ -62,8 +62,7 @@ std::optional<Facts> nvlink_in_pairs(const Context& c, const Numbers& n) {
     if (with > 0 && without > 0 && mixed == nullptr) mixed = &row;
   }
   if (mixed == nullptr || gpus < 3) return std::nullopt;
-  // a hybrid cube mesh leaves some pairs without a link but still closes rings: every GPU has several peers
-  // there
+  // a hybrid cube mesh leaves some pairs without a link but closes rings: every GPU has several peers
   const double peers = static_cast<double>(linked) / gpus;
   if (peers > n["peers"]) return std::nullopt;
   return Facts{cited(mixed->line), fmt::format("{:.2g}", peers)};

@@ -74,8 +74,7 @@ std::optional<Facts> suspect_node(const Context& c, const Numbers&) {
   return Facts{pairs.suspect.first, fmt::format("{}", pairs.suspect.second), fmt::format("{}", pairs.slow), pairs.figures};
 }
 
-/// Rates by number of nodes from two on, the last figure of each; empty unless the last is clearly below the
-/// first.
+/// Rates by number of nodes from two on, the last figure of each; empty unless the last is clearly lower.
 std::map<int, const Quoted*> falling(const Context& c) {
   std::map<int, const Quoted*> by_nodes;
   for (const Quoted& q : c.quoted)

@@ -48,8 +48,8 @@ std::optional<Facts> rails_without_channels(const Context& c, const Numbers&) {
                fmt::format("{}", rails->there)};
 }
 
-/// At most half of them in use. Most logs are cut: connections prove something only if all channels are among
-/// them.
+/// At most half of them in use. Most logs are cut: connections prove something only if all channels are
+/// shown.
 std::optional<Facts> idle_half(const Context& c, bool sockets) {
   const auto rails = rails_with(c, [&](const Rails& r) {
     const std::size_t channels = r.use->channels.size();

@@ -54,8 +54,8 @@ class Sum {
   [[nodiscard]] std::string size() const { return size_text(story_.operation().bytes); }
 
  private:
-  /// Utilisation of the links meanwhile: the schedule's bytes over the part's time, relative to the tier's
-  /// one-way rate.
+  /// Utilisation of the links: the schedule's bytes over the part's time, relative to the tier's one-way
+  /// rate.
   [[nodiscard]] std::string links_used(const Part& p) const {
     const Fabric& f = story_.fabric();
     const bool all_links = story_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;

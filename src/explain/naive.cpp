@@ -1,6 +1,6 @@
 /// \file naive.cpp
-/// The limiting tier, the naive estimate at a datasheet's rate and why it is off, and the effect of slightly
-/// more hardware.
+/// The limiting tier, the naive estimate at a datasheet's rate and why it is off, and the effect of more
+/// hardware.
 
 #include "explain/parts.hpp"
 #include "text/text_table.hpp"
@@ -133,8 +133,7 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
     out.of = fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
   }
   if (f.domains() > 1) {
-    // a ring sends everything through a domain's NICs together; GPUs that send separately each have their
-    // share of them
+    // a ring sends everything through a domain's NICs together; GPUs that send separately share them
     const bool exchange = is_exchange(op.collective);
     const double rate = exchange ? f.outer_rate / f.local() : f.outer_rate;
     const Tier* tier = system.tier(TierRole::nic);

@@ -20,8 +20,7 @@ namespace {
 
 constexpr int most_gpus = 32768;  ///< for more, laying out every message takes too long
 
-/// GPUs that take part: the same number of each node, the first ones. Empty if they do not divide, or are too
-/// many.
+/// GPUs that take part: the first ones of each node. Empty if they do not divide, or are too many.
 [[nodiscard]] std::vector<int> gpus_of(const Story& story) {
   const Fabric& f = story.fabric();
   const int ranks = static_cast<int>(f.ranks()), nodes = std::max(1, f.nodes);

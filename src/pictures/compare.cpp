@@ -70,8 +70,7 @@ struct Layer {
   }
 };
 
-/// Negative terms (hidden behind other work) are subtracted from the largest ones, so that the bars sum to
-/// the time.
+/// Negative terms (hidden behind other work) are subtracted from the largest, so that bars sum to the time.
 [[nodiscard]] std::vector<TimeTerm> positive(std::vector<TimeTerm> terms) {
   double owed = 0;
   for (TimeTerm& t : terms)

@@ -107,8 +107,8 @@ class Picture {
     }
   }
 
-  /// A band with its words; \return its upper edge. `above`: capacity of its links to the band above; empty:
-  /// none are drawn.
+  /// A band with its words; \return its upper edge. `above`: capacity of its links to the band above; may be
+  /// empty.
   double band(const std::vector<std::string>& words, Load load, std::string_view tier, double height = band_height) {
     const double top = y_;
     svg_.panel(page_margin, top, page_width - 2 * page_margin, height, prediction_ != nullptr ? heat(load.share) : "#f4f7fa", "#c5d0da");

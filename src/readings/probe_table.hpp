@@ -64,8 +64,7 @@ struct ProbeType {
   ProbeSizes sizes;
   bool quick = false;         ///< its curve over size is also worth its time in a quick plan
   double traffic = 0;         ///< bytes moved per `bytes`; 0: its rows are only times
-  std::string_view mover{};   ///< of a transfer between two ends, whose rows are those of a send_recv; empty: not a
-                              ///< transfer
+  std::string_view mover{};   ///< of a transfer between two ends, whose rows are those of a send_recv; empty: not a transfer
   std::string_view timed{};   ///< docs/reference/probes.md: what is timed,
   std::string_view bytes{};   ///< what `bytes` counts,
   std::string_view remark{};  ///< what is excluded, or good to know
@@ -153,8 +152,7 @@ static_assert(
   return found == probe_table.end() ? nullptr : found;
 }
 
-/// Why rows with a probe's own word are not priced by any model of communication. Transfers between two ends
-/// do not have it.
+/// Why rows with a probe's own word are not priced. Transfers between two ends do not have it.
 [[nodiscard]] constexpr std::string_view why_not_priced(const ProbeType& probe) {
   switch (probe.group) {
     case ProbeGroup::memory: return "probe of one GPU's memory, not of a transfer";

@@ -30,7 +30,7 @@ struct CalibratedPart {
   bool whole = true;                 ///< false: of compute only the memory rates; product rates are unchanged
 };
 
-/// One calibration file, read onto constants that already hold the prior. A file holds one part, or several in `parts:`.
+/// One calibration file, read onto constants that hold the prior: one part, or several in `parts:`.
 class CalibrationReader {
  public:
   CalibrationReader(const SpecNode& tree, Constants& constants, Faults& faults) : tree_(tree), c_(constants), faults_(faults) {}

@@ -85,8 +85,8 @@ void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::st
   }
 }
 
-/// The uppermost network tier has no uplinks. (Older files gave a tier the oversubscription of the links into
-/// it.)
+/// The uppermost network tier has no uplinks. (Older files gave a tier the oversubscription of its
+/// downlinks.)
 void check_uplinks(const System& system, const SpecNode& tiers, Faults& faults) {
   const Tier *top = nullptr, *below = nullptr;
   for (const Tier& tier : system.tiers) {

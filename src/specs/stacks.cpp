@@ -92,8 +92,7 @@ NamedStack read_stack(const SpecNode& tree, Faults& faults) {
   return out;
 }
 
-/// Results of published runs for a stack as a whole (data/workloads/stacks.yaml): its factor, the residuals,
-/// the generations.
+/// Results of published runs for a whole stack (data/workloads/stacks.yaml): factor, residuals, generations.
 void add_fitted(NamedStack& into, const SpecNode& tree, bool own_scale, Faults& faults) {
   MapReader in(tree, "", faults);
   for (const char* told : {"name", "title", "date", "notes"}) in.text(told);

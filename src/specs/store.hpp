@@ -1,7 +1,6 @@
 #pragma once
 /// \file store.hpp
-/// Finds spec files by name, resolves `extends`, and loads the small parts (GPU, link, switch, transport) of
-/// systems.
+/// Finds spec files by name, resolves `extends`, and loads the small parts (GPU, link, switch, transport).
 
 #include "specs/parts/transports.hpp"
 #include "specs/reader.hpp"

@@ -55,7 +55,7 @@ struct SpecNode::Entry {
 /// The same for text from elsewhere (the value of --set); `origin` stands in for the file name.
 [[nodiscard]] SpecNode parse_spec_text(const std::string& text, const std::string& origin);
 
-/// Lays `over` on `base`: maps merge key by key, `tiers` merge by name, everything else is replaced (and
+/// Lays `over` on `base`: maps merge key by key, `tiers` by name, everything else is replaced (and
 /// remembered).
 void overlay(SpecNode& base, const SpecNode& over);
 

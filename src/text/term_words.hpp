@@ -1,7 +1,6 @@
 #pragma once
 /// \file term_words.hpp
-/// The terms of a step or a token (economics/terms.hpp) in words, for readers of an answer without the
-/// documentation.
+/// The terms of a step or a token (economics/terms.hpp) in words, for readers without the documentation.
 
 #include <array>
 #include <string_view>

@@ -32,8 +32,7 @@ inline constexpr TextTable::Align right = TextTable::Align::right;
 /// Characters a terminal shows for UTF-8 text.
 [[nodiscard]] std::size_t shown_width(std::string_view text);
 
-/// `text` broken between words into lines of at most `width`; the first starts with `first`, the others with
-/// as many blanks.
+/// `text` broken between words into lines of at most `width`, the first after `first`, the others indented.
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
 
 }  // namespace fabricost

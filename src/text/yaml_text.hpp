@@ -9,8 +9,8 @@
 
 namespace fabricost::io {
 
-/// A text in double quotes, valid in YAML and JSON. Control characters become blanks, bytes that are not text
-/// question marks.
+/// A text in double quotes, valid in YAML and JSON, with blanks for control characters and ? for invalid
+/// bytes.
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {

@@ -173,8 +173,7 @@ class Question {
     return {line(bytes), sure.half_width + beyond_own_choice(c, bytes), sure.basis};
   }
 
-  /// Factors of two between a size and the nearest one at which NCCL chooses the pair; nothing if it never
-  /// does.
+  /// Factors of two between a size and the nearest one at which NCCL chooses the pair; nothing if never.
   [[nodiscard]] std::optional<double> octaves_from_own_choice(Candidate c, double bytes) const {
     std::optional<double> nearest;
     for (int i = 0; i < curve_.pieces(); ++i) {

@@ -21,8 +21,7 @@ std::optional<double> size_of_field(std::string_view field) {
   }
 }
 
-/// Whether a name starts with the pattern; `*` stands for any letters, and the first match of each piece is
-/// sufficient.
+/// Whether a name starts with the pattern; `*` stands for any letters, the first match of each piece counts.
 bool begins_like(std::string_view name, std::string_view pattern) {
   std::size_t star = pattern.find('*');
   if (!name.starts_with(pattern.substr(0, star))) return false;

@@ -23,8 +23,7 @@ struct CalibrationFault {
 
 [[nodiscard]] std::string first_line(const std::string& text);
 
-/// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point override the
-/// description's.
+/// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point take precedence.
 class Machines {
  public:
   using Adjust = std::function<void(System&)>;

@@ -274,8 +274,8 @@ double highest_bus_bandwidth(const System& system, const Point& point) {
     const bool in_switch = point.collective == Collective::all_reduce && f.in_switch && may(Algorithm::nvls);
     return in_switch ? std::max(1.0, 2 * (n - 1) / (n + 1)) * B : B;
   }
-  // the share of a node's NICs for this number of GPUs, over the nodes of a domain; a single GPU may use an
-  // unshared NIC
+  // the share of a node's NICs for so many GPUs, over the nodes of a domain; a single GPU may use an unshared
+  // NIC
   const Tier* nic = system.tier(TierRole::nic);
   const double per_node = out_of_node(system, point);
   const double count = point.nics_per_node > 0 ? point.nics_per_node : nic != nullptr ? nic->endpoints : 0;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file bruck.hpp
-/// All-to-all and all-gather in ceil(log2 n) steps, each moving about half of S (Bruck et al. 1997): for
-/// small messages.
+/// All-to-all and all-gather in ceil(log2 n) steps of about half of S each (Bruck et al. 1997): for small
+/// messages.
 ///
 ///   all_to_all   the rank 2^i further gets the blocks whose way has that bit
 ///   all_gather   the rank 2^i back gets min(2^i, n - 2^i) blocks

@@ -1,7 +1,6 @@
 #pragma once
 /// \file definition.hpp
-/// Definition of an algorithm: a struct of static members, entered in registry.hpp, from which everything
-/// else follows.
+/// Definition of an algorithm: a struct of static members, entered in registry.hpp; the rest follows from it.
 ///
 ///   name         as people and files write it
 ///   not_for      why a collective is none of its, or nullptr

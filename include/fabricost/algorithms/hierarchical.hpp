@@ -14,8 +14,7 @@
 ///                of every other group, (m-1)/m S per rank
 ///
 /// The same bytes leave a group as with direct sends, in 1/g of the messages, each g times as large and on
-/// its own rail (the 2DH of Tutel: Hwang et al., arXiv 2206.03382); the price is that (m-1)/m S passes inside
-/// first.
+/// its own rail (the 2DH of Tutel: Hwang et al., arXiv 2206.03382), after (m-1)/m S has passed inside.
 
 #include <fabricost/algorithms/definition.hpp>
 

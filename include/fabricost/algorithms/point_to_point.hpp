@@ -14,8 +14,7 @@ namespace fabricost {
 }
 
 /// m microbatches of S bytes each through p stages: the last arrives after p - 1 + m - 1 hand-overs. `bytes`
-/// is that volume on the critical path (a stage itself sends m S). `level` is the tier between neighbouring
-/// stages.
+/// is that volume on the critical path (a stage sends m S). `level`: the tier between neighbouring stages.
 [[nodiscard]] inline Schedule pipeline_schedule(const Levels& levels, int level, int stages, int microbatches) {
   Schedule out{Algorithm::direct, Collective::send_recv, levels};
   if (stages < 2 || microbatches < 1) return out;

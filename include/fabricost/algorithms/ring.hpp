@@ -1,7 +1,6 @@
 #pragma once
 /// \file ring.hpp
-/// Ranks in a circle, each passing a part to the next: n-1 steps gather or reduce-scatter, twice as many
-/// all-reduce.
+/// Ranks in a circle, each passing a part to the next: n-1 steps gather or reduce-scatter, 2(n-1) all-reduce.
 ///
 ///   all_reduce       k = 2(n-1), bytes = 2(n-1)/n S per rank and direction (Patarasuk & Yuan 2009)
 ///   all_gather, rs   k = n-1,    bytes = (n-1)/n S
@@ -10,8 +9,7 @@
 /// On several levels the same circle crosses a level once per group; every group's border passes as much as
 /// every rank. The steps are those of the block with the longest path: of G_i groups of b_i ranks below level
 /// i it crosses sweeps G_i borders, minus those among the `sweeps` neighbouring links that it leaves out
-/// (none when groups have more ranks). A broadcast from the first rank, or a reduction to the last, crosses
-/// G_i - 1.
+/// (none when groups have more ranks). A broadcast from the first rank or a reduction to the last: G_i - 1.
 
 #include <fabricost/algorithms/definition.hpp>
 

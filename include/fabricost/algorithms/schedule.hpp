@@ -1,7 +1,7 @@
 #pragma once
 /// \file schedule.hpp
-/// An algorithm's data movement, independent of hardware: phases of (level, serial steps, bytes per endpoint
-/// and direction).
+/// Data movement of an algorithm without hardware: phases of (level, serial steps, bytes per endpoint, one
+/// way).
 ///
 /// Bytes are multiples of the operation's size S. Level 0 is the innermost (GPUs of a scale-up domain,
 /// endpoint: a GPU); level i joins `sizes[i]` groups of the level below (endpoint: one such group, so bytes

@@ -7,8 +7,7 @@
 
 namespace fabricost {
 
-/// Schedule of algorithm A; empty for one rank. (A function of its own, so that the schedule is built in
-/// place.)
+/// Schedule of algorithm A; empty for one rank. (A function of its own, to build the schedule in place.)
 template <class A>
 [[nodiscard]] Schedule schedule_by(Collective op, const Connectivity& at) {
   Schedule out{Algorithm{place_of<A>}, op, at.levels};
@@ -16,8 +15,7 @@ template <class A>
   return out;
 }
 
-/// Schedule of an algorithm for a collective among ranks joined like these; empty for one rank. \throws
-/// nothing
+/// Schedule of an algorithm for a collective among ranks joined like these; empty for one rank.
 [[nodiscard]] inline Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at) {
   if (op == Collective::send_recv) return send_recv_schedule(at.levels, at.domains() > 1 ? 1 : 0);
   return with_algorithm(algorithm, [&](auto a) { return schedule_by<decltype(a)>(op, at); });

@@ -1,6 +1,7 @@
 #pragma once
 /// \file calibrate.hpp
-/// From measured points to a calibration file: which constants they determine, how well, and what is left at the prior.
+/// From measured points to a calibration file: which constants they determine, how well, and which stay at
+/// the prior.
 
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -17,13 +18,14 @@
 namespace fabricost {
 
 struct CalibrateOptions {
-  std::string system{};  ///< fit this machine alone, from what is known of it; empty: all machines of the data together, from the prior
-  std::string calibration{};                ///< what is known before, as in load_system
+  std::string system{};  ///< fit this machine alone, starting from its known constants; empty: all machines of the data
+                         ///< together, from the prior
+  std::string calibration{};                ///< starting constants, as in load_system
   std::vector<std::string> overrides{};     ///< of every machine, as in load_system
   std::function<void(System&)> adjust{};    ///< called on every machine once it is loaded: other knowledge than a file's
-  std::optional<ConstantSet> only{};        ///< fit these constants alone, from the points they answer for
-  std::vector<std::string> leave_out{};     ///< what is not to be fitted, as validation/leave_out.hpp reads it: "SOURCE", "SOURCE:FROM:TO"
-  std::function<void(Constants&)> prior{};  ///< what machines fitted together are pulled to, on top of the defaults of Constants
+  std::optional<ConstantSet> only{};        ///< fit only these constants, from the points that determine them
+  std::vector<std::string> leave_out{};     ///< points to exclude, as in validation/leave_out.hpp: "SOURCE", "SOURCE:FROM:TO"
+  std::function<void(Constants&)> prior{};  ///< prior of machines fitted together, on top of the defaults of Constants
   int starts = 0;  ///< minimisations from scattered places; 0: three when many machines are fitted together, else one
 };
 
@@ -33,8 +35,8 @@ struct FittedConstant {
   Measure measure = Measure::number;
   double value = 0, prior = 0;
   double deviation = 0;        ///< standard error in log
-  double prior_deviation = 0;  ///< how far it was thought to lie before
-  bool determined = true;      ///< false: the data left it where the prior had it
+  double prior_deviation = 0;  ///< standard deviation of the prior
+  bool determined = true;      ///< false: the data left it at the prior
   bool shared = false;         ///< one value for several sets
   std::string_view partner{};  ///< the constant it is most strongly correlated with
   double correlation = 0;
@@ -65,7 +67,7 @@ struct CalibratedSet {
   double median_ape = 0, mape = 0;  ///< percent, after the fit
   std::vector<FittedConstant> fitted;
   std::vector<ClassResidual> classes;
-  bool only_fitted = false;  ///< a file holds the constants of `fitted` alone: the others stay as they are shipped
+  bool only_fitted = false;  ///< a file holds only the constants of `fitted`: the others stay as shipped
 };
 
 struct Calibration {
@@ -79,7 +81,7 @@ struct Calibration {
   bool converged = false;
   int steps = 0;
   std::vector<Skipped> skipped;
-  std::vector<SetAside> set_aside;  ///< read, but not to be believed
+  std::vector<SetAside> set_aside;  ///< read, but not trusted
 };
 
 /// Least squares on log(predicted / measured) with a robust loss and priors (calibrate/fit.hpp). Repeats are merged by their median. Points
@@ -88,16 +90,16 @@ struct Calibration {
 /// \throws RequestError when no point is left to fit, or `system` does not exist; SpecError when a spec is faulty
 [[nodiscard]] Calibration calibrate(const Points& points, const CalibrateOptions& options = {});
 
-/// What load_system would make of a machine's constants with this calibration applied by hand.
+/// The constants load_system would give a machine with this calibration applied by hand.
 void apply_calibration(const Calibration& calibration, System& system);
 
-/// What is known of a machine of a generation that none of the fitted sets measured: the geometric mean of the scale-up sets, rates by
-/// their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis datasheet.
+/// Constants of a machine of a generation without a fitted set: the geometric mean of the scale-up sets,
+/// rates by their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis
+/// datasheet.
 void apply_mean(const Calibration& calibration, System& system);
 
-/// What is known of a transport that none of the fitted sets measured: the geometric mean of the sets of its kind of network
-/// (hardware/transport.hpp), of all where there is none.
-/// Basis datasheet.
+/// Constants of a transport without a fitted set: the geometric mean of the sets of its kind of network
+/// (hardware/transport.hpp), or of all if there is none. Basis datasheet.
 void apply_transport_mean(const Calibration& calibration, System& system);
 
 /// A calibration file: every set of `calibration` in `parts`, or the one set given. \param date yyyy-mm-dd \param origin what was measured

@@ -1,15 +1,16 @@
 #pragma once
 /// \file fit.hpp
-/// Fitting the constants of price/ to measured times.
+/// Fits the constants of price/ to measured times.
 ///
 ///   residual_i = (log predicted_i - log measured_i) / scale_i,  soft-L1 loss;   unknowns: log(constant / prior)
 ///
-/// The pair that ran (algorithm, protocol) is settled before, by the choice: never a minimum over pairs, since NCCL's own choice is
-/// not one. Machines share what physics shares: those of one generation their scale-up constants, those of one transport what lies
-/// between nodes, and in a joint fit of several generations the constants marked `shared` are one for all.
-/// The prior is Gaussian: a spread of its own for every constant, and a common factor on all latencies and on all rates of a block,
-/// so that one measured latency informs the others. A block may have a relative (EFA v4: v2): its constants then scatter around the
-/// relative's, not around the mean, so each is informed by what was measured of the other.
+/// The pair that ran (algorithm, protocol) is determined before, by the choice: never a minimum over pairs,
+/// since NCCL does not choose the minimum. Machines share constants as physics suggests: those of one
+/// generation their scale-up constants, those of one transport the ones between nodes; in a joint fit of
+/// several generations the constants marked `shared` are one for all. The prior is Gaussian: a spread of its
+/// own for every constant, and a common factor on all latencies and on all rates of a block, so that one
+/// measured latency informs the others. A block may have a relative (EFA v4: v2): its constants then scatter
+/// around the relative's instead of the mean, so each is informed by the measurements of the other.
 
 #include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -26,12 +27,13 @@ namespace fabricost {
 struct Block {
   ConstantSet set = ConstantSet::scale_up;
   std::string name;    ///< of what shares it: a generation, a transport, a system
-  Constants prior;     ///< where it starts and what it is held to
+  Constants prior;     ///< starting values and centre of the prior
   double spread = 1;   ///< how much the table's own spreads are widened; ignored where `flat` is above zero
   double flat = 0;     ///< one spread for every constant
   double latency = 0;  ///< standard deviation, in log, of the common factor on latencies
   double rate = 0;     ///< the same on rates
-  /// Index of the block whose constants these are held to; `spread`, `latency` and `rate` then say how far they differ from it.
+  /// Index of the block that is the centre of this one's prior; `spread`, `latency` and `rate` are then
+  /// relative to it.
   std::size_t relative = no_relative;
   static constexpr std::size_t no_relative = static_cast<std::size_t>(-1);
 };
@@ -45,7 +47,8 @@ struct Series {
   Collective op = Collective::all_reduce;
   bool byte_wide = false;
   double scale = policy::fits::scale;  ///< of the loss, in log: residuals well below count by their squares, well above by their size
-  std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: a question asked of the fit, no point of it
+  std::vector<double> bytes{}, log_seconds{}, weight{};  ///< weight 0: evaluated to obtain the prediction's uncertainty,
+                                                         ///< but not part of the loss
 };
 
 /// A machine of the data and the blocks that hold its constants; none: those stay as they are.
@@ -70,7 +73,7 @@ struct Unknown {
   double change = 0;  ///< log(fitted / prior)
   int partner = -1;   ///< the unknown it is most strongly correlated with
   double correlation = 0;
-  /// What the data did not narrow stays at the prior, moved only with the common factors.
+  /// false: the data left it at the prior, moved only with the common factors.
   [[nodiscard]] bool determined() const { return deviation < narrowed_to * prior_deviation; }
 };
 

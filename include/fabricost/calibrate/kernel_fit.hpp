@@ -1,6 +1,6 @@
 #pragma once
 /// \file kernel_fit.hpp
-/// Fitting the constants of kernels, one set for each GPU generation, to measured times that are priced one by one.
+/// Fits the constants of kernels, one set per GPU generation, to measured times that are priced one by one.
 ///
 ///   residual = log(predicted / measured) / 0.04, soft-L1;   unknowns: log(constant / prior), prior spread of each from its table
 ///

@@ -93,7 +93,7 @@ template <class Model>
     if (!better) out.converged = true;  // no downhill step is left
   }
   const Eigen::MatrixXd j = model.jacobian(out.unknowns);
-  // a handful of points says little of the noise: it counts as one scale until some twenty have been seen
+  // a handful of points says little about the noise: it counts as one scale until there are about twenty
   const auto seen = static_cast<double>((weight.array() > 0).count());
   const double spread = detail::robust_spread(r, weight);
   out.noise = std::sqrt((20 + seen * spread * spread) / (20 + seen));

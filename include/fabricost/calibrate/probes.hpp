@@ -1,7 +1,8 @@
 #pragma once
 /// \file probes.hpp
-/// The few measurements that tell most about a machine nobody has measured: what `measure --quick` runs, and what a left-out generation is
-/// calibrated with when the accuracy page says how far a handful of points goes. Each list begins with the one before it.
+/// The few most informative measurements for an unmeasured machine: run by `measure --quick`, and used by the
+/// accuracy page to calibrate a left-out generation from a handful of points. Each list begins with the one
+/// before it.
 
 #include <fabricost/collective.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -18,8 +19,9 @@ struct Probe {
   double bytes = 0;
 };
 
-/// Two latencies and one bandwidth; then, one after the other, the point that narrows the expected error most, given what the fit knows
-/// before anything is measured (average over the A100, H100 and B200 servers, all collectives, 2 to 8 ranks, 512 B to 512 MiB).
+/// Two latencies and one bandwidth; then, one after the other, the point that reduces the expected error
+/// most, given the prior (average over the A100, H100 and B200 servers, all collectives, 2 to 8 ranks, 512 B
+/// to 512 MiB).
 inline constexpr std::array<Probe, 12> probes{{
     {Collective::all_gather, true, 2048},
     {Collective::all_gather, false, 2048},

@@ -48,8 +48,7 @@ class PriceTable {
       ++count_;
     }
   }
-  /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first, whatever the
-  /// rounding.
+  /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first.
   [[nodiscard]] int pick(double bytes) const {
     int best = 0;
     double least = 0;
@@ -72,8 +71,7 @@ class PriceTable {
   std::array<Line, capacity> lines_{};
 };
 
-/// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule. Empty:
-/// nothing can run.
+/// Every pair that can run here and that the choice's algorithm and protocol allow, whatever its rule.
 [[nodiscard]] inline Candidates allowed_candidates(const Choice& choice, ChoiceInput in, const Fabric& f) {
   Candidates out;
   for (const Candidate c : possible_candidates(in.op, f, in.byte_wide))

@@ -1,7 +1,7 @@
 #pragma once
 /// \file inference.hpp
-/// Which all-reduce kernel an inference engine runs at which size, and from where on it hands over to NCCL: data/engines, by version, GPU
-/// and ranks, each with where it was read.
+/// Which all-reduce kernel an inference engine runs at which size, and the size from which it hands over to
+/// NCCL: data/engines, by version, GPU and ranks, each with its source.
 ///
 ///   vLLM, SGLang to 0.5.12   read peers' memory: one shot, then two; over PCIe on 2 ranks alone
 ///   vLLM from 0.19           Hopper, Blackwell: torch's symmetric memory from a size of its own to another, multicast in the switch where
@@ -89,7 +89,7 @@ namespace detail {
 inline constexpr std::size_t most_engine_ranks = 8;
 using ByRanks = std::array<double, most_engine_ranks - 1>;  ///< from 2 ranks on; 0: not there
 
-/// What must hold of a version and a machine.
+/// Conditions on the version and the machine.
 struct HandOverCondition {
   int from = 0, before = std::numeric_limits<int>::max();  ///< versions
   Generation generation = Generation::other;               ///< other: any
@@ -99,14 +99,14 @@ struct HandOverCondition {
 struct HandOver {
   struct Kernel {
     ReduceKernel kernel = ReduceKernel::library;
-    ByRanks below{}, to{};  ///< not included, included
+    ByRanks below{}, to{};  ///< exclusive, inclusive
   };
   HandOverCondition when{};
   Kernel kernels[4]{};
 };
 struct EngineTable {
   InferenceLibrary library = InferenceLibrary::none;
-  int pcie_ranks = 0;         ///< most ranks over PCIe
+  int pcie_ranks = 0;         ///< maximum ranks over PCIe
   int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain
   int rules = 0;
   HandOver hand_over[8]{};  ///< the first whose condition holds

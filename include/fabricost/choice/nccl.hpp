@@ -1,8 +1,8 @@
 #pragma once
 /// \file nccl.hpp
-/// What NCCL will run: its own time model, evaluated as its tuner does, picks the pair. The model is only used to choose; the
-/// price comes from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables (hardware/tuner.hpp). Public runs
-/// correct the form:
+/// NCCL's choice: its own time model, evaluated as in its tuner, selects the pair. The model only selects;
+/// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
+/// (hardware/tuner.hpp). Corrections measured on public runs:
 ///
 ///   one node    no in-switch reduction below 8 ranks
 ///   many nodes  on 2 nodes a tree's bus runs at the speed inside the node, the ring's at the NICs'; no LL128 over a host bridge,
@@ -29,7 +29,7 @@ struct TunerRow {
   Candidate candidate;
   double latency = 0;                  ///< seconds
   double per_byte = 0;                 ///< seconds
-  const double* correction = nullptr;  ///< of the bandwidth, by octave; none
+  const double* correction = nullptr;  ///< of the bandwidth, by octave; null: none
 };
 
 /// The tuner's table for one (collective, fabric): small, filled once, evaluated at any size.
@@ -51,7 +51,7 @@ struct TunerTable {
 
 namespace detail {
 
-/// floor(log2(S / 64)), from 0 to 23. The exponent is read off the number: bytes are never subnormal.
+/// floor(log2(S / 64)), from 0 to 23, read from the exponent: bytes are never subnormal.
 [[nodiscard]] inline std::size_t octave_of(double bytes) {
   if (bytes < 64) return 0;
   const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bytes) >> 52) - 1023;
@@ -148,7 +148,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
     }
   }
   if (all_reduce && f.in_switch && !byte_wide && g >= 8) {
-    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation, k);  // a rack opens no more of them
+    const Channels nvls = in_switch_channels(f.usable_per_gpu, 8, f.generation, k);  // a rack opens the same number
     const double heads = nvls.count;
     const double inner = nvls.rate * k.nvls_efficiency[gen] * (heads - 1) / heads * 2;
     if (N <= 1) {

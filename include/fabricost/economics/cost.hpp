@@ -44,7 +44,7 @@ struct GpuPrice {
   Sourced<DollarRate> on_demand{}, reserved{};
 };
 
-/// What money is reckoned with.
+/// Prices used in cost estimates.
 struct Prices {
   std::string name;
   std::string date;                 ///< of the file

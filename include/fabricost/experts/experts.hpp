@@ -164,8 +164,7 @@ class ExpertCurve {
   }
 
  private:
-  /// Load of the fullest rank and domain over the mean: choices if every copy travels, else tokens that touch
-  /// it.
+  /// Load of the fullest rank and domain over the mean: choices if every copy travels, else touching tokens.
   void describe_imbalance(const ExpertExchange& x, bool forwarded) {
     const Popularity p = popularity_of(x.gate, x.routing, x.placement.ranks);
     const auto touched = [&](int sets) {

@@ -94,13 +94,12 @@ struct LoadClass {
   return out;
 }
 
-/// Fullest over mean for any number of tokens: computed once at two points per octave, linear in log2(tokens)
-/// in between.
+/// Fullest over mean for any number of tokens: computed at two points per octave, linear in log2(tokens).
 class Imbalance {
  public:
   Imbalance() { values_.fill(1); }
-  /// \param tokens_per_unit tokens of all ranks for one unit of the argument (the number of ranks, if it is
-  /// tokens per rank)
+  /// \param tokens_per_unit tokens of all ranks per unit of the argument (number of ranks for tokens per
+  /// rank)
   Imbalance(std::span<const LoadClass> classes, double tokens_per_unit, double most) {
     even_ = false;
     for (std::size_t i = 0; i < values_.size(); ++i)

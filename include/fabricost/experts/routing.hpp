@@ -70,8 +70,7 @@ inline void check(const Gate& g) {
                        std::to_string(g.experts / g.groups));
 }
 
-/// C(a, k) / C(b, k) for a <= b: the probability that k drawn from b without replacement all lie among a of
-/// them. O(k)
+/// C(a, k) / C(b, k) for a <= b: P(k drawn from b without replacement all lie among a of them). O(k)
 [[nodiscard]] inline double all_among(double a, double b, int k) {
   double p = 1;
   for (int i = 0; i < k; ++i) {

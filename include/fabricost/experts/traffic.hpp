@@ -1,7 +1,6 @@
 #pragma once
 /// \file traffic.hpp
-/// Bytes per rank of tokens sent to experts and back, and the experts' work on what arrives. Independent of
-/// any machine.
+/// Bytes per rank of tokens sent to experts and back, and the experts' work. Independent of any machine.
 ///
 /// T tokens per rank of b bytes each, k of E experts per token, e ranks on N domains of g; per token
 ///
@@ -44,8 +43,7 @@ inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per
   return g;
 }
 
-/// Placement of the ranks of one expert-parallel group: `ranks` of them, `per_domain` in each scale-up
-/// domain.
+/// Placement of one expert-parallel group: `ranks` of them, `per_domain` in each scale-up domain.
 struct ExpertPlacement {
   int ranks = 1;
   int per_domain = 1;

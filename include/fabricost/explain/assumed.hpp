@@ -1,7 +1,6 @@
 #pragma once
 /// \file assumed.hpp
-/// Assumptions of an answer and where it lies outside the measured range, in words: shared by the command and
-/// Python.
+/// Assumptions of an answer and where it is outside the measured range, in words, for the command and Python.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>

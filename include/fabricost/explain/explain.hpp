@@ -13,9 +13,9 @@
 
 namespace fabricost {
 
-/// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized with its size
+/// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized include the size
 [[nodiscard]] std::string title_of(const Prediction& prediction, std::string_view system, bool sized = true);
-/// The terms of one prediction as a table, what binds and how sure.
+/// The terms of one prediction as a table, the limiting tier and the uncertainty.
 [[nodiscard]] std::string explain(const Prediction& prediction);
 
 /// The full explanation of a prediction: the schedule, the arithmetic with numbers, the source of each
@@ -25,8 +25,7 @@ namespace fabricost {
 [[nodiscard]] std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes = {});
 /// The same for predict(system, operation, choice). \throws as predict
 [[nodiscard]] std::string explain(const System& system, const Operation& operation, const Choice& choice = {});
-/// The parts of an explanation that need no system: request, schedule, arithmetic, terms, limiting tier,
-/// uncertainty.
+/// The parts of an explanation that need no system: request, schedule, arithmetic, terms, uncertainty.
 [[nodiscard]] std::string explain_alone(const Prediction& prediction);
 /// The norm after an all-reduce: separate and fused, with numbers.
 [[nodiscard]] std::string explain(const FusedNorm& norm);

@@ -16,7 +16,7 @@ namespace fabricost {
 [[nodiscard]] std::string nothing_fits(const TrainingQuestion& question, const System& system, const PricedLayout& nearest);
 
 /// Training: a requested layout that does not fit, its GiB against a GPU's, and the cheapest change that
-/// fits, as advice.
+/// fits.
 [[nodiscard]] std::string does_not_fit(const TrainingQuestion& question, const System& system, const PricedLayout& named);
 
 /// Serving: the limits that are missed and the smallest violation; or the memory the nearest layout lacks,

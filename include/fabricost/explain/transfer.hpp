@@ -1,7 +1,6 @@
 #pragma once
 /// \file transfer.hpp
-/// Transfers other than collectives as text that can be checked with a calculator. Every number comes from
-/// the answer.
+/// Transfers other than collectives as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/network/load_store.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file parameter.hpp
-/// A constant of a System by name: where it lives, what it is, how far it may go and how much is known of it before anything was measured.
+/// A constant of a System by name: its place, its kind, its bounds and its prior.
 /// The tables of them are in parameters.hpp.
 ///
 /// `spread`: standard deviation, in log, around the prior when one machine is fitted from a few points; `latency`, `rate`: how strongly

@@ -1,7 +1,6 @@
 #pragma once
 /// \file layout_check.hpp
-/// Whether a layout is valid: groups divide what they share, every chunk has work, schedules have enough
-/// microbatches.
+/// Whether a layout is valid: groups divide what they share, every chunk has work, microbatches suffice.
 
 #include <fabricost/error.hpp>
 #include <fabricost/model/model.hpp>
@@ -33,8 +32,7 @@ enum class LayoutFault : unsigned char {
 
 [[nodiscard]] constexpr bool divides(long long part, long long whole) { return part > 0 && whole % part == 0; }
 
-/// Interleaving keeps p microbatches together; the two-way and zero-bubble schedules have minimums of their
-/// own.
+/// Interleaving keeps p microbatches together; two-way and zero-bubble schedules have their own minimums.
 [[nodiscard]] inline bool schedule_runs(const Layout& l) {
   const int m = l.microbatches();
   if (l.pp == 1) return l.vp == 1;

@@ -176,8 +176,7 @@ namespace detail {
   return in + (x.inner + 2.0 * x.keys) * x.kernel + double(x.inner) * m.hidden;
 }
 
-/// Counts every matrix, the norms and, if the model has them, the biases. \param m a shape that passed
-/// `check`
+/// Counts every matrix, the norms and, if present, the biases. \param m a shape that passed `check`
 [[nodiscard]] inline ParameterCount parameters_of(const Model& m) {
   ParameterCount n;
   const double h = m.hidden, mats = m.ffn_matrices();

@@ -74,8 +74,7 @@ struct RankParameters {
   const int ranks = layout.dp * layout.cp;
   return layout.shard > 0 ? std::min(layout.shard, ranks) : ranks;
 }
-/// The same for routed experts, t / (e t_e) as many: expert ranks are taken from data ranks, which leaves
-/// fewer replicas.
+/// The same for routed experts, t / (e t_e) as many: expert ranks are taken from data ranks.
 [[nodiscard]] inline double expert_shard_ranks(const Layout& layout) {
   return std::max(1.0, static_cast<double>(shard_ranks(layout)) * layout.tp / (static_cast<double>(layout.ep) * layout.expert_tp));
 }

@@ -50,12 +50,10 @@ struct LayerSplit {
   return split_layers(model.layers, layout.pp * chunks_per_stage(layout));
 }
 
-/// Whether each layer of the model is a single block, mixing (attention or a state) or feed-forward
-/// (Nemotron-H).
+/// Whether each layer is a single block, mixing (attention or a state) or feed-forward (Nemotron-H).
 [[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }
 
-/// Layers with experts among the first n: every `expert_every`-th after the leading dense ones; single blocks
-/// spread evenly.
+/// Layers with experts among the first n: every `expert_every`-th after the dense ones; single blocks evenly.
 [[nodiscard]] inline int expert_layers_before(const Model& model, int n) {
   if (model.experts == 0) return 0;
   if (has_single_blocks(model)) return static_cast<int>(static_cast<long>(n) * model.expert_layers() / model.layers);

@@ -1,8 +1,7 @@
 #pragma once
 /// \file at_once_answer.hpp
 /// Derived answers about collectives that run at once: which link limits one, how many groups of each cross
-/// it, and how many turns in-network reductions take because a fabric has a limited number of trees
-/// (balance.hpp).
+/// it, and the turns of in-network reductions, since a fabric has a limited number of trees (balance.hpp).
 
 #include <fabricost/network/at_once.hpp>
 

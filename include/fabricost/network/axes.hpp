@@ -16,8 +16,9 @@ struct Axis {
   int size = 1, stride = 1;  ///< size 0: the remaining GPUs
 };
 
-/// Sizes of all, and strides. \param shown the layout as it was written, for the message
-/// \throws Refusal for a name twice, a second axis without a size, sizes that do not multiply to the GPUs
+/// Resolves all sizes and strides. \param shown the layout as it was written, for the message
+/// \throws Refusal for a repeated name, a second axis without a size, or sizes that do not multiply to the
+/// GPUs
 [[nodiscard]] inline std::vector<Axis> sized_axes(std::vector<Axis> axes, int gpus, const std::string& shown) {
   const Axis* open = nullptr;
   long long product = 1;

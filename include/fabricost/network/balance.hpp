@@ -9,8 +9,7 @@
 ///   P(max <= k) = f! / p^f x [x^f] (sum_{j <= k} x^j / j!)^p,   E[max] = sum_k P(max > k)
 ///
 /// Flows of a collective wait for each other, so all run at the rate of the slowest: 1 / E[max] of a link's
-/// rate each, where spraying packets gives min(1, p/f). Dependent hashes (polarisation) and flows of unequal
-/// size are worse.
+/// rate each; spraying packets gives min(1, p/f). Dependent hashes and flows of unequal size are worse.
 
 #include <fabricost/error.hpp>
 
@@ -76,8 +75,7 @@ inline void check_balls(double flows, double paths) {
 /// \throws RequestError for a negative number of flows or less than one path
 [[nodiscard]] inline double expected_max_load(double flows, double paths);
 
-/// The limit of the maximum for many links (Raab & Steger, "Balls into Bins: A Simple and Tight Analysis",
-/// RANDOM 1998):
+/// The limit for many links (Raab & Steger, "Balls into Bins: A Simple and Tight Analysis", RANDOM 1998):
 ///   f << p ln p   ln p / ln((p ln p) / f)          f = p: ln p / ln ln p
 ///   f >> p ln p   f/p + sqrt(2 (f/p) ln p)
 /// \throws as expected_max_load

@@ -85,8 +85,7 @@ struct Contention {
 
 namespace detail {
 
-/// Capacities after hashing: a bundle of p links crossed by f flows carries f x (one link) / E[max], at most
-/// its capacity.
+/// Capacities after hashing: a bundle of p links crossed by f flows carries at most f x (one link) / E[max].
 [[nodiscard]] inline std::vector<double> capacities_of(const Topology& t, const std::vector<Traffic>& traffic, Balancing balancing) {
   std::vector<double> out(static_cast<std::size_t>(t.links()));
   for (const LinkBlock& b : t.blocks)

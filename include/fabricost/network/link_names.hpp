@@ -16,8 +16,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A link in words: "nic 3 of node 1 (out)", "pcie port of GPUs 2 and 3 (up)", "spine up-link of nodes 0 to
-/// 191 (7:1)".
+/// A link in words: "nic 3 of node 1 (out)", "spine up-link of nodes 0 to 191 (7:1)".
 [[nodiscard]] inline std::string name_of(const Topology& t, int link) {
   const LinkBlock& b = t.block_of(link);
   const int at = link - b.first;

@@ -25,7 +25,7 @@
 
 namespace fabricost {
 
-/// 32 lanes of a warp, each with four 16-byte accesses in flight. Assumed: no published value; depends on the
+/// 32 lanes of a warp with four 16-byte accesses in flight. Assumed: no published value; depends on the
 /// kernel.
 inline constexpr double warp_window = 32 * 16 * 4;
 

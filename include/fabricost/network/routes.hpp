@@ -1,7 +1,6 @@
 #pragma once
 /// \file routes.hpp
-/// Links that a message crosses from one GPU to another, with the share of it on each where several routes
-/// are equal.
+/// Links that a message crosses from one GPU to another, with its share on each if several routes are equal.
 ///
 ///   switched domain     out of the sender, into the receiver; in two stages over the trunks of both where they sit below different ones
 ///   wired domain        the wire between the two; where there is none, over the host, else the fewest wires

@@ -4,8 +4,7 @@
 /// messages of its schedule along their real routes.
 ///
 /// Each algorithm (algorithms/*.hpp) defines who sends what to whom: step by step, one partner at a time, or
-/// with the counter's own sends, which support rings along wires, a channel for every NIC, and reductions in
-/// switches.
+/// with the counter's sends, which support rings along wires, channels per NIC, and reductions in switches.
 ///
 /// Volumes per rank equal those of the schedules (a test compares them). Exchanges are counted by groups
 /// instead of pairs: n ranks in d domains cost n x NICs + levels, so 16,384 ranks are quick.

@@ -1,7 +1,6 @@
 #pragma once
 /// \file traffic_exchange.hpp
-/// All-to-all traffic counted by groups: with m of n ranks below a link, m (n - m) messages cross it each
-/// way.
+/// All-to-all traffic counted by groups: with m of n ranks below a link, m (n - m) messages each way.
 
 #include <fabricost/network/traffic_counter.hpp>
 

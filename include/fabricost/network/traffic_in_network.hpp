@@ -1,7 +1,6 @@
 #pragma once
 /// \file traffic_in_network.hpp
-/// Collectives reduced or multicast in switches: every link carries a part once, however many ranks are below
-/// it.
+/// Collectives reduced or multicast in switches: every link carries a part once, for all ranks below it.
 ///
 ///   nvls             each GPU its part into the switches of the domain and the result back; of two stages the first adds up before the
 ///                    trunk
@@ -43,8 +42,8 @@ inline void TrafficCounter::in_switch(const Domains& domains, Collective collect
   }
 }
 
-/// One part, from one GPU of each domain: per byte of size, `up` bytes of it go into the network and `down`
-/// bytes come out.
+/// One part, from one GPU of each domain: per byte of size, `up` bytes enter the network and `down` bytes
+/// leave.
 inline void TrafficCounter::aggregated(std::span<const int> heads, double up, double down) {
   if (t_.nic_out < 0) refuse("no NIC tier to leave a domain by");
   for (const int gpu : heads) {

@@ -34,16 +34,15 @@ inline void TrafficCounter::inner_ring(const Group& members, double bytes) {
   }
 }
 
-/// Channels between domains: one per rank of a domain, so that every NIC has its own, times the rings of a
-/// wired domain.
+/// Channels between domains: one per rank of a domain, each with its own NIC, times the rings of a wired
+/// domain.
 inline std::size_t TrafficCounter::channels_of(const Domains& domains) {
   std::size_t variants = 1;
   for (const Group& d : domains.members) variants = std::max(variants, rings_among(d).size());
   return domains.most * variants;
 }
 
-/// The ranks of a domain in the order in which a channel passes them, its own rank last; along wires where
-/// there are any.
+/// The ranks of a domain in the order of a channel, its own rank last; along wires where there are any.
 inline TrafficCounter::Group TrafficCounter::ending_with(const Group& members, std::size_t channel, std::size_t most) {
   const std::size_t g = members.size(), last = channel % g;
   const auto& rings = rings_among(members);
@@ -75,8 +74,8 @@ inline void TrafficCounter::ring(std::span<const int> ranks, double bytes) {
   }
 }
 
-/// `switched_inside`: the domain reduces in its switches (nvls_tree); each of its ranks sends and receives an
-/// even share.
+/// `switched_inside`: the domain reduces in its switches (nvls_tree); each rank sends and receives an even
+/// share.
 inline void TrafficCounter::trees(const Domains& domains, Collective collective, bool switched_inside) {
   const bool up = collective != Collective::broadcast, down = collective != Collective::reduce;
   const auto both = [&](int child, int parent, double bytes) {

@@ -1,7 +1,8 @@
 #pragma once
 /// \file fitted_on.hpp
-/// What a set of constants was fitted on: which machines, and which operations or kernels were measured there. A calibration file carries
-/// it (`fitted_on:`), and a prediction is `calibrated` only where its own operation or kernel was measured on this very machine.
+/// What a set of constants was fitted on: machines, and the operations or kernels measured on each. A
+/// calibration file contains it (`fitted_on:`), and a prediction is `calibrated` only if its own operation or
+/// kernel was measured on this very machine.
 
 #include <fabricost/collective.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -58,8 +59,9 @@ inline void add_measured(std::vector<FittedOn>& all, std::string_view system, in
   all.push_back({std::string{system}, domain, 1U << place});
 }
 
-/// What a set shows of a machine. \param all empty: the file does not say, so it is believed to show everything \param named whether the
-/// file speaks for this machine by another name than in `all`: a file given by hand without `systems`
+/// What a set shows of a machine. \param all empty: not stated, so the set counts for everything \param named
+/// whether the file applies to this machine under a name that is not in `all`: a file given by hand without
+/// `systems`
 [[nodiscard]] inline Shown shown_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false) {
   if (all.empty()) return {};
   Shown out{0, 0, 0};

@@ -1,12 +1,14 @@
 #pragma once
 /// \file related.hpp
-/// What kernels of a GPU generation nobody measured cost: the constants of generations that were, their latencies stretched.
+/// Constants of kernels for GPU generations without measurements: those of measured generations, with
+/// latencies scaled.
 ///
 ///   constant = geometric mean over relatives of ( theirs / h_theirs^e )  x  h_own^e         h: one LL step of NCCL's, `ll.hop`
 ///
-/// A kernel starts, waits for flags and reads a peer in round trips of its GPU's memory system, which NCCL's steps are made of as well:
-/// starts of vLLM's kernel are 5.0, 5.3 and 5.0 steps on A100, H100 and B200, torch's multicast one 8.7 and 7.8. `e` is 1 for such
-/// times, 0.5 where a host waits in between, 0 for what SMs compute and for shares of a rate (Parameter::latency).
+/// A kernel starts, waits for flags and reads a peer in round trips of its GPU's memory system, as do NCCL's
+/// steps: starts of vLLM's kernel are 5.0, 5.3 and 5.0 steps on A100, H100 and B200, torch's multicast one
+/// 8.7 and 7.8. `e` is 1 for such times, 0.5 where a host waits in between, 0 for computation by SMs and for
+/// shares of a rate (Parameter::latency).
 
 #include <fabricost/hardware/constants.hpp>
 
@@ -19,16 +21,17 @@ namespace detail {
 [[nodiscard]] inline double stretch(const Parameter& p, const Constants& c) { return std::pow(c.scale_up.ll.hop, p.latency); }
 }  // namespace detail
 
-/// Constants with which the prior's kernels run where a step takes as long as in `c`: the defaults, stretched. Only `set` changes, and of
-/// it nothing that all machines have in common.
+/// The prior's constants scaled to the steps of `c`. Changes only `set`, without the constants common to all
+/// machines.
 inline void stretch_prior(ConstantSet set, Constants& c) {
   const Constants prior;
   for (const Parameter& p : parameters_of(set))
     if (p.fitted != Fitted::form) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
 }
 
-/// Constants of `set` for the machine of `c`, whose scale_up constants are known, from relatives. \param knows whether a relative was
-/// measured for that constant; one that nobody was measured for keeps the stretched prior
+/// Constants of `set` for the machine of `c`, whose scale_up constants are known, from relatives. A constant
+/// that no relative has measured keeps its scaled prior. \param knows whether a relative was measured for
+/// that constant
 template <class Knows>
 void take_from_kin(ConstantSet set, Constants& c, std::span<const Constants> relatives, Knows&& knows) {
   stretch_prior(set, c);

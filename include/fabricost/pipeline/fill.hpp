@@ -1,7 +1,6 @@
 #pragma once
 /// \file fill.hpp
-/// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362), with weight gradients filling idle
-/// gaps.
+/// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362); weight gradients fill idle gaps.
 ///
 /// Forwards and backwards follow a pattern that repeats for every microbatch, six slots after the previous
 /// one. With i the stage, the slots of its first microbatch are
@@ -14,8 +13,7 @@
 /// activation lives a third (v_min) or half (v_half) as long as in 1F1B. Starting each piece as early as
 /// possible closes the gaps at both ends. Nothing depends on a W: Ws fill gaps, and run when a stage has no
 /// memory left. Three rules are tried, a W enters a gap when all, half or any of it fits, and the shortest
-/// run is kept. (The authors reorder the ends of the pattern instead; bubbles at F = B = W equal the
-/// paper's.)
+/// run is kept. (The authors reorder the ends of the pattern; bubbles at F = B = W equal the paper's.)
 
 #include <fabricost/pipeline/orders.hpp>
 

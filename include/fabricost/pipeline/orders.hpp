@@ -56,8 +56,8 @@ class OrderOf {
   std::vector<Work> list_;
 };
 
-/// \param warm_up forwards before the first 1F1B pair \param delay microbatches between a B and its W; below
-/// 0: fused
+/// \param warm_up forwards before the first 1F1B pair \param delay microbatches from a B to its W; below 0:
+/// fused
 [[nodiscard]] inline std::vector<Work> one_f_one_b_order(int warm_up, int delay, int microbatches) {
   OrderOf order(microbatches);
   for (int i = 0; i < std::min(warm_up, microbatches); ++i) order.add(WorkKind::forward, 0);
@@ -70,8 +70,7 @@ class OrderOf {
   return order.take();
 }
 
-/// Microbatches in groups of at least `stages`, as equal as possible: a group passes one chunk before it
-/// passes the next.
+/// Microbatches in even groups of at least `stages`: a group passes one chunk before it passes the next.
 [[nodiscard]] inline std::vector<Work> interleaved_order(int stage, int stages, int chunks, int microbatches) {
   const int groups = std::max(1, microbatches / stages);
   const int largest = (microbatches + groups - 1) / groups;

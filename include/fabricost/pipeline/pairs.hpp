@@ -14,8 +14,7 @@
 ///   weights    a backward that is in no pair leaves its W, which runs where the stage waits or needs the memory (pipeline_fill.hpp)
 ///
 /// Eight ramps are tried: with and without early forwards, and 0, i, 2 i pairs apart or L / 2 on every stage;
-/// the shortest is kept. Without hand-overs and overlap its bubble equals the paper's, (p/2 - 1) (F&B + B - 3
-/// W).
+/// the shortest is kept. Without hand-overs and overlap its bubble is the paper's, (p/2 - 1) (F&B + B - 3 W).
 
 #include <fabricost/pipeline/fill.hpp>
 
@@ -72,8 +71,7 @@ struct PairsRamp {
   return list;
 }
 
-/// The shortest run found; empty when no order runs in that room. \param room microbatch-stages a stage may
-/// hold
+/// The shortest run found; empty when no order runs. \param room microbatch-stages a stage may hold
 [[nodiscard]] inline std::optional<PipelineRun> best_paired_run(PipelineSchedule schedule, int stages, int microbatches,
                                                                 const StageTimes& times, double room) {
   std::optional<PipelineRun> best;

@@ -1,7 +1,6 @@
 #pragma once
 /// \file pipeline.hpp
-/// Cost of a pipeline schedule beyond its work, in closed form: one evaluation takes tens of nanoseconds and
-/// no allocation.
+/// Cost of a pipeline schedule beyond its work, in closed form: takes tens of nanoseconds and no allocation.
 ///
 /// With p stages, v chunks, m microbatches, stage times F, B, W, T = F + B + W, hand-over C and, on the last layers, e more:
 ///
@@ -165,8 +164,7 @@ struct Bubble {
 
 }  // namespace detail
 
-/// Peak microbatch-stages of one stage if W holds all of a microbatch's activations (an upper bound
-/// otherwise).
+/// Peak microbatch-stages of one stage if W holds all of a microbatch's activations (else an upper bound).
 ///
 ///     gpipe         m
 ///     1f1b          min(m, p - i)
@@ -179,8 +177,7 @@ struct Bubble {
 ///     dualpipe      p + 1
 ///     dualpipe_v    p + 1/2
 ///
-/// At most m. Sources as above, dualpipe_v github.com/deepseek-ai/DualPipe; tests count them. \param stage
-/// from 0
+/// At most m. Sources as above, dualpipe_v github.com/deepseek-ai/DualPipe; tests count them.
 [[nodiscard]] constexpr double peak_activations(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches) {
   const double p = stages, m = microbatches;
   switch (schedule) {

@@ -48,7 +48,7 @@ namespace fabricost {
   return *std::move(run);
 }
 
-/// The orders of all stages, including schedules whose order depends on the times. \throws RequestError as
+/// The orders of all stages, also of schedules whose order depends on times. \throws RequestError as
 /// check_pipeline
 [[nodiscard]] inline PipelineOrders pipeline_orders(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                                     const StageTimes& times) {

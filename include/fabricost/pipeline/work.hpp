@@ -30,8 +30,8 @@ struct Bar {
   double start = 0, end = 0;
 };
 
-/// Time a stage waits between its first and its last piece, s; two pieces that run as one (Work::with_next)
-/// count once.
+/// Waiting between a stage's first and last piece, s; two pieces that run as one (Work::with_next) count
+/// once.
 [[nodiscard]] inline double waiting(const std::vector<Bar>& bars) {
   double busy = 0;
   for (std::size_t i = 0; i < bars.size(); ++i)
@@ -115,8 +115,7 @@ class PipelineClock {
     return 0;
   }
 
-  /// When a piece's inputs are available; below 0: unknown. A weight gradient needs only its own stage's
-  /// backward.
+  /// When a piece's inputs are available; below 0: unknown. A W needs only its own stage's backward.
   [[nodiscard]] double ready(int stage, const Work& w) const {
     const int at = way_.position({stage, w.chunk});
     if (w.kind == WorkKind::forward) return at == 0 ? 0 : arrival(stage, way_.place(at - 1, w.chunk), true, w.microbatch);

@@ -197,8 +197,7 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   return reduce_pieces(choice.inference, f, is_blackwell_ultra(system.gpu));
 }
 
-/// compile() on a known fabric. \throws RequestError also for a number of the machine that is out of range
-/// (check)
+/// compile() on a known fabric. \throws RequestError also for a number of the machine out of range (check)
 [[nodiscard]] inline Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
   const Constants& c = system.constants;
   check_parts(system, {.gpu = true,

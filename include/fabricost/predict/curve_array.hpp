@@ -105,8 +105,7 @@ inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seco
 
 inline constexpr int few_pieces = 4;  ///< up to this many pieces are picked one by one faster than by sorting
 
-/// As evaluate_mixed, for sizes in pieces `first` to `last`: the sizes of each are picked, evaluated and
-/// scattered back.
+/// As evaluate_mixed, for sizes in pieces `first` to `last`: picks the sizes of each, evaluates and scatters.
 inline void evaluate_few_pieces(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   const auto size = static_cast<std::size_t>(groups * group_size);
   std::array<std::uint16_t, block_size + 1> place;  // the place of a size outside the piece is written, then overwritten
@@ -121,8 +120,7 @@ inline void evaluate_few_pieces(const Curve& curve, int first, int last, const d
   }
 }
 
-/// Seconds of one block by the lines of the curve. \param first, last pieces of its smallest and its largest
-/// size
+/// Seconds of one block by the lines of the curve. \param first, last pieces of its extreme sizes
 inline void evaluate_lines(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   if (first == last)
     evaluate_groups(curve.line_at(curve.line_of(first)), bytes, seconds, groups);
@@ -178,8 +176,7 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
 
 inline constexpr std::size_t few_sizes = 12;  ///< up to this many are as fast one by one
 
-/// Seconds of some sizes. \return how many were computed: all, or those of the blocks before the first
-/// invalid size
+/// Seconds of some sizes. \return how many were computed: all, or the blocks before the first invalid size
 [[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds) {
   std::size_t at = 0;
   for (; at + block_size <= bytes.size(); at += block_size)

@@ -1,7 +1,6 @@
 #pragma once
 /// \file curve_table.hpp
-/// A curve as polynomials over quarter octaves of its size: evaluates overlapping terms without two powers
-/// per size.
+/// A curve as polynomials over quarter octaves: evaluates overlapping terms without two powers per size.
 ///
 ///   t(S) = c0 + c1 u + ... + c7 u^7,  S = 2^e (1 + j/4 + (u+1)/8),  -1 <= u < 1,  j = 0 to 3
 ///
@@ -77,7 +76,7 @@ class CurveTable {
 
   [[nodiscard]] bool empty() const { return quarters_.empty(); }
 
-  /// Fills the table. \param line_between the line of all sizes from one up to (not including) another, or
+  /// Fills the table. \param line_between the line of all sizes from one up to (excluding) another, or
   /// nullptr
   template <class LineBetween>
   void fill(LineBetween&& line_between) {

@@ -16,8 +16,7 @@ namespace fabricost {
 inline constexpr std::size_t sizes_per_thread = std::size_t{1} << 20U;
 
 namespace detail {
-/// \param threads as requested; 0: one, and one more for every further sizes_per_thread, up to the number of
-/// processors
+/// \param threads as requested; 0: one per sizes_per_thread, at least one, up to the number of processors
 [[nodiscard]] inline std::size_t threads_for(std::size_t sizes, int threads) {
   if (threads > 0) return static_cast<std::size_t>(threads);
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
@@ -46,8 +45,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// As evaluate, with `threads` threads; 0: one, and as many as pay off for millions of sizes. \throws as
-/// evaluate
+/// As evaluate, with `threads` threads; 0: one, and more for millions of sizes. \throws as evaluate
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds, int threads) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
   if (threads < 0 || threads > 1024) throw RequestError(std::to_string(threads) + " threads; take 1 to 1024, or 0 for as many as pay");

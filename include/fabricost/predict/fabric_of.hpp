@@ -47,8 +47,7 @@ class FirstTiers {
   return static_cast<int>((ranks + per_node - 1) / per_node);
 }
 
-/// Links of the least connected endpoint among the first n of a mesh graph: the number of one-way rings
-/// through it.
+/// Links of the least connected endpoint among the first n of a mesh graph: the one-way rings through it.
 [[nodiscard]] inline double mesh_links(const Tier& tier, int n) {
   int least = -1;
   for (int endpoint = 0; endpoint < n; ++endpoint) {

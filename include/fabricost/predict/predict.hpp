@@ -1,6 +1,6 @@
 #pragma once
 /// \file predict.hpp
-/// predict answers one request, sweep the same request at many sizes. Neither `predict` nor a compiled Curve
+/// predict answers one request, sweep the same at many sizes. Neither `predict` nor a compiled Curve
 /// allocates.
 
 #include <fabricost/elementary.hpp>

@@ -24,21 +24,20 @@ struct Certainty {
   Extrapolated extrapolated;
 };
 
-/// Widening beyond the largest measured size, per factor of two: the share of the time at that size that was
-/// not wire.
+/// Widening beyond the largest measured size, per factor of two: the share of the time there that was not
+/// wire.
 [[nodiscard]] inline double wider_beyond(const IntervalWidths& w, const Line& line, Basis basis, double largest, double bytes) {
   const double unseen = 1 - wire_share(line, largest);
   return w.beyond_sizes * std::log2(bytes / largest) * (basis == Basis::calibrated ? unseen : std::max(unseen, w.unseen_wire));
 }
 
-/// Basis of a kernel's answer. \param of_set basis of its constants \param shown of its set \param place of
-/// the kernel there
+/// Basis of a kernel's answer. \param of_set basis of its constants \param shown, place of the kernel in its
+/// set
 [[nodiscard]] constexpr Basis kernel_basis(Basis of_set, const Shown& shown, std::size_t place) {
   if (of_set == Basis::datasheet || !Shown::has(shown.anywhere, place)) return Basis::datasheet;
   return of_set == Basis::calibrated && Shown::has(shown.here, place) ? Basis::calibrated : Basis::sibling;
 }
-/// Widening in quadrature for that basis. \param otherwise where only machines with other domains were
-/// measured
+/// Widening in quadrature for that basis. \param otherwise if only machines with other domains were measured
 [[nodiscard]] constexpr double kernel_width(const IntervalWidths& w, Basis basis, const Shown& shown, std::size_t place, double otherwise) {
   if (basis == Basis::calibrated) return 0;
   if (basis == Basis::datasheet) return w.datasheet;

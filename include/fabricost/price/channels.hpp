@@ -1,8 +1,9 @@
 #pragma once
 /// \file channels.hpp
-/// How many channels NCCL opens and how fast it believes each to be. It walks a list of candidate speeds from fast to slow,
-/// keeps the (channels, speed) pair with the largest product (at most 32 channels, not below half the fastest that fits), and
-/// splits fast channels in two. Speeds and limits are those of a version's tables (hardware/tuner.hpp).
+/// Number of channels NCCL opens and the speed its planning assumes for each. NCCL walks a list of candidate
+/// speeds from fast to slow, keeps the (channels, speed) pair with the largest product (at most 32 channels,
+/// not below half the fastest that fits), and splits fast channels in two. Speeds and limits are those of a
+/// version's tables (hardware/tuner.hpp).
 
 #include <fabricost/hardware/tuner.hpp>
 
@@ -42,12 +43,12 @@ struct Channels {
   return best;
 }
 
-/// Channels NCCL runs collectives with inside a domain: twice what the search finds, 32 at most.
+/// Channels that collectives use inside a domain: twice the search result, at most 32.
 [[nodiscard]] inline int running_channels(const Channels& found, const TunerTables& tables = tables_of(newest_tuner)) {
   return static_cast<int>(std::clamp(tables.running_factor * found.count, 1.0, tables.most_channels));
 }
 
-/// NVLS runs one channel per local rank, at the largest speed b with b (n + 1) <= total.
+/// NVLS uses one channel per local rank, at the largest speed b with b (n + 1) <= total.
 [[nodiscard]] inline Channels in_switch_channels(double usable_per_gpu, int ranks, Generation generation,
                                                  const TunerTables& tables = tables_of(newest_tuner)) {
   for (const double* speed = tables.speeds[tuner_generation(generation)]; *speed > 0; ++speed)

@@ -27,8 +27,7 @@ namespace fabricost {
 
 namespace detail {
 
-/// Seconds per byte, limited by the link at a share of B or by the loads in flight (`kib`: time of 1024
-/// bytes).
+/// Seconds per byte, limited by the link at a share of B or by the loads in flight (`kib`: for 1024 bytes).
 [[nodiscard]] inline double per_byte(double share, double rate, double kib, const CustomForm& form) {
   return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
 }

@@ -16,7 +16,7 @@
 
 namespace fabricost {
 
-/// Bytes per peer up to which the library sends LL.
+/// Bytes per peer up to which the library uses LL.
 [[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
 
 [[nodiscard]] inline Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol) {
@@ -31,7 +31,7 @@ namespace fabricost {
   // doublings of ranks beyond a pair; a slower or faster tier affects each of them, including the pair
   line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
   if (protocol == Protocol::ll) {
-    // half of what LL stores are flags: never more than half of the Simple rate, which binds beyond some 28 peers
+    // half of what LL stores is flags: at most half of the Simple rate, which limits beyond some 28 peers
     const double limit = exchange_ll_limit(fabric);
     const double at_limit = std::max(x.ll_ramp, 2 * peers * limit / (x.rate_share * fabric.inner_rate));
     line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = at_limit, .per_byte = message / limit});

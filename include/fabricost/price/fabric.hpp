@@ -1,8 +1,7 @@
 #pragma once
 /// \file fabric.hpp
 /// What the tiers offer a group of ranks, in plain SI numbers: rates per endpoint and direction, and the path
-/// between a GPU and its NIC; algorithms/connectivity.hpp describes how the ranks are joined. Knows no
-/// algorithm.
+/// between a GPU and its NIC; algorithms/connectivity.hpp says how the ranks are joined. Knows no algorithm.
 ///
 /// Level 0 is the scale-up domain (endpoint: a GPU), level 1 the NICs and the network of the domains (endpoint: a domain, all
 /// its NICs in use together).
@@ -36,10 +35,10 @@ struct Fabric : Connectivity {
   double host_latency = 0;
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
-  Tuner tuner = newest_tuner;  ///< the version of the library; here, where it takes no room
+  Tuner tuner = newest_tuner;  ///< the version of the library's tables; placed where it fits into padding
   double per_socket = 4;       ///< over PCIe: GPUs that share a socket
   bool peer_to_peer = false;   ///< over PCIe: GPUs reach each other without staging in host memory
-  bool switched = false;       ///< the domain has a switch at all
+  bool switched = false;       ///< the domain has switches
   bool host_bridge = false;    ///< GPU and NIC meet at the host bridge or beyond
   bool gpu_direct = true;
   bool ll128 = true;  ///< LL128 runs over the transport between domains

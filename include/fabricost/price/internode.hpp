@@ -40,8 +40,7 @@ namespace detail {
 /// p5: 32 NICs are 8).
 [[nodiscard]] inline double net_devices(const Fabric& fabric) { return std::max(1.0, std::min(fabric.nics, fabric.local())); }
 
-/// The rate of a ring or a tree inside a domain: B; the PCIe rate where GPUs meet over PCIe; no limit with
-/// one rank.
+/// The rate of a ring or tree inside a domain: B; over PCIe that of PCIe; no limit with one rank.
 [[nodiscard]] inline double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
   if (fabric.over_pcie) return pcie_share(fabric, c.pcie.simple_share, c.pcie.form) * fabric.pcie_rate;
@@ -56,7 +55,7 @@ namespace detail {
   const double square = ratio * ratio, sixth = square * square * square;
   return smaller * inverse_sixth_root(sixth);
 }
-/// Cost of each chain step relative to tree_hop; constant from the chain of a whole server, 2 (8-1) steps,
+/// Cost of each chain step relative to tree_hop; constant from a whole server's chain, 2 (8-1) steps,
 /// upwards.
 [[nodiscard]] inline double chain_factor(double chain, const ScaleUpForm& form) {
   constexpr double whole_server = 14;

@@ -68,8 +68,7 @@ struct Ramp {
   const double larger = std::max(a, b);
   if (q == 1) return a + b;
   if (larger <= 0) return 0;
-  // log2 and exp2 take four fifths of the time of two pow(), whose extra digits sums of microseconds do not
-  // need
+  // log2 and exp2 take four fifths of the time of two pow(), whose extra digits are not needed here
   return larger * std::exp2(std::log2(1 + std::exp2(q * std::log2(std::min(a, b) / larger))) / q);
 }
 

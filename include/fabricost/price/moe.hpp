@@ -1,7 +1,6 @@
 #pragma once
 /// \file moe.hpp
-/// Cost of the kernels of expert exchange, from plain numbers: T tokens of a rank, C copies of each with w
-/// bytes, s SMs.
+/// Cost of the kernels of expert exchange: T tokens of a rank, C copies of each with w bytes, s SMs.
 ///
 ///   volume      norm( work , wire ),  wire = norm_12( inside bytes / (share B) , across bytes / Bn )
 ///   DeepEP normal       work = T tau / s^,  tau = norm( token + token_kib w , C (copy + copy_kib w) ),  s^ = 4 (s/4)^spread
@@ -11,11 +10,12 @@
 ///   TensorRT-LLM        work = T token;  t = start + copy C + step log2 n + norm_2( floor , norm(work, wire) )
 ///   prepare             t = start + step log2 n + T token
 ///
-/// The orders 12 and 2, the 4 SMs that do not hinder each other and the root of C are MoeForm's (data/priors/moe.yaml).
-/// Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to 16 GPUs of a GB200 NVL72. SMs of the low-latency
-/// kernels: experts go to warp groups, ceil(E / SMs) of them an SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few
-/// experts leave most of the GPU idle. TensorRT-LLM's latency grows with the ranks a token goes to, which top-k bounds, and hardly with
-/// those of the group: from 8 ranks to 16 it rises by 0.5 to 1.3 us, from 4 to 8 by 2 to 8 (top 8).
+/// The orders 12 and 2, the 4 SMs that do not slow each other down and the root of C are in MoeForm
+/// (data/priors/moe.yaml). Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to
+/// 16 GPUs of a GB200 NVL72. SMs of the low-latency kernels: experts are assigned to warp groups, ceil(E /
+/// SMs) of them per SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few experts leave most of
+/// the GPU idle. TensorRT-LLM's latency grows with the ranks a token is sent to, which top-k limits, and
+/// hardly with the group size: from 8 ranks to 16 it rises by 0.5 to 1.3 us, from 4 to 8 by 2 to 8 (top 8).
 
 #include <fabricost/hardware/moe_constants.hpp>
 #include <fabricost/price/line.hpp>
@@ -61,8 +61,7 @@ namespace detail {
 /// Share of x in t = norm_q(x, .): x (x/t)^(q-1) / t (Euler).
 [[nodiscard]] inline double share_in(double x, double t, double q) { return t > 0 ? std::pow(x / t, q) : 0; }
 
-/// Divides norm_q(work, norm_w(inside, across)) into shares; `visible` is the share of the total that is not
-/// hidden.
+/// Divides norm_q(work, norm_w(inside, across)) into shares; `visible`: the share of the total not hidden.
 inline void share_volume(MoeCost& c, double work, double inside, double across, double q, double w, double visible = 1) {
   c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q, c.alone.wire_order = w;
   const double wire = norm(inside, across, w);

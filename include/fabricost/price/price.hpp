@@ -99,8 +99,7 @@ namespace detail {
   }
 }
 
-/// Half width, in log time, of the interval with nine in ten points, for a candidate on a measured machine of
-/// this kind.
+/// Half width, in log time, of the interval with nine in ten points, on a measured machine of this kind.
 [[nodiscard]] inline double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric) {
   return w.*interval_class(ran, op, fabric);
 }

@@ -53,7 +53,7 @@ struct ServingKernels {
 struct ServingStack {
   std::string name = "vllm";
   std::string title{};
-  std::vector<std::string> published{};  ///< beginnings of `backend` cells it speaks for
+  std::vector<std::string> published{};  ///< prefixes of the `backend` column (engine and version) that this stack describes
 
   double stretch = prior::serving_stack::stretch;            ///< factor on a decode step's kernels
   double step = prior::serving_stack::step;                  ///< s of every decode step besides: scheduling, sampling

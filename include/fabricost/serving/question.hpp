@@ -51,7 +51,8 @@ struct ServingPlan {
   std::vector<PricedServing> layouts;  ///< most tokens per second and GPU first
   long long evaluated = 0;             ///< (deployment, batch) pairs priced
   long long pruned = 0;                ///< layouts left out: they do not fit, or no batch keeps the limits
-  /// Where none does: the deployment that misses least, and by what factor of its worst limit; or that lacks least memory.
+  /// If no deployment meets the limits: the one with the smallest violation (largest ratio to any limit), or,
+  /// if none fits, the one short of the least memory.
   std::optional<PricedServing> nearest{};
   double missed = 0;
   std::optional<EngineLayout> nearest_fit{};

@@ -8,8 +8,8 @@
 
 namespace fabricost {
 
-/// Takes data/ from there unless $FABRICOST_DATA says otherwise; a folder without systems/ is passed over. Any thread may call
-/// it; a load under way may see either folder, so call it before the first.
+/// Takes data/ from there unless $FABRICOST_DATA is set; a folder without systems/ is ignored. Thread-safe,
+/// but call it before the first load, since one under way may see either folder.
 void use_data_directory(std::filesystem::path directory);
 
 }  // namespace fabricost

@@ -21,8 +21,9 @@ namespace fabricost {
 /// \throws RequestError when it is nowhere
 [[nodiscard]] std::filesystem::path data_directory();
 
-/// Which shipped constants of kernels are read beside those of collectives. A command that prices none of a kind need not wait for its
-/// file; a system without them has the defaults of hardware/constants.hpp and basis `datasheet` for that kind.
+/// Which shipped constants of kernels are read besides those of collectives. A command that does not price a
+/// kind need not load its file; a system without them has the defaults of hardware/constants.hpp and basis
+/// `datasheet` for it.
 struct KernelSets {
   bool compute = true;  ///< products, attention, memory traffic: any workload
   bool custom = true;   ///< inference engines' own all-reduces

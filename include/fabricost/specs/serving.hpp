@@ -13,14 +13,14 @@
 
 namespace fabricost {
 
-/// How the server of a published run was set where that differs from its stack, as its scripts say; what is not said stays.
+/// Server settings of a published run that differ from its stack, according to its scripts; others stay.
 struct ServerSettings {
   std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{};
-  /// What `later` says wins.
+  /// Values of `later` take precedence.
   void take(const ServerSettings& later);
   [[nodiscard]] ServingStack on(ServingStack stack) const;
 };
-/// Which runs of a stack were set so: those of one engine that match in everything stated.
+/// The runs of a stack with these settings: those of one engine that match in everything stated.
 struct PublishedSettings {
   std::string system, model;     ///< a machine of data/systems; the beginning of a model's name
   int tp_most = 0;               ///< tensor ranks; 0: any
@@ -41,13 +41,13 @@ struct ServingTable {
   std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
   std::map<std::string, std::vector<PublishedSettings>> settings;     ///< by stack; later ones win
 
-  /// Of a generation nobody fitted: the geometric mean of those that were, or the defaults.
+  /// Constants of a generation without a fit: the geometric mean of the fitted ones, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
   /// A stack on a generation; on one it was not fitted on, the geometric mean of those it was, with its spreads widened by 30 %; where no
   /// kernels of inference were fitted on the generation at all, by assumed_kernels_spread (kernels/interval.hpp) in quadrature besides.
   /// \throws RequestError naming the stacks there are
   [[nodiscard]] ServingStack stack(std::string_view name, Generation g) const;
-  /// The stack that speaks for a published version: the longest beginning of `backend`; vllm when none does.
+  /// The stack for a published version: the longest prefix of `backend`; vllm if none matches.
   [[nodiscard]] const ServingStack& published(std::string_view backend) const;
 
  private:

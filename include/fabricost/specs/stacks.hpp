@@ -1,6 +1,6 @@
 #pragma once
 /// \file stacks.hpp
-/// Software stacks: those of data/stacks, and what published rows fitted of them (data/workloads).
+/// Software stacks: those of data/stacks, with their factors fitted to published rows (data/workloads).
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/kernels/stack.hpp>
@@ -16,7 +16,8 @@ namespace fabricost {
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);
 [[nodiscard]] std::vector<std::string> stack_names();
 
-/// Which groups of published rows are judged, and which nobody should fit, with the reason (data/workloads/training-groups.yaml).
+/// Which groups of published rows are evaluated, and which are excluded, with the reason
+/// (data/workloads/training-groups.yaml).
 struct TrainingGroups {
   std::vector<std::string> judged;
   std::vector<std::string> fitted;                             ///< besides the judged ones

@@ -1,7 +1,6 @@
 #pragma once
 /// \file layer.hpp
-/// One layer of one microbatch on one rank: kernels, the launch floor below them, and the exposed part of its
-/// exchanges.
+/// One layer of one microbatch on one rank: kernels, the launch floor below them, and exposed exchanges.
 ///
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange
 ///   backward  the same with twice the products and element-wise traffic, attention's own ratio, two floors; half of the products are the

@@ -18,8 +18,7 @@ namespace fabricost {
 
 namespace detail {
 
-/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp): an impossible stack
-/// factor
+/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp): an impossible factor
 inline void check_rate(const TrainingQuestion& q, const System& system, double seconds) {
   const double least = step_work(q).least_seconds(q.gpus, Processor::of(system).peak(q.precision));
   if (!(seconds < least)) return;
@@ -55,8 +54,7 @@ inline void check_rate(const TrainingQuestion& q, const System& system, double s
   if (!plan.layouts.empty() || plan.nearest) return plan;
   const std::string why = why_impossible(question.model, detail::stated(question));
   if (!why.empty()) throw RequestError(why);
-  // the given fields have no fault, but nothing was found: mostly replicas outnumber sequences or do not
-  // divide the batch
+  // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
   const int most = std::min(question.gpus, question.global_batch);
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
                      " sequences and the layers and heads of " + question.model.name + "; take " +

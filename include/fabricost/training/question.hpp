@@ -46,8 +46,8 @@ inline constexpr double default_headroom = prior::memory::headroom;
 /// Whether a request names one layout rather than a space to search: tensor ranks and stages, together with
 /// context ranks, replicas or microbatch.
 [[nodiscard]] inline bool names_one_layout(const TrainingQuestion& q) { return q.tp && q.pp && (q.cp || q.dp || q.microbatch); }
-/// The request with defaults: a named layout without a recomputation runs without it, even if it then does
-/// not fit.
+/// The request with defaults: a named layout without a recomputation runs without it, even if it does not
+/// fit.
 [[nodiscard]] inline TrainingQuestion as_named(TrainingQuestion q) {
   if (!q.recompute && names_one_layout(q)) q.recompute = Recompute::none;
   return q;

@@ -175,8 +175,7 @@ class TrainingSearch {
     }
   }
 
-  /// Stages inside data only if that puts ranks nearer to each other: a domain larger than tensor x context
-  /// ranks.
+  /// Stages inside data only if that brings ranks nearer: a domain larger than tensor x context ranks.
   [[nodiscard]] std::span<const Placing> placings(const Layout& l) const {
     static constexpr std::array both{Placing::data_inside, Placing::stages_inside};
     if (q_.placing) return std::span{both}.subspan(*q_.placing == Placing::data_inside ? 0 : 1, 1);

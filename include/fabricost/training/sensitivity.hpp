@@ -64,8 +64,8 @@ struct StepSensitivity {
   return out;
 }
 
-/// Layouts that no other beats in both time and memory, fastest first; prices every layout that fits. \throws
-/// as plan_training
+/// Layouts that no other beats in both time and memory, fastest first; prices all that fit. \throws as
+/// plan_training
 [[nodiscard]] inline std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
   question.prune = false;
   question.top = 10000000;

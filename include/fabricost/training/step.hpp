@@ -42,8 +42,7 @@ struct StepTime {
   double optimizer = 0;     ///< the update of parameters and states
   double stack = 0;         ///< added by the stack's own factor; negative for a factor below 1
 
-  /// Communication that nothing hides, as a part of the step: the stack's factor applies to it as to all
-  /// parts.
+  /// Communication that nothing hides, as a part of the step, including the stack's factor.
   [[nodiscard]] double exposed() const {
     const double unscaled = seconds - stack;
     return unscaled > 0 ? (tensor + context + expert + pipeline + data) * (seconds / unscaled) : 0;
@@ -107,8 +106,7 @@ struct StepModel {
     return {place(count, stride, domain()), place(shared, stride, domain()), place(count / shared, stride * shared, domain())};
   }
   [[nodiscard]] Replicas data_replicas() const { return replicas(l.dp * l.cp, l.tp, shard_ranks(l)); }
-  /// For routed experts: with e expert ranks of t_e tensor ranks each, every e t_e-th rank of a stage holds
-  /// the same.
+  /// For routed experts: with e expert ranks of t_e tensor ranks each, every e t_e-th rank holds the same.
   [[nodiscard]] Replicas expert_replicas() const {
     const int held = l.ep * l.expert_tp;
     const long long copies = static_cast<long long>(l.tp) * l.cp * l.dp / held;
@@ -121,8 +119,7 @@ struct StepModel {
   [[nodiscard]] double reduced(const Replicas& at, double count) const {
     return costs.seconds(Collective::reduce_scatter, at.shard, stack.gradient_bytes * count);
   }
-  /// All-reduce of a rank's share of the gradients of `count` parameters with the ranks that own the same
-  /// share.
+  /// All-reduce of a rank's share of `count` parameters' gradients with the ranks that own the same share.
   [[nodiscard]] double across(const Replicas& at, double count) const {
     return costs.seconds(Collective::all_reduce, at.across, stack.gradient_bytes * count / at.shard.ranks());
   }
@@ -152,8 +149,7 @@ struct StepModel {
     }
     const double accumulate = stack.accumulation_bytes * (local.shared() + local.experts) / gpu.memory_rate;
     const double body = stage.sum() + accumulate;
-    // the last stage adds the output matrix, and for every prediction module a layer and the output matrix
-    // again
+    // the last stage adds the output matrix, and per prediction module a layer and the output matrix again
     const double ends = layers.head + m.predict_layers * ((m.mixture() ? layers.mixed : layers.dense).sum() + layers.head);
     const double tail = content(last).sum() + accumulate + ends;
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file step_work.hpp
-/// Floating point operations of a training step, and the minimum time they take: the basis of MFU and a bound
-/// for every step.
+/// Floating point operations of a training step and their minimum time: the basis of MFU and a bound on
+/// steps.
 ///
 ///   work(scores)   B (3 F(s) - dropped), F: a sequence's forward, every matrix product and all scores or the half a causal mask leaves
 ///                  (flops.hpp, matmul); dropped: rows of routed experts that a capacity below 1 does not compute
@@ -33,8 +33,7 @@ struct StepWork {
   [[nodiscard]] double least_seconds(double gpus, double peak) const { return std::max(all_scores, causal) / (gpus * peak); }
 };
 
-/// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); below 1 the others are not
-/// computed
+/// \param capacity rows kept per expert over the mean (Stack::capacity; 0: all); the rest is not computed
 [[nodiscard]] inline StepWork step_work(const Model& model, double sequence, double batch, double capacity) {
   const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
   const double routed = 6.0 * model.expert_layers() * model.top_k * parameters_of(model).expert * sequence;

@@ -91,8 +91,8 @@ inline constexpr double tune_smallest = 1024, tune_largest = 8589934592.0;  ///<
 
 /// Compares NCCL's choice with every pair it could be made to run, from tune_smallest to tune_largest, exact
 /// to the byte where the comparison changes.
-/// \throws RequestError for an operation without a table, a library that takes no such settings, ranks that
-/// do not fit
+/// \throws RequestError for an operation without a table, a library without such settings, ranks that do not
+/// fit
 [[nodiscard]] TuneReport tune(const System& system, const TuneOptions& options = {});
 
 /// Message bytes as NCCL passes them to a tuner, from the element count of the call: all_gather counts what a

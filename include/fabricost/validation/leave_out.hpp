@@ -1,6 +1,6 @@
 #pragma once
 /// \file leave_out.hpp
-/// Which measured points a fit is to do without, as `calibrate --leave-out` takes it and data/measurements/left-out.csv lists it.
+/// Points excluded from a fit, as in `calibrate --leave-out` and data/measurements/left-out.csv.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/readings/points.hpp>
@@ -12,8 +12,8 @@
 
 namespace fabricost {
 
-/// Points of one source, or of several whose names begin alike: "SOURCE", "SOURCE:FROM" or "SOURCE:FROM:TO" with sizes as 512MiB, both
-/// included. A `*` in SOURCE stands for any letters.
+/// Points of one source, or of several with a common prefix: "SOURCE", "SOURCE:FROM" or "SOURCE:FROM:TO" with
+/// sizes as 512MiB, both included. A `*` in SOURCE stands for any letters.
 class LeaveOut {
  public:
   explicit LeaveOut(std::string_view term);

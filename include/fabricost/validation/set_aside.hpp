@@ -1,7 +1,8 @@
 #pragma once
 /// \file set_aside.hpp
-/// Measured points nobody should fit: numbers that contradict themselves or physics, one measurement under two machines' names, warm-up,
-/// rates of streams taken as times. They are listed with their reason, never dropped in silence; `validate` counts them all the same.
+/// Measured points that should not be fitted: contradictory or physically impossible numbers, one measurement
+/// under two machines' names, warm-up, rates of streams taken as times. They are listed with their reason,
+/// never dropped silently; `validate` counts them all the same.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/readings/points.hpp>
@@ -13,7 +14,7 @@
 
 namespace fabricost {
 
-/// Why a point is not to be trusted.
+/// Why a point is not trusted.
 enum class Doubt : unsigned char { contradicts_itself, above_the_wires, two_names, warm_up, stream, below_a_launch, impossible_run };
 inline constexpr std::array<std::string_view, 7> doubt_names{"the printed bandwidth is not bytes / time",
                                                              "bus bandwidth above what the wires allow",
@@ -42,16 +43,18 @@ struct Screened {
 /// \returns 0 when the shape is not the machine's, or its links are not described
 [[nodiscard]] double highest_bus_bandwidth(const System& system, const Point& point);
 
-/// No collective of a GPU library takes less: the shortest of 30,000 measured ones takes 2.25 us (an engine's own kernel, replayed in a
-/// graph), the shortest of NCCL 4.8 us.
+/// Minimum time of a collective of a GPU library: the shortest of 30,000 measured ones takes 2.25 us (an
+/// engine's own kernel, replayed in a graph), the shortest of NCCL 4.8 us.
 inline constexpr double shortest_collective = 1e-6;
 
-/// True for a time that cannot be: above_the_wires or below_a_launch. \param most highest_bus_bandwidth of the point; 0: not known
+/// True for an impossible time: above_the_wires or below_a_launch. \param most highest_bus_bandwidth of the
+/// point; 0: not known
 [[nodiscard]] bool is_impossible(const Point& point, double most);
 
-/// Parts points to fit from points to look at. Where a third of a run's points (and three of them) cannot be, none of the run is fitted:
-/// its times or sizes are not what they say. In the order of their files: a sweep is a sequence of growing sizes of one run. Ten
-/// consecutive times that stand under two machines' names (different ones, after aliases) are doubted under both.
+/// Separates points to fit from points to examine. If a third of a run's points (and at least three) are
+/// impossible, none of the run is fitted. In the order of their files: a sweep is a sequence of growing sizes
+/// of one run. Ten consecutive times under two machines' names (different ones, after aliases) are doubted
+/// under both.
 [[nodiscard]] Screened screen(std::vector<Point> points);
 
 }  // namespace fabricost

@@ -1,7 +1,7 @@
 #pragma once
 /// \file validate.hpp
-/// How far predictions are from measurements: error = 100 |predicted / measured - 1|, over all points and by group. What cannot be
-/// priced is counted with its reason, never dropped in silence.
+/// Errors of predictions: error = 100 |predicted / measured - 1|, over all points and by group. Points that
+/// cannot be priced are counted with their reason, never dropped silently.
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/predict/prediction.hpp>
@@ -58,14 +58,16 @@ struct ErrorGroup {
 struct ValidationReport {
   ErrorSummary total;
   std::vector<Skipped> skipped;
-  std::vector<Skipped> untrustworthy;  ///< counted in the errors, but nobody should fit them: why, and how many (validation/set_aside.hpp)
+  std::vector<Skipped> untrustworthy;  ///< counted in the errors, but should not be fitted: reason and number (validation/set_aside.hpp)
   std::vector<ErrorGroup> by_operation, by_system, by_size, by_library;  ///< in a fixed order; sizes: <=64 KiB, <=1 MiB, <=32 MiB, above
   std::vector<ComparedPoint> points;
 };
 
-/// Predicts every point as NCCL (or the fastest pair) would run it; an algorithm or protocol a point names is forced. GPUDirect, SHARP
-/// and NICs that a point knows override the machine's. A point on an unknown machine or of an impossible shape is skipped.
-/// \throws SpecError when a spec or the calibration is faulty, RequestError when the calibration does not exist
+/// Predicts every point as NCCL (or the fastest pair) would run it; an algorithm or protocol named by a point
+/// is forced. GPUDirect, SHARP and NICs of a point override the machine's. Points on an unknown machine or of
+/// an impossible shape are skipped.
+/// \throws SpecError when a spec or the calibration is faulty, RequestError when the calibration does not
+/// exist
 [[nodiscard]] ValidationReport validate(const Points& points, const ValidationOptions& options = {});
 
 }  // namespace fabricost

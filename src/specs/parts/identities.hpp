@@ -33,8 +33,7 @@ struct CloudInstance {
   std::string gpu, source;
 };
 
-/// Properties of a topology without names from which a GPU is inferred. Conditions that are not given always
-/// hold.
+/// Properties of a nameless topology from which a GPU is inferred. Conditions that are not given always hold.
 struct GpuClue {
   enum class Wiring { any, direct, pairs };
   std::string gpu, vendor;
@@ -62,16 +61,14 @@ struct GpuIdentity {
 /// "sm_90" is 90, "gfx942" 942; "gfx90a" becomes 910, which keeps the order. 0: no architecture.
 [[nodiscard]] int arch_number(std::string_view arch);
 
-/// All of data/gpus. `shipped` is read once per data directory and process; its pointers live as long as it
-/// does.
+/// All of data/gpus. `shipped` is read once per data directory and process, where its pointers stay valid.
 class GpuIdentities {
  public:
   /// \throws SpecError naming the file whose identity cannot be read, or both files with the same name or id
   explicit GpuIdentities(const std::filesystem::path& data);
   [[nodiscard]] static std::shared_ptr<const GpuIdentities> shipped();
 
-  /// By a driver's name for a GPU ("NVIDIA H100 80GB HBM3"): the longest known name contained in it; nullptr:
-  /// none.
+  /// By a driver's name for a GPU ("NVIDIA H100 80GB HBM3"): the longest known name in it; nullptr: none.
   [[nodiscard]] const KnownClue* named(std::string_view marketing) const;
   /// Its name in data/gpus; empty if unknown or represented by a relative.
   [[nodiscard]] std::string gpu_named(std::string_view marketing) const;

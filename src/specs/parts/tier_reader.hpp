@@ -1,7 +1,6 @@
 #pragma once
 /// \file tier_reader.hpp
-/// One tier of a spec: its rate from links, its latency from link and switch, checked against the hardware it
-/// consists of.
+/// One tier of a spec: its rate from links, its latency from link and switch, checked against its hardware.
 
 #include "specs/store.hpp"
 

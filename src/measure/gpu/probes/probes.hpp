@@ -35,8 +35,7 @@ class Prepares {
 [[nodiscard]] std::unique_ptr<Job> prepare_collective(Gpus& gpus, const Case& what);
 /// The work of a checked collective; compute_overlap adds to it.
 [[nodiscard]] Work collective_work(Gpus& gpus, const Case& what);
-/// Number of blocks of one of the kernels of memory.cu (numbered as in blocks_per_multiprocessor) that fill
-/// this GPU.
+/// Blocks of a kernel of memory.cu (numbered as in blocks_per_multiprocessor) that fill this GPU.
 [[nodiscard]] unsigned blocks_on(const Gpus& gpus, int gpu, int kernel, std::uint64_t bytes);
 /// A chase's ring in memory of `gpu`, checked on the host, and the loads of one launch.
 struct Ring {
