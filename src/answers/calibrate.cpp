@@ -59,8 +59,9 @@ namespace {
 
 void refuse_sets_of_tables(const CalibrateRequest& r) {
   const auto refuse = [&](std::string_view tables) {
-    return Refusal(fmt::format("<only={}>: no point shows these constants, {} do; give such a table with <samples> and leave <only> out",
-                               name(*r.only), tables));
+    return Refusal(fmt::format(
+        "<only={}>: none of the points depends on these constants. They are fitted from {}: pass one with <samples> and drop <only>",
+        name(*r.only), tables));
   };
   if (r.only == ConstantSet::compute) throw refuse("tables of training steps and kernels");
   if (r.only == ConstantSet::moe) throw refuse("tables of MoE dispatch and combine");

@@ -51,7 +51,8 @@ ValidationAnswer validated(Points points, const ValidateRequest& r) {
 ValidationAnswer answer(const ValidateRequest& r) {
   if (r.samples.empty()) throw Refusal("which measurements? Name point CSVs or logs of benchmarks", true);
   check_ranges(r);
-  const PointSource otherwise{.system = r.system.name, .nodes = r.nodes, .ranks = r.ranks};
+  const bool unnamed = r.system.value != nullptr && r.system.name.empty();
+  const PointSource otherwise{.system = unnamed ? r.system.value->name : r.system.name, .nodes = r.nodes, .ranks = r.ranks};
   if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
   return validated(read(r.samples, otherwise, !r.raw), r);
 }

@@ -36,19 +36,12 @@ struct CalibrateRequest {
   std::string calibration;
   std::optional<ConstantSet> only;
   std::vector<std::string> leave_out;
+  static constexpr std::array<std::string_view, 2> by_place{"system", "samples"};
 
   static constexpr auto fields() {
     using R = CalibrateRequest;
     using enum Amount;
     return std::tuple{
-        Asks{&R::system,
-             "system",
-             "--system,-s",
-             number,
-             {},
-             "NAME",
-             "The machine; without it all machines of the files are fitted together",
-             true},
         Asks{&R::samples,
              "samples",
              "--from,-f",
@@ -56,6 +49,14 @@ struct CalibrateRequest {
              {},
              "FILE...",
              "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here",
+             true},
+        Asks{&R::system,
+             "system",
+             "--system,-s",
+             number,
+             {},
+             "NAME",
+             "The machine; without it all machines of the files are fitted together",
              true},
         Asks{&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where a file does not say"},
         Asks{&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where a file does not say"},
