@@ -16,7 +16,7 @@ namespace {
 
 /// What a request is refused with; empty where it is answered.
 template <class Request>
-std::string refused(const Request& request) {
+std::string refusal_of(const Request& request) {
   try {
     (void)answer(request);
   } catch (const RequestError& refusal) {
@@ -31,7 +31,7 @@ const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective:
 
 TEST_CASE("A prediction is the model's, of a machine by name and of one that is there", "[answers]") {
   const auto system = std::make_shared<const System>(load_system("dgx-h100"));
-  const Prediction model = predict(*system, AllReduce{.bytes = KiB(64)});
+  const Prediction model = predict(*system, AllReduce{.bytes = units::KiB(64)});
   PredictRequest by_value = all_reduce;
   by_value.system = {{}, system};
   const PredictAnswer named = answer(all_reduce), there = answer(by_value);
@@ -75,19 +75,19 @@ TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
 
 TEST_CASE("Rules of an operation name fields", "[answers]") {
   using R = PredictRequest;
-  CHECK(refused(R{.system = {"dgx-h100"}, .bytes = 1}).starts_with("which operation? One of: all_reduce, "));
-  CHECK(refused(R{.operation = Collective::all_reduce, .bytes = 1}).starts_with("which machine? Add system = NAME"));
-  CHECK(refused(R{.system = {"dgx-h100"}, .operation = Collective::all_reduce}).starts_with("how much? Add bytes"));
-  CHECK(refused(R{.operation = Collective::all_reduce, .path = Path::nic}).starts_with("path is for send_recv"));
-  CHECK(refused(R{.operation = Collective::send_recv, .nodes = 1, .path = Path::nic}).starts_with("path = nic leaves the node"));
-  CHECK(refused(R{.operation = Collective::all_reduce, .version = "0.14.0"}) == "version is that of an engine: add library");
-  CHECK(refused(R{.operation = Collective::all_reduce, .launch = Launch::eager, .fused_norm = true}) ==
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .bytes = 1}).starts_with("which operation? One of: all_reduce, "));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .bytes = 1}).starts_with("which machine? Add system = NAME"));
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_reduce}).starts_with("how much? Add bytes"));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .path = Path::nic}).starts_with("path is for send_recv"));
+  CHECK(refusal_of(R{.operation = Collective::send_recv, .nodes = 1, .path = Path::nic}).starts_with("path = nic leaves the node"));
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .version = "0.14.0"}) == "version is that of an engine: add library");
+  CHECK(refusal_of(R{.operation = Collective::all_reduce, .launch = Launch::eager, .fused_norm = true}) ==
         "fused_norm is known inside a CUDA graph; leave launch = eager out");
-  CHECK(refused(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = 1, .launch = Launch::eager}) ==
+  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = 1, .launch = Launch::eager}) ==
         "launch = eager is known for all_reduce alone, not for all_gather");
   PredictRequest lost = all_reduce;
   lost.lost_rails = 8;
-  CHECK(refused(lost) == "lost_rails: 8 of 8 NICs of a dgx-h100; at least one has to be left");
+  CHECK(refusal_of(lost) == "lost_rails: 8 of 8 NICs of a dgx-h100; at least one has to be left");
 }
 
 TEST_CASE("The story of a prediction is told with it", "[answers]") {
@@ -116,11 +116,11 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   CHECK(answer(counts).rows[2].nodes == 4);
   CHECK(answer(counts).by_count);
   counts.ranks.values = {8, 16};
-  CHECK(refused(counts) == "nodes and ranks are both lists; sweep over one of them");
+  CHECK(refusal_of(counts) == "nodes and ranks are both lists; sweep over one of them");
   counts.ranks.values = {9}, counts.nodes.values = {1, 2};
-  CHECK(refused(counts).starts_with("1 nodes: "));
+  CHECK(refusal_of(counts).starts_with("1 nodes: "));
   sizes.sizes.reset();
-  CHECK(refused(sizes).starts_with("which sizes? Add sizes"));
+  CHECK(refusal_of(sizes).starts_with("which sizes? Add sizes"));
 }
 
 TEST_CASE("Crossovers are where what a curve runs changes", "[answers]") {
@@ -140,10 +140,10 @@ TEST_CASE("Crossovers are where what a curve runs changes", "[answers]") {
 
 TEST_CASE("Collectives at once: typed words are the request's values", "[answers]") {
   ShareRequest r{.system = {"aws-p4d"}, .nodes = 8, .layout = layout_from("tp=8,dp", "layout")};
-  CHECK(refused(r).starts_with("which collectives?"));
+  CHECK(refusal_of(r).starts_with("which collectives?"));
   r.collectives = {grouped_from("all_reduce 1GiB over dp by ring")};
   const ShareAnswer typed = answer(r);
-  r.collectives = {{.operation = AllReduce{.bytes = GiB(1)}, .over = {.axis = "dp"}, .algorithm = Algorithm::ring}};
+  r.collectives = {GroupedRequest{.operation = AllReduce{.bytes = units::GiB(1)}, .over = {.axis = "dp"}, .algorithm = Algorithm::ring}};
   const ShareAnswer said = answer(r);
   REQUIRE(said.collectives.size() == 1);
   CHECK(said.collectives[0].seconds == typed.collectives[0].seconds);
@@ -152,7 +152,7 @@ TEST_CASE("Collectives at once: typed words are the request's values", "[answers
   REQUIRE(said.collectives[0].held_by());
   CHECK(said.collectives[0].held_by()->sharers[0].groups == 2);
   r.collectives[0].over = {.axis = "pp"};
-  CHECK(refused(r) == "collectives \"all_reduce 1 GiB over pp\": \"pp\" is not an axis of the layout; did you mean dp or tp?");
+  CHECK(refusal_of(r) == "collectives \"all_reduce 1 GiB over pp\": \"pp\" is not an axis of the layout; did you mean dp or tp?");
   r.layout = layout_from("tp=8,dp=3", "layout");
-  CHECK(refused(r).starts_with("layout = tp=8,dp=3: its sizes multiply to "));
+  CHECK(refusal_of(r).starts_with("layout = tp=8,dp=3: its sizes multiply to "));
 }
