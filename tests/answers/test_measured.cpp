@@ -17,13 +17,13 @@ using support::message_of;
 
 namespace {
 
-const std::filesystem::path root = FABRICOST_SOURCE_DIR;
-const std::string log_of_h100 = root / "data" / "measurements" / "dgx-h100-all-reduce.txt";
-const std::string training = root / "tests" / "fuzz" / "corpus" / "workload" / "training.csv";
+const std::filesystem::path sources = FABRICOST_SOURCE_DIR;
+const std::string measured_log = sources / "data" / "measurements" / "dgx-h100-all-reduce.txt";
+const std::string training = sources / "tests" / "fuzz" / "corpus" / "workload" / "training.csv";
 
 [[nodiscard]] ValidateFilesRequest of_log() {
   ValidateFilesRequest out;
-  out.samples = {{log_of_h100, {}}};
+  out.samples = {{measured_log, {}}};
   out.system.name = "dgx-h100";
   return out;
 }

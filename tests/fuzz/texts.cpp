@@ -3,12 +3,12 @@
 
 #include "cli/amounts.hpp"
 #include "cli/counts.hpp"
-#include "cli/layout_words.hpp"
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
 #include "text/short_time.hpp"
 #include "text/units.hpp"
 
+#include <fabricost/answers/share.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/validation/leave_out.hpp>
 
@@ -79,8 +79,8 @@ void option_value(std::string_view bytes) {
     for (const int count : cli::counts_of(text, "--option")) require(count > 0, "counts are above zero");
   });
   tolerate([&] {
-    const auto layout = cli::parse_layout(text, 512);
-    (void)cli::parse_grouped(text, layout);
+    (void)layout_from(text, "--layout");
+    (void)grouped_from(text);
   });
 }
 
