@@ -82,6 +82,8 @@ namespace {
   }
   System out = *whole;
   out.tiers[static_cast<std::size_t>(nic - whole->tiers.data())].endpoints = left;
+  // nobody measured the machine without them, as with an override
+  if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));
 }
 

@@ -48,7 +48,7 @@ class Cells {
     if (value && *value >= 0 && *value <= most) return *value;
     if (!cell.empty())
       fault(column, std::isfinite(most) ? fmt::format("not a number from 0 to {:g}", most) : "not a number of at least 0",
-            "write a number with a point, or leave it empty");
+            "write a number with a point, or leave the cell empty");
     return 0;
   }
   /// A whole number from 0 to `most`; `otherwise` for an empty cell, a fault for anything else.
@@ -56,7 +56,7 @@ class Cells {
     const std::string& cell = text(column);
     const auto value = parse_number(cell);
     if (value && *value >= 0 && *value <= most && *value == std::floor(*value)) return static_cast<int>(*value);
-    if (!cell.empty()) fault(column, fmt::format("not a whole number from 0 to {:g}", most), "write a whole number, or leave it empty");
+    if (!cell.empty()) fault(column, fmt::format("not a whole number from 0 to {:g}", most), "write a whole number, or leave the cell empty");
     return otherwise;
   }
   /// A figure; nothing when the cell is a range or a word, a fault when it is negative.
@@ -71,7 +71,7 @@ class Cells {
     if (cell.empty()) return 0;
     const auto found = std::find(words.begin(), words.end(), folded(cell));
     if (found != words.end()) return static_cast<int>(found - words.begin());
-    fault(column, "which is not known", fmt::format("write one of {}, or leave it empty", fmt::join(words, ", ")));
+    fault(column, "which is not known", fmt::format("write one of {}, or leave the cell empty", fmt::join(words, ", ")));
     return 0;
   }
   void fault(std::string_view column, std::string_view what, std::string remedy) {

@@ -94,9 +94,9 @@ def tables_and_points_are_not_mixed(folder):
 def malformed_rows_are_refused_with_their_place(folder):
     bad = written(folder, "training.csv", TRAINING + step("A", 4) + step("B", "fast"))
     for command in (VALIDATE, Command(TOOL, "calibrate", "--from")):
-        command.refused(bad, saying=["training.csv:3:", "value \"fast\"", "write a number"])
+        command.refused(bad, saying=["training.csv:3:", "value is \"fast\"", "write a number"])
     bad = written(folder, "ops.csv", OPS + kernel("K", "slow"))
-    VALIDATE.refused(bad, saying=["ops.csv:2:", "time_us \"slow\""])
+    VALIDATE.refused(bad, saying=["ops.csv:2:", "time_us is \"slow\""])
     VALIDATE.refused(os.path.join(folder, "none.csv"), saying=["none.csv"])
 
 

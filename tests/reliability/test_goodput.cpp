@@ -215,7 +215,7 @@ TEST_CASE("impossible questions about failures are refused") {
   CHECK(contains(message_of([] { return FailureRate::of_mttf(0); }), "above 0"));
   for (const double rate : {-1e-9, -std::numeric_limits<double>::infinity(), std::nan("")})
     CHECK(contains(message_of([rate] { return FailureRate::per_thousand_node_days(rate); }), "0 or more"));
-  CHECK(contains(message_of([] { return spares_for(1, 1e9, 1e-3); }), "faster than repairs"));
+  CHECK(contains(message_of([] { return spares_for(1, 1e9, 1e-3); }), "nodes fail faster than they are repaired"));
   CHECK(contains(message_of([] { return failures_of({.nodes = 0}); }), "at least 1 node"));
   CHECK(contains(message_of([] { return failures_of({.nodes = 8}); }), "no interval is best"));
   CHECK(contains(message_of([] { return failures_of({.nodes = 8, .spares = -1}); }), "spares"));
