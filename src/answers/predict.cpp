@@ -75,14 +75,14 @@ namespace {
     throw Refusal(
         fmt::format("<lost_rails>: {} of {} NICs of a {}; at least one has to be left", r.lost_rails, nic->endpoints, whole->name));
   const int left = nic->endpoints - r.lost_rails;
-  if (r.system.value == nullptr) {
+  if (!r.system.name.empty()) {
     std::vector<std::string> overrides = r.overrides;
     overrides.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), left));
-    return r.system.get(overrides, kernels, r.calibration);
+    return Machine{r.system.name, nullptr, r.system.overrides, r.system.calibration}.get(overrides, kernels, r.calibration);
   }
   System out = *whole;
   out.tiers[static_cast<std::size_t>(nic - whole->tiers.data())].endpoints = left;
-  // nobody measured the machine without them, as with an override
+  // not the measured machine any more, as with an override
   if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));
 }
@@ -101,7 +101,8 @@ struct Asked {
   if (out.choice.inference.from_host && *r.operation != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(*r.operation)));
   check_ranges(r);
-  const KernelSets kernels{.compute = r.fused_norm, .custom = r.library.has_value(), .moe = false};
+  // what a call from Python adds stands beside the engines' kernels
+  const KernelSets kernels{.compute = r.fused_norm, .custom = r.library || out.choice.inference.from_host, .moe = false};
   out.system = r.lost_rails > 0 ? without_rails(r, kernels) : r.system.get(r.overrides, kernels, r.calibration);
   return out;
 }

@@ -47,10 +47,14 @@ TEST_CASE("A machine that is there loses rails as one by name does", "[answers]"
   for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
     PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 4, .bytes = 256e6, .lost_rails = 1};
     PredictRequest by_value = by_name;
-    by_value.system = {{}, std::make_shared<const System>(load_system(name))};
+    by_value.system = {name, std::make_shared<const System>(load_system(name))};
     CAPTURE(name);
     CHECK(answer(by_name).seconds == answer(by_value).seconds);
     CHECK(answer(by_name).low == answer(by_value).low);
+    PredictRequest nameless = by_value;
+    nameless.system.name.clear();
+    CHECK(answer(by_name).seconds == answer(nameless).seconds);
+    CHECK(answer(by_name).low == answer(nameless).low);
     by_name.lost_rails = 0;
     CHECK(answer(by_value).seconds >= answer(by_name).seconds);
   }

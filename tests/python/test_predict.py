@@ -69,6 +69,9 @@ def test_a_machine_without_rails_is_the_commands(h100, command, lost):
     p = fc.predict(fewer, fc.AllReduce(fc.GiB, nodes=4))
     assert p.seconds == pytest.approx(json.loads(asked)["time_us"] / 1e6, rel=1e-12)
     assert p.seconds > fc.predict(h100, fc.AllReduce(fc.GiB, nodes=4)).seconds
+    assert fc.predict(h100, fc.AllReduce(fc.GiB, nodes=4), lost_rails=lost) == p
+    sizes = fc.predict("dgx-h100", fc.AllReduce([fc.MiB, fc.GiB], nodes=4), lost_rails=lost)
+    assert sizes[1].seconds == pytest.approx(p.seconds, rel=1e-9)
     assert pickle.loads(pickle.dumps(fewer)) == fewer != h100
 
 
@@ -160,3 +163,52 @@ def test_parts_outlive_what_they_came_from():
     term = fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(1)).terms[0]
     tiers = iter(fc.load_system("dgx-h100").tiers)
     assert (tier.name, term.name, next(tiers).name) == ("nvlink", "launch", "l2")
+
+
+@pytest.mark.parametrize("options, words", [
+    (dict(library="vllm=0.14.0"), ["--library", "vllm=0.14.0"]), (dict(library="sglang", version="0.5.14"), ["--library", "sglang=0.5.14"]),
+    (dict(launch="eager"), ["--launch", "eager"]), (dict(library="trtllm", fused_norm=True), ["--library", "trtllm", "--fused-norm"])])
+def test_what_runs_is_the_commands_and_a_machine_may_be_named(h100, command, options, words):
+    op = fc.AllReduce(64 * fc.KiB, ranks=8)
+    wanted = json.loads(command("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", "64KiB", *words, "--json"))
+    p = fc.predict(h100, op, **options)
+    assert p == fc.predict("dgx-h100", op, **options) and pickle.loads(pickle.dumps(p)) == p
+    assert p.seconds == pytest.approx(wanted["time_us"] / 1e6, rel=1e-9) and p.assumed == wanted["assumed"]
+    assert (p.algorithm, p.basis, p.system) == (wanted["algorithm"], wanted["basis"], wanted["system"])
+    assert (p.norm.saved_seconds if p.norm else None) == pytest.approx(wanted["norm"]["saved_us"] / 1e6 if "norm" in wanted else None)
+    if list(options) == ["library"]:
+        many = fc.predict(h100, fc.AllReduce([64 * fc.KiB, fc.GiB], ranks=8), **options)
+        assert many[0].seconds == pytest.approx(p.seconds, rel=1e-9) and pickle.loads(pickle.dumps(many)) == many
+
+
+def test_an_exchange_of_experts_is_predicted_and_explained(h100):
+    op = fc.MoeDispatch(512, hidden=7168, experts=256, top_k=8)
+    assert fc.predict(h100, op) == fc.predict_moe("dgx-h100", op)
+    assert fc.explain("dgx-h100", op) == fc.explain(h100, fc.predict(h100, op))
+
+
+def test_crossovers_are_the_commands(h100, command):
+    wanted = json.loads(command("sweep", "all_reduce", "--system", "dgx-h100", "--ranks", "4,8", "--crossovers", "--json"))
+    found = fc.crossovers(h100, fc.AllReduce(), ranks=[4, 8])
+    assert [(row.nodes, row.ranks) for row in found] == [(row["nodes"], row["ranks"]) for row in wanted]
+    for mine, theirs in zip(found, wanted):
+        for which in ("runs", "fastest"):
+            assert [(c.from_bytes, c.algorithm, c.protocol) for c in getattr(mine, which)] == [
+                (c["from_bytes"], c["algorithm"], c["protocol"]) for c in theirs[which]]
+    assert pickle.loads(pickle.dumps(found[0])) == found[0]
+
+
+@pytest.mark.parametrize("call, error, says", [
+    (lambda s: fc.predict(s, fc.AllReduce(1), algoritm="ring"), TypeError, r"predict\(\) has no algoritm; did you mean algorithm\?"),
+    (lambda s: fc.predict(s, 5), TypeError, "operation: an Operation"), (lambda s: fc.predict(s), TypeError, "which operation"),
+    (lambda s: fc.predict(5, fc.AllReduce(1)), TypeError, "system"),
+    (lambda s: fc.predict(operation=fc.AllReduce(1)), TypeError, "which machine"),
+    (lambda s: fc.AllReduce(byte=1), TypeError, r"AllReduce\(\) has no byte; did you mean bytes\?"),
+    (lambda s: fc.explain(s, fc.predict(s, fc.AllReduce(1)), choice="fastest"), fc.RequestError, "choice does not go with a prediction"),
+    (lambda s: fc.predict(s, fc.AllReduce([1, 2]), launch="eager"), fc.RequestError, "one operation at a time"),
+    (lambda s: fc.predict(s, fc.MoePrepare(1, hidden=1, experts=2, top_k=1), choice="fastest"), fc.RequestError, "choice does not go with"),
+    (lambda s: fc.crossovers(s, fc.AllReduce(ranks=[4, 8])), fc.RequestError, "give lists"),
+    (lambda s: fc.crossovers(s, fc.AllReduce(), nodes=[1, 2], ranks=[4, 8]), fc.RequestError, "nodes and ranks are both lists")])
+def test_what_there_is_not_is_named(h100, call, error, says):
+    with pytest.raises(error, match=says):
+        call(h100)
