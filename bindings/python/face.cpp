@@ -3,7 +3,7 @@
 
 #include "face.hpp"
 
-#include "operations.hpp"
+#include "collectives/operations.hpp"
 
 #include <fabricost/specs/load.hpp>
 

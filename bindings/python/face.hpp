@@ -7,7 +7,7 @@
 #include "machine.hpp"
 #include "record.hpp"
 #include "routing.hpp"
-#include "samples.hpp"
+#include "collectives/samples.hpp"
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>

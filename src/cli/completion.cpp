@@ -2,9 +2,9 @@
 /// fabricost completion: a script that teaches a shell our commands, options and names. Commands and options are read off the
 /// application itself, so that the script knows every one there is.
 
-#include "names.hpp"
-#include "runner.hpp"
-#include "subcommands.hpp"
+#include "cli/names.hpp"
+#include "cli/runner.hpp"
+#include "cli/subcommands.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>

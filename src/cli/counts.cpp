@@ -1,9 +1,9 @@
 /// \file counts.cpp
 /// Lists and ranges of counts.
 
-#include "counts.hpp"
+#include "cli/counts.hpp"
 
-#include "amounts.hpp"
+#include "cli/amounts.hpp"
 
 #include <fabricost/error.hpp>
 

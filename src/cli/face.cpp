@@ -1,7 +1,7 @@
 /// \file face.cpp
 /// Reading numbers as options have them, and placing keys in JSON.
 
-#include "face.hpp"
+#include "cli/face.hpp"
 
 #include "text/csv.hpp"
 #include "text/short_time.hpp"

@@ -3,11 +3,11 @@
 /// The command's face of any question: its options, what was typed as the fields' values, and answers as JSON, all from the tables of
 /// fields.
 
-#include "amounts.hpp"
-#include "counts.hpp"
-#include "names.hpp"
-#include "report.hpp"
-#include "runner.hpp"
+#include "cli/amounts.hpp"
+#include "cli/counts.hpp"
+#include "cli/names.hpp"
+#include "cli/report.hpp"
+#include "cli/runner.hpp"
 
 #include <fabricost/answers/fields.hpp>
 #include <fabricost/answers/named.hpp>

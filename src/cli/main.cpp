@@ -1,10 +1,10 @@
 /// \file main.cpp
 /// The fabricost command: all of subcommands.hpp. runner.hpp says what a subcommand must do.
 
-#include "runner.hpp"
-#include "subcommands.hpp"
+#include "cli/runner.hpp"
+#include "cli/subcommands.hpp"
 
-#include "../catalogue/shipped_specs.hpp"
+#include "catalogue/shipped_specs.hpp"
 #include "specs/catalogue.hpp"
 
 int main(int argc, char** argv) {

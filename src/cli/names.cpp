@@ -1,7 +1,7 @@
 /// \file names.cpp
 /// One wording for every unknown name of the command line.
 
-#include "names.hpp"
+#include "cli/names.hpp"
 
 #include <fabricost/error.hpp>
 

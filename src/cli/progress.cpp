@@ -1,7 +1,7 @@
 /// \file progress.cpp
 /// A bar of 24 cells, what is being done, and the time left.
 
-#include "progress.hpp"
+#include "cli/progress.hpp"
 
 #include "text/plain_text.hpp"
 

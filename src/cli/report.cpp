@@ -1,7 +1,7 @@
 /// \file report.cpp
 /// Words and JSON of several subcommands.
 
-#include "report.hpp"
+#include "cli/report.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

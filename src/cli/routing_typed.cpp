@@ -1,8 +1,8 @@
 /// \file routing_typed.cpp
 /// How tokens choose experts, as it is typed: by a name, or as they were seen to, from a file.
 
-#include "face.hpp"
-#include "names.hpp"
+#include "cli/face.hpp"
+#include "cli/names.hpp"
 #include "text/csv.hpp"
 
 #include <fmt/format.h>

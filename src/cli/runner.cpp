@@ -1,9 +1,9 @@
 /// \file runner.cpp
 /// Parsing, dispatch, errors and the one place that writes to stdout and stderr.
 
-#include "runner.hpp"
+#include "cli/runner.hpp"
 
-#include "names.hpp"
+#include "cli/names.hpp"
 #include "text/plain_text.hpp"
 
 #include <fabricost/error.hpp>

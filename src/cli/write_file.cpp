@@ -1,7 +1,7 @@
 /// \file write_file.cpp
 /// A temporary file in the target's folder, then a rename.
 
-#include "write_file.hpp"
+#include "cli/write_file.hpp"
 
 #include <fabricost/error.hpp>
 

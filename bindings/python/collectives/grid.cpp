@@ -1,0 +1,155 @@
+/// \file grid.cpp
+/// Broadcasting: axes are lined up from the last; along each all fields have the same count, or one.
+
+#include "collectives/grid.hpp"
+
+#include <fabricost/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace py = pybind11;
+
+namespace fabricost::python {
+namespace {
+
+struct Given {
+  const char* name;
+  const py::object* given;
+};
+
+[[nodiscard]] std::array<Given, 3> fields_of(const AskedOperation& op) {
+  return {Given{"bytes", &op.bytes}, Given{"ranks", &op.ranks}, Given{"nodes", &op.nodes}};
+}
+
+[[nodiscard]] py::array as_array(const py::object& given) { return py::reinterpret_borrow<py::array>(given); }
+
+}  // namespace
+
+std::vector<py::ssize_t> broadcast_shape(const AskedOperation& op) {
+  std::size_t most = 0;
+  for (const Given& field : fields_of(op))
+    if (*field.given) most = std::max(most, static_cast<std::size_t>(as_array(*field.given).ndim()));
+  std::vector<py::ssize_t> out(most, 1);
+  bool fits = true;
+  std::string shapes;
+  for (const Given& field : fields_of(op)) {
+    if (!*field.given) continue;
+    const py::array array = as_array(*field.given);
+    const auto dims = static_cast<std::size_t>(array.ndim());
+    for (std::size_t i = 0; i < dims; ++i) {
+      py::ssize_t& here = out[most - dims + i];
+      const py::ssize_t count = array.shape(static_cast<py::ssize_t>(i));
+      if (here == 1)
+        here = count;
+      else if (count != 1 && count != here)
+        fits = false;
+    }
+    shapes += fmt::format("{}{} {}", shapes.empty() ? "" : ", ", field.name, py::str(array.attr("shape")).cast<std::string>());
+  }
+  if (!fits) throw RequestError("shapes do not broadcast: " + shapes);
+  double all = 1;
+  for (const py::ssize_t count : out) all *= static_cast<double>(count);
+  if (all > 1e12) throw RequestError("shapes broadcast to more than 10^12 elements: " + shapes);
+  return out;
+}
+
+Grid grid_of(const AskedOperation& op, const std::vector<py::ssize_t>& shape) {
+  Grid grid;
+  std::vector<Grid::Axis> axes(shape.size());
+  for (std::size_t i = 0; i < shape.size(); ++i) axes[i].count = shape[i];
+  const auto place = [&](const py::object& given, const char*& memory, std::int64_t Grid::Axis::*stride) {
+    if (!given) return;
+    const py::array array = as_array(given);
+    memory = static_cast<const char*>(array.data());
+    const auto dims = static_cast<std::size_t>(array.ndim());
+    for (std::size_t i = 0; i < dims; ++i)
+      if (array.shape(static_cast<py::ssize_t>(i)) != 1) axes[shape.size() - dims + i].*stride = array.strides(static_cast<py::ssize_t>(i));
+  };
+  place(op.bytes, grid.bytes, &Grid::Axis::bytes);
+  place(op.ranks, grid.ranks, &Grid::Axis::ranks);
+  place(op.nodes, grid.nodes, &Grid::Axis::nodes);
+  for (const Grid::Axis& axis : axes) {
+    if (axis.count == 1) continue;
+    if (!grid.axes.empty()) {
+      Grid::Axis& before = grid.axes.back();
+      if (before.bytes == axis.bytes * axis.count && before.ranks == axis.ranks * axis.count && before.nodes == axis.nodes * axis.count) {
+        const std::int64_t count = before.count * axis.count;
+        before = axis;
+        before.count = count;
+        continue;
+      }
+    }
+    grid.axes.push_back(axis);
+  }
+  return grid;
+}
+
+std::string place_text(const std::vector<py::ssize_t>& shape, std::int64_t at) {
+  if (shape.empty()) return "";
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    index[i] = at % shape[i];
+    at /= shape[i];
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+void throw_bad_count(const char* field, std::int64_t value, const std::vector<py::ssize_t>& shape, std::int64_t at) {
+  throw RequestError(fmt::format("{}{}: {} is {}", field, place_text(shape, at), value,
+                                 value < 0 ? "negative; 0 leaves it to the machine" : "too many; at most 2147483647"));
+}
+
+std::size_t Groups::group_of(std::uint64_t shape) {
+  const std::size_t mask = table_.size() - 1;
+  std::size_t slot = (shape * 0x9e3779b97f4a7c15U >> 32U) & mask;  // Fibonacci hashing: Knuth, TAOCP 3, 6.4
+  for (; table_[slot] != none; slot = (slot + 1) & mask)
+    if (shapes_[table_[slot]] == shape) return table_[slot];
+  const std::size_t group = shapes_.size();
+  table_[slot] = static_cast<std::uint32_t>(group);
+  shapes_.push_back(shape);
+  count_.push_back(0);
+  if (2 * shapes_.size() > table_.size()) grow();
+  return group;
+}
+
+void Groups::grow() {
+  table_.assign(2 * table_.size(), none);
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t group = 0; group < shapes_.size(); ++group) {
+    std::size_t slot = (shapes_[group] * 0x9e3779b97f4a7c15U >> 32U) & mask;
+    while (table_[slot] != none) slot = (slot + 1) & mask;
+    table_[slot] = static_cast<std::uint32_t>(group);
+  }
+}
+
+void Groups::flush() {
+  from_.assign(count_.size(), 0);
+  for (std::size_t group = 1; group < count_.size(); ++group) from_[group] = from_[group - 1] + count_[group - 1];
+  sorted_.resize(sizes_.size());
+  at_.resize(sizes_.size());
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    const std::uint32_t to = from_[group_[i]]++;
+    sorted_[to] = sizes_[i];
+    at_[to] = static_cast<std::uint32_t>(i);
+  }
+  for (std::size_t group = 0; group < count_.size(); ++group) {
+    const std::size_t count = count_[group], from = from_[group] - count;
+    run_({.first = first_,
+          .at = std::span{at_}.subspan(from, count),
+          .count = static_cast<std::int64_t>(count),
+          .bytes = reinterpret_cast<const char*>(sorted_.data() + from),
+          .stride = sizeof(double)},
+         static_cast<int>(shapes_[group] >> 32U), static_cast<int>(shapes_[group] & 0xffffffffU));
+  }
+  sizes_.clear();
+  group_.clear();
+  shapes_.clear();
+  count_.clear();
+  table_.assign(table_.size(), none);
+}
+
+}  // namespace fabricost::python

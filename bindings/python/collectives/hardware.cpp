@@ -1,0 +1,291 @@
+/// \file hardware.cpp
+/// Machines: System, its tiers, and how to load one.
+
+#include "bindings.hpp"
+#include "face.hpp"
+#include "machine.hpp"
+#include "collectives/operations.hpp"
+#include "plain.hpp"
+
+#include <cli/write_file.hpp>
+
+#include <fabricost/answers/show.hpp>
+#include <fabricost/answers/systems.hpp>
+#include <fabricost/explain/show.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/pictures/picture.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/data_directory.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
+#include <fabricost/version.hpp>
+
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <filesystem>
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace fabricost::python {
+namespace {
+
+/// The tiers of a system, which Python reaches by place and by name.
+struct Tiers {
+  std::vector<Tier> all;
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const Tier& tier : all) out.emplace_back(tier.name.view());
+    return out;
+  }
+  [[nodiscard]] const Tier* find(std::string_view wanted) const {
+    for (const Tier& tier : all)
+      if (tier.name == wanted) return &tier;
+    return nullptr;
+  }
+  [[nodiscard]] const Tier& by_name(const std::string& wanted) const {
+    if (const Tier* tier = find(wanted)) return *tier;
+    throw py::key_error(cli::unknown_text(wanted, "a tier of this system", names()));
+  }
+  [[nodiscard]] const Tier& by_place(py::ssize_t place) const {
+    const auto count = static_cast<py::ssize_t>(all.size());
+    if (place < -count || place >= count) throw py::index_error(fmt::format("tier {} of {}", place, count));
+    return all[static_cast<std::size_t>(place < 0 ? place + count : place)];
+  }
+};
+
+void add_tier(py::module_& module) {
+  py::class_<Tier> type(module, "Tier", "One level of a machine: what it joins, in which shape, how fast per endpoint and direction.");
+  type.def_property_readonly(
+          "name", [](const Tier& t) { return t.name.view(); }, "Name within its system, as in `nvlink`.")
+      .def_property_readonly(
+          "kind", [](const Tier& t) { return name(t.kind); },
+          "Shape: memory, switch, full_mesh, mesh_graph, ring, torus, host, point_to_point, rails, fat_tree or dragonfly.")
+      .def_property_readonly(
+          "bytes_per_second", [](const Tier& t) { return t.bandwidth.value.value(); },
+          "Datasheet rate of one endpoint in ONE direction, byte/s: links x lanes x lane rate x encoding / 8.")
+      .def_property_readonly(
+          "latency_seconds", [](const Tier& t) { return t.latency.value.value(); }, "Latency of one hop, s; 0 when unknown.")
+      .def_readonly("endpoints", &Tier::endpoints, "How many children it joins: GPUs of a domain, NICs of a node, nodes below a switch.")
+      .def_property_readonly(
+          "source", [](const Tier& t) { return t.bandwidth.provenance.source; }, "Where bytes_per_second comes from.")
+      .def_property_readonly(
+          "confidence", [](const Tier& t) { return name(t.bandwidth.provenance.confidence); },
+          "How far to trust bytes_per_second: datasheet, measured, vendor-code, derived, secondary, relative, press, announced or assumed.")
+      .def("__repr__", [](const Tier& t) {
+        return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way, {:.4g} us", t.name.view(), name(t.kind), t.endpoints,
+                           t.bandwidth.value.value() / 1e9, t.latency.value.value() * 1e6);
+      });
+  add_value_semantics(type);
+}
+
+void add_tiers(py::module_& module) {
+  constexpr auto inside = py::return_value_policy::reference_internal;
+  py::class_<Tiers> type(module, "Tiers",
+                         "The tiers of a system from the inside out, by place and by name: `tiers[0]`, `tiers[\"nvlink\"]`,\n"
+                         "`\"nvlink\" in tiers`, `for tier in tiers`.");
+  type.def("__len__", [](const Tiers& tiers) { return tiers.all.size(); })
+      .def("__getitem__", &Tiers::by_place, inside, "place"_a)
+      .def("__getitem__", &Tiers::by_name, inside, "name"_a)
+      .def("__contains__", [](const Tiers& tiers, const std::string& name) { return tiers.find(name) != nullptr; })
+      .def("__contains__", [](const Tiers&, const py::object&) { return false; })
+      .def(
+          "__iter__", [](const Tiers& tiers) { return py::make_iterator(tiers.all.begin(), tiers.all.end()); }, py::keep_alive<0, 1>())
+      .def("__repr__", [](const Tiers& tiers) { return "tiers " + cli::joined(tiers.names(), " "); });
+  add_value_semantics(type);
+}
+
+/// True for a text that names a file: several lines are the file itself.
+[[nodiscard]] bool names_file(const std::string& text) {
+  const bool one_line = text.find('\n') == std::string::npos;
+  return one_line && (text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml"));
+}
+
+/// A path that still holds after a change of folder.
+[[nodiscard]] std::string anchored(const std::string& text) { return names_file(text) ? std::filesystem::absolute(text).string() : text; }
+
+[[nodiscard]] std::string saved_yaml(const Machine& m) {
+  return saved_system_yaml(m.origin,
+                           fmt::format("{}, as fabricost {} was asked for it", m.title.empty() ? m.name : m.title, FABRICOST_VERSION));
+}
+
+[[nodiscard]] std::string drawn(const Machine& m, const py::object& operation) {
+  if (operation.is_none()) return picture(m);
+  if (!py::isinstance<AskedOperation>(operation)) throw_type("operation", "an Operation", operation);
+  const Prediction p = predict(m, operation.cast<const AskedOperation&>().one());
+  return picture(m, &p,
+                 fmt::format("{} of {} over {} ranks on {} node{}", name(p.operation.collective), size_text(p.operation.bytes), p.ranks,
+                             p.nodes, p.nodes == 1 ? "" : "s"));
+}
+
+/// The machine with fewer NICs, read again as `--lost-rails` of the command does it. \throws RequestError
+[[nodiscard]] Machine without_rails(const Machine& whole, const py::object& lost_given) {
+  const int lost = count_of(lost_given, "lost", 1);
+  const Tier* const nic = whole.tier(TierRole::nic);
+  if (nic == nullptr) throw RequestError(fmt::format("lost: {} has no NICs", whole.name));
+  if (lost >= nic->endpoints)
+    throw RequestError(fmt::format("lost: {} of {} NICs of a {}; at least one has to be left", lost, nic->endpoints, whole.name));
+  SavedSystem origin = whole.origin;
+  origin.set.push_back(fmt::format("tiers.{}.endpoints={}", nic->name.view(), nic->endpoints - lost));
+  return loaded(std::move(origin));
+}
+
+void add_system(py::module_& module) {
+  py::class_<System> plain(module, "_System", "What prices: a System without how it was asked for.");
+  py::class_<Machine, System> type(module, "System",
+                                   "A machine: GPUs in nodes, what joins them, and the constants it is priced by. Made by load_system.");
+  type.def_readonly("name", &System::name, "Its name, as in `dgx-h100`.")
+      .def_readonly("title", &System::title, "What a person calls it.")
+      .def_property_readonly(
+          "gpu", [](const Machine& s) { return s.gpu.name; }, "Name of its GPU, as in `h100-sxm`.")
+      .def_property_readonly("gpus", &System::gpus, "GPUs of the whole machine as described: gpus_per_node x nodes.")
+      .def_readonly("gpus_per_node", &System::gpus_per_node, "GPUs of one node, as nccl-tests counts nodes.")
+      .def_readonly("domain", &System::domain, "GPUs that the scale-up tier joins; 72 in an NVL72 rack of 4-GPU nodes.")
+      .def_readonly("nodes", &System::nodes, "Nodes of the machine as described; predictions may ask for other numbers.")
+      .def_property_readonly(
+          "memory_bytes", [](const Machine& s) { return s.memory().value(); }, "Memory of one GPU as its driver shows it, byte.")
+      .def_property_readonly(
+          "tiers", [](const Machine& s) { return Tiers{s.tiers}; }, "Its tiers from the inside out, memories first.")
+      .def_property_readonly(
+          "calibration", [](const Machine& s) { return s.constants.name; }, "Name of the calibration it is priced with inside a domain.")
+      .def_property_readonly(
+          "basis", [](const Machine& s) { return name(s.constants.basis); },
+          "What that calibration rests on: calibrated (runs on this machine), sibling (on one like it) or datasheet.")
+      .def("to_yaml", &saved_yaml,
+           "to_yaml(self)\n--\n\nA system file that loads as this machine: what it extends, what was overridden, the calibration it is "
+           "priced with.")
+      .def(
+          "save", [](const Machine& s, const py::object& path) { cli::write_file(path_of(path, "path"), saved_yaml(s), "path"); }, "path"_a,
+          "save(self, path)\n--\n\nWrites to_yaml() to a file; load_system, and --system of the command, read it. RequestError when it "
+          "cannot.")
+      .def("without_rails", &without_rails, "lost"_a,
+           R"(without_rails(self, lost)
+--
+
+The machine with that many NICs of a node gone and the others carrying their traffic: everybody waits for that node, so all nodes count
+as it does (`--lost-rails` of the command). RequestError unless at least one is left.
+
+>>> import fabricost as fc
+>>> fc.load_system("dgx-h100").without_rails(1).tiers["nic"].endpoints
+7
+)")
+      .def("svg", &drawn, "operation"_a = py::none(),
+           "svg(self, operation=None)\n--\n\nA picture of the machine as an SVG document: one-way rates of every link; with an operation, "
+           "how busy its\n"
+           "time keeps each tier.")
+      .def(
+          "show", [](const Machine& s) { return show(s); },
+          "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` "
+          "prints it.")
+      .def("__repr__", [](const Machine& s) {
+        return fmt::format("{}: {} GPU{}, tiers {}", s.name, s.gpus(), s.gpus() == 1 ? "" : "s", cli::joined(Tiers{s.tiers}.names(), " "));
+      });
+  add_value_semantics(type);
+}
+
+[[nodiscard]] Machine load(const py::object& name_or_path, const py::object& overrides, const py::object& calibration) {
+  SavedSystem asked{.extends = path_of(name_or_path, "name_or_path"), .set = {}, .calibration = path_of(calibration, "calibration")};
+  if (PyUnicode_Check(overrides.ptr()) || py::isinstance<py::bytes>(overrides) || !py::isinstance<py::iterable>(overrides))
+    throw_type("overrides", "a list of texts PATH=VALUE", overrides);
+  for (const py::handle one : overrides) asked.set.emplace_back(text_of(one, "overrides"));
+  return loaded(std::move(asked));
+}
+
+[[nodiscard]] std::vector<std::string> all_names() {
+  std::vector<std::string> out;
+  for (const SystemName& one : system_names()) out.push_back(one.name);
+  return out;
+}
+
+}  // namespace
+
+Machine loaded(SavedSystem origin) {
+  for (int depth = 0; depth < 8; ++depth) {  // a saved machine is what it says, not a file that may go away
+    const auto saved = read_saved_system(origin.extends);
+    if (!saved) break;
+    origin.extends = saved->extends;
+    origin.set.insert(origin.set.begin(), saved->set.begin(), saved->set.end());
+    if (origin.calibration.empty()) origin.calibration = saved->calibration;
+  }
+  origin.extends = anchored(origin.extends);
+  origin.calibration = anchored(origin.calibration);
+  return {load_system(origin.extends, origin.set, origin.calibration), std::move(origin)};
+}
+
+SavedSystem origin_of(py::handle system, std::string_view argument) {
+  if (py::isinstance<Machine>(system)) return system.cast<const Machine&>().origin;
+  if (!PyUnicode_Check(system.ptr()) && !py::hasattr(system, "__fspath__")) throw_type(argument, "a System, or the name of one,", system);
+  return loaded({.extends = path_of(system, argument), .set = {}, .calibration = {}}).origin;
+}
+
+std::string path_of(py::handle path, std::string_view argument) {
+  if (PyUnicode_Check(path.ptr())) return std::string{text_of(path, argument)};
+  if (!py::hasattr(path, "__fspath__")) throw_type(argument, "a text or a path", path);
+  return path_of(path.attr("__fspath__")(), argument);
+}
+
+void add_hardware(py::module_& module) {
+  module.def("_use_data_directory", &use_data_directory, "directory"_a,
+             "_use_data_directory(directory)\n--\n\nWhere the data of the package is.");
+  module.def(
+      "_write_file",
+      [](const py::object& path, const py::object& text, const py::object& argument) {
+        cli::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
+      },
+      "path"_a, "text"_a, "argument"_a,
+      "_write_file(path, text, argument)\n--\n\nWrites a text whole or not at all; a link stays one. RequestError naming the argument "
+      "where "
+      "it cannot, or where\nthe path is no regular file.");
+  add_tier(module);
+  add_tiers(module);
+  add_system(module);
+  module.def("load_system", &load, "name_or_path"_a, "overrides"_a = py::tuple(), "calibration"_a = "",
+             R"(load_system(name_or_path, overrides=(), calibration='')
+--
+
+A system or cluster by name (see system_names), or a YAML file: a path with a '/' or ending in .yaml.
+
+overrides: `PATH=VALUE` strings; bandwidths say their direction.
+calibration: '' for the shipped one, 'none' for datasheet and prior only, or a calibration file (or the text of one).
+
+Raises SpecError with every fault of the files, RequestError for a name that does not exist.
+
+>>> import fabricost as fc
+>>> fc.load_system("dgx-h100")
+dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic
+>>> slower = fc.load_system("dgx-h100", overrides=["tiers.nvlink.bandwidth=400 GB/s per direction"])
+>>> slower.tiers["nvlink"].bytes_per_second / fc.GB
+400.0
+)");
+  module.def("system_names", &all_names, R"(system_names()
+--
+
+Names of all systems, then of all clusters, that load_system knows, each sorted.
+
+>>> import fabricost as fc
+>>> "dgx-h100" in fc.system_names()
+True
+)");
+  add_answer<ShownTier>(module, "ShownTier", "One level of a machine as show has it.").def("__repr__", [](const ShownTier& t) {
+    return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way", t.name, t.kind, t.endpoints, t.bytes_per_second / 1e9);
+  });
+  add_answer<ShowAnswer>(module, "Shown", "A machine, tier by tier, with where every number comes from. Made by show.")
+      .def("__repr__", [](const ShowAnswer& s) { return s.text; });
+  add_face<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost show`.",
+                        R"(>>> import fabricost as fc
+>>> fc.show("dgx-h100").tiers[2].aggregate_bytes_per_second / fc.GB
+3600.0
+)");
+  add_answer<ListedSystem>(module, "ListedSystem", "A machine that has a name. Made by systems.")
+      .def("__repr__", [](const ListedSystem& s) { return fmt::format("{}: {} GPUs, {}", s.name, s.gpus, s.title); });
+  add_face<SystemsRequest>(module, "systems", 0, "The machines that have a name, then the clusters, a list of ListedSystem.",
+                           R"(>>> import fabricost as fc
+>>> [s.domain for s in fc.systems() if s.name == "gb200-nvl72"]
+[72]
+)");
+}
+
+}  // namespace fabricost::python

@@ -1,0 +1,354 @@
+/// \file operations.cpp
+/// The questions: one small class per collective, in the conventions of nccl-tests. Every number may be an array.
+
+#include "collectives/operations.hpp"
+
+#include "bindings.hpp"
+#include "exchanges.hpp"
+#include "face.hpp"
+#include "collectives/predictions.hpp"
+
+#include <fabricost/algorithms/registry.hpp>
+#include <fabricost/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace fabricost::python {
+namespace {
+
+/// A number or an array of NumPy itself, and of none of its subclasses.
+[[nodiscard]] bool is_numpys(py::handle given) { return std::string_view{Py_TYPE(given.ptr())->tp_name}.starts_with("numpy."); }
+
+/// Each element once: one place of the axes along which the array repeats itself.
+[[nodiscard]] py::array without_repeats(const py::array& given) {
+  py::list places;
+  bool repeats = false;
+  for (py::ssize_t i = 0; i < given.ndim(); ++i) {
+    const bool repeated = given.strides(i) == 0 && given.shape(i) > 1;
+    repeats = repeats || repeated;
+    places.append(repeated ? py::slice(0, 1, 1) : py::slice(py::none(), py::none(), py::none()));
+  }
+  return repeats ? py::array(given[py::tuple(places)]) : given;
+}
+
+/// A copy of `elements` as float64 or int64 that cannot be written to, in the order they lie in memory, repeated to a shape.
+[[nodiscard]] py::array own_array(const py::array& elements, const char* type, const py::object& shape) {
+  const py::array own = sealed(py::array(elements.attr("astype")(type, "order"_a = "K", "copy"_a = true)));
+  const py::object own_shape = own.attr("shape");
+  return own_shape.equal(shape) ? own : py::array(numpy().attr("broadcast_to")(own, shape));
+}
+
+/// NumPy's array of what was given, of float64 or int64. \throws TypeError, RequestError
+[[nodiscard]] py::array array_of(const py::object& given, std::string_view field, bool whole) {
+  if (PyUnicode_Check(given.ptr()) || PyBytes_Check(given.ptr())) throw_type(field, "a number or an array of numbers", given);
+  const py::array array =
+      is_numpys(given) ? py::array::ensure(given) : py::array(py::module_::import("fabricost._given").attr("numbers")(given, field));
+  if (!array) throw_type(field, "a number or an array of numbers", given);
+  const char kind = array.dtype().kind();
+  if (kind == 'O' && array.ndim() == 0) throw_type(field, "a number or an array of numbers", given);
+  if (kind != 'i' && kind != 'u' && kind != 'f')
+    throw py::type_error(fmt::format("{}: numbers are wanted, not an array of {}{}", field,
+                                     py::str(static_cast<const py::object&>(array.dtype())).cast<std::string>(),
+                                     kind == 'O' ? " (texts, None, or integers beyond 2^63)" : ""));
+  const py::array elements = without_repeats(array);
+  const py::object shape = array.attr("shape");
+  if (!whole) return own_array(elements, "float64", shape);
+  if (py::isinstance<py::array_t<std::int64_t>>(elements)) return own_array(elements, "int64", shape);
+  const py::array_t<double, py::array::c_style | py::array::forcecast> real(elements);
+  for (py::ssize_t i = 0; i < real.size(); ++i)
+    if (const double v = real.data()[i]; !(v == std::floor(v) && v >= 0 && v <= std::numeric_limits<int>::max()))
+      throw RequestError(fmt::format("{}: {} is not a whole number from 0 to {}", field, v, std::numeric_limits<int>::max()));
+  return own_array(elements, "int64", shape);
+}
+
+/// True for objects of other libraries, whose axes may have names.
+[[nodiscard]] bool may_name_axes(py::handle given) {
+  PyObject* const o = given.ptr();
+  if (o == nullptr) return false;
+  return !(PyFloat_Check(o) || PyLong_Check(o) || o == Py_None || PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) ||
+           is_numpys(given));
+}
+
+/// The fields of an operation as they broadcast by place, where some of them broadcast by name (xarray); and their axes.
+struct Fields {
+  py::object bytes, ranks, nodes, axes{};
+
+  void by_place() {
+    if (!may_name_axes(bytes) && !may_name_axes(ranks) && !may_name_axes(nodes)) return;
+    py::dict named;
+    const std::array<std::pair<const char*, py::object*>, 3> all{{{"bytes", &bytes}, {"ranks", &ranks}, {"nodes", &nodes}}};
+    for (const auto& [name, field] : all) named[name] = *field ? *field : py::none();
+    const py::tuple both = py::module_::import("fabricost._given").attr("fields")(named);
+    for (const auto& [name, field] : all)
+      if (*field) *field = both[0][name];
+    if (!both[1].is_none()) axes = both[1];
+  }
+};
+
+/// One number into `scalar`, or an array into `array`. \param read turns an object into one number
+template <class Read, class Number>
+void take(const py::object& given, std::string_view field, bool whole, Number& scalar, py::object& array, Read read) {
+  PyObject* const object = given.ptr();
+  if (PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object) || object == Py_None) {
+    scalar = read(given);
+    return;
+  }
+  py::array many = array_of(given, field, whole);
+  if (many.ndim() == 0) {
+    scalar = read(many.attr("item")());
+    return;
+  }
+  array = std::move(many);
+}
+
+[[nodiscard]] double size_of(const py::object& given) {
+  if (given.is_none()) return std::numeric_limits<double>::quiet_NaN();
+  const double bytes = number_of(given, "bytes");
+  if (!(bytes >= 0 && bytes < most_bytes)) throw RequestError(fmt::format("bytes: {} is not between 0 and 10^18 bytes", bytes));
+  return bytes;
+}
+
+void take_bytes(AskedOperation& out, const py::object& bytes) {
+  double one = std::numeric_limits<double>::quiet_NaN();
+  if (bytes) take(bytes, "bytes", false, one, out.bytes, size_of);
+  out.scalar.bytes = Bytes::from_value(one);
+}
+
+template <Collective C>
+[[nodiscard]] Asked<C> ask(const py::object& bytes, const py::object& ranks, const py::object& nodes, const py::object& dtype) {
+  Fields given{bytes, ranks, nodes};
+  given.by_place();
+  Asked<C> out;
+  out.scalar.collective = C;
+  out.axes = given.axes;
+  take_bytes(out, given.bytes);
+  const auto take_count = [](const py::object& of, std::string_view field, int& scalar, py::object& array) {
+    if (of) take(of, field, true, scalar, array, [&](const py::object& o) { return count_of(o, field); });
+  };
+  take_count(given.ranks, "ranks", out.scalar.ranks, out.ranks);
+  take_count(given.nodes, "nodes", out.scalar.nodes, out.nodes);
+  if (dtype) detail::from_object(dtype, "dtype", {}, out.scalar.dtype);
+  return out;
+}
+
+[[nodiscard]] Asked<Collective::send_recv> ask_pair(const py::object& bytes, const py::object& path) {
+  Asked<Collective::send_recv> out;
+  Path by = Path::gpu_gpu;
+  if (path) detail::from_object(path, "path", {}, by);
+  static_cast<AskedOperation&>(out).scalar = SendRecv{.path = by};
+  Fields given{bytes, {}, {}};
+  given.by_place();
+  out.axes = given.axes;
+  take_bytes(out, given.bytes);
+  return out;
+}
+
+/// What was given for some names, null where nothing was. \throws TypeError
+template <std::size_t N>
+[[nodiscard]] std::array<py::object, N> objects_of(const char* function, const std::array<std::string, N>& names, std::size_t by_place,
+                                                   const py::args& args, const py::kwargs& kwargs) {
+  std::array<py::handle, N> given{};
+  place_arguments(function, names, by_place, args, kwargs, given);
+  std::array<py::object, N> out;
+  for (std::size_t i = 0; i < N; ++i) out[i] = py::reinterpret_borrow<py::object>(given[i]);
+  return out;
+}
+
+template <Collective C>
+[[nodiscard]] Asked<C> asked_by(const py::args& args, const py::kwargs& kwargs) {
+  static const std::array<std::string, 4> names{"bytes", "ranks", "nodes", "dtype"};
+  const auto [bytes, ranks, nodes, dtype] = objects_of(class_names[static_cast<std::size_t>(C)], names, 1, args, kwargs);
+  return ask<C>(bytes, ranks, nodes, dtype);
+}
+
+[[nodiscard]] Asked<Collective::send_recv> pair_asked_by(const py::args& args, const py::kwargs& kwargs) {
+  static const std::array<std::string, 2> names{"bytes", "path"};
+  const auto [bytes, path] = objects_of("SendRecv", names, 2, args, kwargs);
+  return ask_pair(bytes, path);
+}
+
+/// What an array reads like: "array of float64, shape (4, 1)".
+[[nodiscard]] std::string shown(const py::object& array) {
+  return fmt::format("<array of {}, shape {}>", py::str(array.attr("dtype")).cast<std::string>(),
+                     py::str(array.attr("shape")).cast<std::string>());
+}
+
+/// A size as short as it can be written: 268435456, 1e+15, 0.5.
+[[nodiscard]] std::string shown(const AskedOperation& op) {
+  std::string out = class_names[static_cast<std::size_t>(op.scalar.collective)];
+  const double bytes = op.scalar.bytes.value();
+  out += op.bytes ? "(bytes=" + shown(op.bytes) : bytes >= 0 ? fmt::format("(bytes={}", bytes) : "(bytes=None";
+  if (op.scalar.collective == Collective::send_recv) return out + fmt::format(", path='{}')", name(op.scalar.path));
+  if (op.ranks || op.scalar.ranks > 0) out += ", ranks=" + (op.ranks ? shown(op.ranks) : std::to_string(op.scalar.ranks));
+  if (op.nodes || op.scalar.nodes > 0) out += ", nodes=" + (op.nodes ? shown(op.nodes) : std::to_string(op.scalar.nodes));
+  return out + fmt::format(", dtype='{}')", name(op.scalar.dtype));
+}
+
+[[nodiscard]] py::object bytes_field(const AskedOperation& op) {
+  if (op.bytes) return op.bytes;
+  const double bytes = op.scalar.bytes.value();
+  return bytes >= 0 ? py::object(py::float_(bytes)) : py::none();
+}
+[[nodiscard]] py::object ranks_field(const AskedOperation& op) { return op.ranks ? op.ranks : py::int_(op.scalar.ranks); }
+[[nodiscard]] py::object nodes_field(const AskedOperation& op) { return op.nodes ? op.nodes : py::int_(op.scalar.nodes); }
+
+[[nodiscard]] bool same(const py::object& a, const py::object& b) {
+  if (!a || !b) return !a && !b;
+  return numpy().attr("array_equal")(a, b).cast<bool>();
+}
+[[nodiscard]] bool same(const AskedOperation& a, const AskedOperation& b) {
+  const double x = a.scalar.bytes.value(), y = b.scalar.bytes.value();
+  return a.scalar.collective == b.scalar.collective && (x == y || (x != x && y != y)) && a.scalar.ranks == b.scalar.ranks &&
+         a.scalar.nodes == b.scalar.nodes && a.scalar.dtype == b.scalar.dtype && a.scalar.path == b.scalar.path && same(a.bytes, b.bytes) &&
+         same(a.ranks, b.ranks) && same(a.nodes, b.nodes);
+}
+
+/// What makes the same object again: pickles hold it.
+[[nodiscard]] py::tuple state_of(const AskedOperation& op) {
+  const py::object axes = op.axes ? op.axes : py::none();
+  if (op.scalar.collective == Collective::send_recv)
+    return py::make_tuple(bytes_field(op), py::str(std::string{name(op.scalar.path)}), axes);
+  return py::make_tuple(bytes_field(op), ranks_field(op), nodes_field(op), py::str(std::string{name(op.scalar.dtype)}), axes);
+}
+
+/// The operation of a pickle. \param ask (its first fields) to an operation
+template <class Ask>
+[[nodiscard]] auto from_pickle(const py::tuple& state, std::size_t fields, Ask&& ask) {
+  if (state.size() != fields + 1) throw py::value_error("a pickle of another version of this class");
+  auto out = ask(state);
+  if (!state[fields].is_none()) out.axes = state[fields];
+  return out;
+}
+
+/// \param bytes what `bytes` counts; \param factor busbw / algbw over n ranks
+template <Collective C>
+void add_collective(py::module_& module, const char* what, const char* bytes, const char* factor) {
+  const char* const title = class_names[static_cast<std::size_t>(C)];
+  const std::string doc = fmt::format(
+      "{0}\n\n"
+      "bytes: {1}; may be fractional, and is left out where a function brings sizes of its own.\n"
+      "ranks: GPUs that take part; 0 for all of `nodes`.\n"
+      "nodes: nodes they sit on; 0 for as few as hold the ranks.\n"
+      "dtype: int8, half, bfloat16, fp8, float or double, or NumPy's and nccl-tests' names of them.\n\n"
+      "Each number may be an array; arrays broadcast as NumPy's do, xarray's by name, and predict answers with Predictions. The operation\n"
+      "keeps a copy. What has units (pint, astropy, ...) is converted to bytes, or refused; so are masked elements.\n\n"
+      "algbw = bytes / seconds; busbw = algbw x {2} (NVIDIA/nccl-tests, doc/PERFORMANCE.md).\n\n"
+      "Raises TypeError and RequestError, naming the field, for what is no such number.",
+      what, bytes, factor);
+  py::class_<Asked<C>, AskedOperation>(module, title, doc.c_str())
+      .def(py::init(&asked_by<C>),
+           "__init__(self, bytes=None, *, ranks=0, nodes=0, dtype='half')\n--\n\nArguments as the class says.")
+      .def(py::pickle(
+          [](const Asked<C>& op) { return state_of(op); },
+          [](const py::tuple& state) { return from_pickle(state, 4, [](const py::tuple& s) { return ask<C>(s[0], s[1], s[2], s[3]); }); }));
+}
+
+void add_operation(py::module_& module) {
+  py::class_<AskedOperation>(module, "Operation",
+                             "A question: what moves, how much, over how many ranks. Made as AllReduce, AllGather, ...")
+      .def_property_readonly(
+          "collective", [](const AskedOperation& op) { return name(op.scalar.collective); },
+          "What the command calls it, as in `all_reduce`.")
+      .def_property_readonly("bytes", &bytes_field, "Size as nccl-tests counts it, byte: a number, an array, or None.")
+      .def_property_readonly("ranks", &ranks_field, "GPUs that take part; 0: all of the nodes. A number or an array.")
+      .def_property_readonly("nodes", &nodes_field, "Nodes they sit on; 0: as few as hold the ranks. A number or an array.")
+      .def_property_readonly(
+          "dtype", [](const AskedOperation& op) { return name(op.scalar.dtype); }, "Element type.")
+      .def_property_readonly(
+          "path", [](const AskedOperation& op) { return name(op.scalar.path); }, "Which wires a send_recv uses; gpu-gpu for the rest.")
+      .def(
+          "__eq__",
+          [](const AskedOperation& a, const py::object& b) -> py::object {
+            if (!py::isinstance<AskedOperation>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            return py::bool_(same(a, b.cast<const AskedOperation&>()));
+          },
+          "other"_a, "Equal in every field; arrays as numpy.array_equal has it.")
+      .def(
+          "__hash__",
+          [](const AskedOperation& op) {
+            if (op.has_arrays()) throw py::type_error("an operation with arrays has no hash");
+            return py::hash(py::make_tuple(py::str(std::string{name(op.scalar.collective)}), state_of(op)));
+          },
+          "Of every field. TypeError when one is an array.")
+      .def(
+          "__copy__", [](const py::object& self) { return self; }, "Itself: its fields cannot be changed.")
+      .def("__repr__", [](const AskedOperation& op) { return shown(op); });
+}
+
+}  // namespace
+
+const AskedOperation& GivenOperation::operation() const {
+  if (!value) throw py::type_error("which operation? As in fc.AllReduce(bytes=256 * fc.MiB)");
+  if (asked == nullptr) throw_type("operation", "an Operation", value);
+  return *asked;
+}
+
+const Operation& AskedOperation::one() const {
+  if (has_arrays()) throw RequestError("one question is wanted here, but bytes, ranks or nodes of the operation is an array");
+  if (scalar.bytes.value() != scalar.bytes.value())
+    throw RequestError("how much? Give the operation its bytes, as in AllReduce(bytes=256 * MiB)");
+  return scalar;
+}
+
+py::object operation_object(const AskedOperation& asked) {
+  const auto as = [&]<Collective C>() { return py::cast(Asked<C>{asked}); };
+  switch (asked.scalar.collective) {
+    case Collective::all_reduce: return as.operator()<Collective::all_reduce>();
+    case Collective::all_gather: return as.operator()<Collective::all_gather>();
+    case Collective::reduce_scatter: return as.operator()<Collective::reduce_scatter>();
+    case Collective::broadcast: return as.operator()<Collective::broadcast>();
+    case Collective::reduce: return as.operator()<Collective::reduce>();
+    case Collective::all_to_all: return as.operator()<Collective::all_to_all>();
+    case Collective::send_recv: break;
+  }
+  return as.operator()<Collective::send_recv>();
+}
+
+void add_operations(py::module_& module) {
+  py::tuple names(algorithm_names.size());
+  for (std::size_t i = 0; i < algorithm_names.size(); ++i) names[i] = py::str(std::string{algorithm_names[i]});
+  module.attr("_algorithm_names") = names;
+  add_operation(module);
+  constexpr const char* own = "the buffer of one rank";
+  constexpr const char* held = "everything a rank holds at the start";
+  add_collective<Collective::all_reduce>(module, "Every rank ends with the sum of all ranks' buffers.", own, "2 (n-1)/n");
+  add_collective<Collective::all_gather>(module, "Every rank ends with the parts of all.",
+                                         "everything a rank has at the end, n times its own part", "(n-1)/n");
+  add_collective<Collective::reduce_scatter>(module, "Every rank ends with one part of the sum.", held, "(n-1)/n");
+  add_collective<Collective::broadcast>(module, "One rank's buffer to all.", own, "1");
+  add_collective<Collective::reduce>(module, "The sum of all ranks' buffers to one rank.", own, "1");
+  add_collective<Collective::all_to_all>(module, "Every rank sends a part of its own to every other.", held, "(n-1)/n");
+  py::class_<Asked<Collective::send_recv>, AskedOperation>(module, "SendRecv",
+                                                           R"(From one rank to another.
+
+bytes: the buffer of one rank, a number of bytes or an array of them; left out where a function brings sizes of its own.
+path: gpu-gpu over the scale-up tier, gpu-host between a GPU and its host, nic to another node.
+
+algbw = busbw = bytes / seconds.)")
+      .def(py::init(&pair_asked_by),
+           "__init__(self, bytes=None, path='gpu-gpu')\n--\n\nArguments as the class says.")
+      .def(py::pickle(
+          [](const Asked<Collective::send_recv>& op) { return state_of(op); },
+          [](const py::tuple& state) { return from_pickle(state, 2, [](const py::tuple& s) { return ask_pair(s[0], s[1]); }); }));
+}
+
+}  // namespace fabricost::python
+
+void fabricost::from_object(py::handle given, std::string_view name, const Range&, python::GivenOperation& out) {
+  out.value = given;
+  if (py::isinstance<python::AskedOperation>(given))
+    out.asked = &given.cast<const python::AskedOperation&>();
+  else if (!py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) && !python::exchange_asked(given))
+    python::throw_type(name, "an Operation", given);
+}
+
+void fabricost::from_object(py::handle given, std::string_view name, const Range&, Inference& out) {
+  out = engine_named(python::text(given, name), name);
+}

@@ -1,0 +1,152 @@
+/// \file predict.cpp
+/// fc.predict and fc.explain: one question, one answer; a question with arrays, an array of answers.
+
+#include "bindings.hpp"
+#include "exchanges.hpp"
+#include "face.hpp"
+#include "collectives/operations.hpp"
+#include "collectives/predictions.hpp"
+
+#include <fabricost/explain/moe.hpp>
+
+namespace py = pybind11;
+
+namespace fabricost::python {
+namespace {
+
+constexpr const char* what_moves = "AllReduce, AllGather, ...; or MoeDispatch, MoeCombine, MoePrepare";
+
+struct PredictAsked : PredictRequest {
+  GivenOperation given{};
+  int threads = 0;
+
+  static constexpr auto by_place = system_and_operation;
+  static constexpr auto fields() {
+    using R = PredictAsked;
+    using enum Amount;
+    return std::tuple_cat(PredictRequest::fields(),
+                          std::tuple{asks(&R::given, "operation", "", "", what_moves, true),
+                                     Asks{&R::threads,
+                                          "threads",
+                                          "",
+                                          count,
+                                          {0, 1e9},
+                                          "",
+                                          "How many share the sizes of an array; 0: one, and as many as pay where there are millions"}});
+  }
+};
+
+struct ExplainAsked : ExplainRequest {
+  GivenOperation given{};
+
+  static constexpr auto by_place = system_and_operation;
+  static constexpr auto fields() {
+    return std::tuple_cat(ExplainRequest::fields(), std::tuple{asks(&ExplainAsked::given, "operation", "", "",
+                                                                    "What predict takes, without arrays; or what it returned", true)});
+  }
+};
+
+/// Nothing but machine and operation. \throws RequestError
+void refuse_others(const py::kwargs& kwargs, std::string_view what) {
+  for (const auto& [key, value] : kwargs)
+    if (const std::string_view name = text_of(key, "the name of an argument"); name != "system" && name != "operation" && !value.is_none())
+      throw RequestError(fmt::format("{} does not go with {}", name, what));
+}
+
+/// Arrays of answers. \throws RequestError
+[[nodiscard]] Predictions many(const PredictAsked& r) {
+  if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  const Choice choice = choice_of(r);
+  if (choice.inference.from_host || r.fused_norm)
+    throw Refusal("<launch=eager> and <fused_norm> are of one operation at a time: give no arrays");
+  const py::object system = object_of(r.system);
+  return predict_all(r.lost_rails > 0 ? py::object(system.attr("without_rails")(r.lost_rails)) : system, r.given.operation(), choice,
+                     r.threads);
+}
+
+[[nodiscard]] py::object predict_asked(const py::args& args, const py::kwargs& kwargs) {
+  return spelled_out([&]() -> py::object {
+    auto r = request_of<PredictAsked>("predict", 2, args, kwargs);
+    if (auto exchange = exchange_asked(r.given.value)) {
+      refuse_others(kwargs, "an exchange of experts");
+      return py::cast(exchange_answer(*exchange, r.system));
+    }
+    if (r.given.operation().has_arrays()) return py::cast(many(r));
+    put_operation(r.given.operation(), r);
+    return py::cast(answer(static_cast<const PredictRequest&>(r)));
+  });
+}
+
+[[nodiscard]] std::string explain_asked(const py::args& args, const py::kwargs& kwargs) {
+  return spelled_out([&]() -> std::string {
+    auto r = request_of<ExplainAsked>("explain", 2, args, kwargs);
+    const bool given = static_cast<bool>(r.given.value), made = given && py::isinstance<PredictAnswer>(r.given.value);
+    if (made || (given && py::isinstance<MoeAnswer>(r.given.value))) {  // nothing is predicted again
+      refuse_others(kwargs, "a prediction, which is told as it is");
+      if (!r.system) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+      const auto system = r.system.get();
+      return made ? explain(*system, r.given.value.cast<const PredictAnswer&>())
+                  : explain(*system, r.given.value.cast<const MoeAnswer&>().made);
+    }
+    if (auto exchange = exchange_asked(r.given.value)) {
+      refuse_others(kwargs, "an exchange of experts");
+      const MoeAnswer found = exchange_answer(*exchange, r.system);
+      return explain(*found.machine, found.made);
+    }
+    put_operation(r.given.operation(), r);
+    return answer(static_cast<const ExplainRequest&>(r)).text;
+  });
+}
+
+}  // namespace
+
+void add_predict(py::module_& module) {
+  module.def(
+      "predict", &predict_asked,
+      docstring_of<PredictAsked>(
+          "predict", 2, R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.
+
+With arrays in the operation, Predictions: one for each element of what the fields broadcast to, as NumPy does it. An exchange of experts
+is answered with a MoePrediction.)",
+          R"(What runs between which sizes is worked out once per (ranks, nodes), so a size of an array costs some nanoseconds; other Python
+threads run meanwhile. A time of an array is that of its size alone to 1e-9, and to 2e-14 where nothing overlaps.
+
+Raises RequestError when the ranks do not fit the machine, a size is negative or not a number, or nothing allowed can run; ValueError
+when the shapes do not broadcast.
+
+>>> import fabricost as fc, numpy as np
+>>> system = fc.load_system("dgx-h100")
+>>> p = fc.predict(system, fc.AllReduce(bytes=256 * fc.MiB, ranks=64))
+>>> p.ranks, p.nodes, p.bottleneck.tier
+(64, 8, 'nic')
+>>> abs(sum(term.seconds for term in p.terms) / p.seconds - 1) < 1e-12
+True
+>>> round(p.bus_bytes_per_second * p.seconds / (256 * fc.MiB), 6)  # 2 (n-1)/n
+1.96875
+>>> grid = fc.predict(system, fc.AllReduce(bytes=2.0 ** np.arange(10, 34), ranks=np.array([8, 16, 64, 512])[:, None]))
+>>> grid.seconds.shape, bool((grid.seconds > 0).all())
+((4, 24), True)
+>>> small = fc.AllReduce(bytes=64 * fc.KiB)
+>>> fc.predict("dgx-h100", small, library="vllm").seconds < fc.predict("dgx-h100", small).seconds
+True
+)")
+          .c_str());
+  module.def("explain", &explain_asked,
+             docstring_of<ExplainAsked>("explain", 2, R"(The whole story of one prediction as text.
+
+The schedule, the arithmetic with numbers put in (s, byte, byte/s), where each constant comes from, which tier binds, and what would change
+the answer. A prediction made for this system is told as it is: nothing is predicted again.)",
+                                        R"(Raises RequestError as predict.
+
+>>> import fabricost as fc
+>>> system = fc.load_system("dgx-h100")
+>>> "nvlink" in fc.explain(system, fc.AllReduce(bytes=64 * fc.MiB))
+True
+>>> p = fc.predict(system, fc.AllReduce(bytes=64 * fc.KiB), library="vllm")
+>>> fc.explain(system, p) == fc.explain(system, fc.AllReduce(bytes=64 * fc.KiB), library="vllm")
+True
+)")
+                 .c_str());
+}
+
+}  // namespace fabricost::python

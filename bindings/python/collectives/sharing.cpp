@@ -1,0 +1,111 @@
+/// \file sharing.cpp
+/// Collectives that run at once: fc.Grouped and fc.share.
+
+#include "bindings.hpp"
+#include "face.hpp"
+#include "collectives/operations.hpp"
+
+#include <fabricost/answers/share.hpp>
+
+namespace py = pybind11;
+
+namespace fabricost {
+
+/// As Python compares them. Beside the type itself, where record.hpp finds it.
+[[nodiscard]] static bool same(const PredictAnswer& a, const PredictAnswer& b) { return py::cast(a).equal(py::cast(b)); }
+
+[[nodiscard]] static std::string taken_text(const std::vector<GroupedRequest>& /*of*/) { return "Sequence[Grouped | Operation | str]"; }
+[[nodiscard]] static std::string taken_text(const LayoutAxes& /*of*/) { return "dict[str, int | None] | str"; }
+
+static void from_object(py::handle given, std::string_view name, const Range&, Over& out) {
+  if (PyUnicode_Check(given.ptr()) == 0)
+    out.size = python::whole(given, name);
+  else if (out.axis = python::text(given, name); out.axis == "all")
+    out.axis.clear();
+}
+
+/// {"tp": 8, "dp": None}, or the same as text: "tp=8,dp".
+static void from_object(py::handle given, std::string_view name, const Range&, LayoutAxes& out) {
+  if (PyUnicode_Check(given.ptr()) != 0) {
+    out = layout_from(python::text(given, name), name);
+    return;
+  }
+  if (PyDict_Check(given.ptr()) == 0) python::throw_type(name, "a dict of axis and size, as in {\"tp\": 8, \"dp\": None},", given);
+  for (const auto& [axis, size] : py::reinterpret_borrow<py::dict>(given))
+    out.axes.push_back({.name = python::text(axis, name), .size = size.is_none() ? 0 : python::whole(size, name)});
+}
+
+static void from_object(py::handle given, std::string_view name, const Range& range, std::vector<GroupedRequest>& out) {
+  if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::sequence>(given)) python::throw_type(name, "a list of Grouped", given);
+  for (const py::handle one : given) {
+    if (py::isinstance<GroupedRequest>(one))
+      out.push_back(one.cast<const GroupedRequest&>());
+    else if (py::isinstance<python::AskedOperation>(one))
+      python::detail::from_object(one, name, range, out.emplace_back().operation);
+    else if (PyUnicode_Check(one.ptr()) != 0)
+      out.push_back(grouped_from(python::text(one, name)));
+    else
+      python::throw_type(name, "a list of Grouped", one);
+  }
+  if (out.empty()) throw RequestError("collectives: which? As in [fc.Grouped(fc.AllReduce(bytes=2**30), over=\"dp\")]");
+}
+
+namespace python {
+
+void add_sharing(py::module_& module) {
+  using G = GroupedRequest;
+  const std::string doc = "One collective that every group of a machine runs, for share.\n\n" + lines_of<G>();
+  py::class_<G>(module, "Grouped", doc.c_str())
+      .def(py::init([](const py::args& args, const py::kwargs& kwargs) {
+             return spelled_out([&] {
+               auto out = request_of<G>("Grouped", 1, args, kwargs);
+               check(out);
+               out.name = name_of(out);
+               return out;
+             });
+           }),
+           "__init__(self, operation, *, over=None, every=1, algorithm=None, protocol=None, weight=1.0, name=None)\n--\n\nArguments as the "
+           "class says.")
+      .def_property_readonly(
+          "operation", [](const G& g) { return operation_object({.scalar = g.operation, .bytes = {}, .ranks = {}, .nodes = {}}); },
+          "What each group runs.")
+      .def_readonly("name", &G::name, "For people, as in `all_reduce 1 GiB over dp`.")
+      .def_readonly("every", &G::every, "From member to member.")
+      .def_readonly("weight", &G::weight, "Its part of a link it shares.")
+      .def("__repr__", [](const G& g) { return "Grouped: " + g.name; });
+  add_answer<Sharer>(module, "Sharer", "Groups of one collective that cross a link.").def("__repr__", [](const Sharer& s) {
+    return fmt::format("{} groups of {}", s.groups, s.name);
+  });
+  using S = SharedCollective;
+  add_answer<S>(module, "SharedCollective",
+                "One of the collectives that run at once: of its groups the one slowed down most. Made by share.")
+      .def("__repr__", [](const S& s) {
+        return fmt::format("{}: {:.4g} us alone, wire slowed {:.2f} x, {:.4g} us beside the others", s.name, s.alone.seconds * 1e6,
+                           s.slow_down, s.seconds * 1e6);
+      });
+  using R = ShareAnswer;
+  add_answer_of_rows<R>(module, "SharedRun", "Collectives that run at once, in the order asked: `run[0]`, `for one in run`. Made by share.",
+                        &R::collectives)
+      .def("__repr__", [](const R& r) {
+        std::string out = fmt::format("at once on {} GPUs of {}", r.gpus, r.system);
+        for (const S& s : r.collectives) out += "\n  " + py::cast<std::string>(py::repr(py::cast(s)));
+        return out;
+      });
+  add_face<ShareRequest>(module, "share", 2,
+                         R"(Collectives that run at once: how much each is slowed down, on which link and by whom, a SharedRun.
+
+A collective is one flow that loads each link it crosses; flows share links max-min fairly; only wire time is slowed:
+seconds = alone + (slow-down - 1) x wire terms.
+
+collectives is a list of Grouped, of operations that all GPUs run, or of texts; layout a dict, {"tp": 8, "dp": None}, or text.)",
+                         R"(Other Python threads run meanwhile.
+
+>>> import fabricost as fc
+>>> run = fc.share("aws-p4d", [fc.Grouped(fc.AllReduce(bytes=fc.GiB), over="dp")], nodes=8, layout={"tp": 8, "dp": None})
+>>> run[0].groups, run[0].ranks, run[0].slow_down
+(8, 8, 2.0)
+)");
+}
+
+}  // namespace python
+}  // namespace fabricost

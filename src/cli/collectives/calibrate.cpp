@@ -1,0 +1,144 @@
+/// \file calibrate.cpp
+/// fabricost calibrate: measurements in, constants out, with how well each is known; of what fabricost measure wrote this machine as a
+/// system file.
+
+#include "cli/collectives/calibrate_text.hpp"
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/text_table.hpp"
+#include "cli/write_file.hpp"
+
+#include <fabricost/answers/this_machine.hpp>
+#include <fabricost/evaluation/calibrate.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr const char* usual_points = "measured.csv";
+constexpr const char* usual_machine = "this-machine.yaml";
+
+struct CalibrateTyped : CalibrateFilesRequest {
+  std::string out, date;
+
+  static constexpr auto fields() {
+    using R = CalibrateTyped;
+    using enum Amount;
+    return std::tuple_cat(
+        CalibrateRequest::fields(),
+        std::tuple{Asks{&R::out,
+                        "out",
+                        "--out,-o",
+                        number,
+                        {},
+                        "FILE",
+                        "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
+                        "this-machine.yaml"},
+                   Asks{&R::date,
+                        "date",
+                        "--date",
+                        number,
+                        {},
+                        "YYYY-MM-DD",
+                        "The date to write into it; default today, or the day of the measurement"}});
+  }
+};
+
+/// The points of a measurement of GPUs among the files asked for: the one given, or measured.csv in this folder where none was. Nothing
+/// when it has no machine file, one of MPI ranks alone, or the question is one of its collectives alone. \throws SpecError when the machine
+/// file cannot be read
+[[nodiscard]] std::optional<std::string> whole_machine(const CalibrateTyped& typed) {
+  if (typed.only || !typed.leave_out.empty() || typed.nodes > 0 || typed.ranks > 0 || typed.samples.size() > 1) return std::nullopt;
+  const std::string points = typed.samples.empty() ? usual_points : typed.samples.front().file;
+  std::error_code error;
+  if (!std::filesystem::exists(points, error) || !std::filesystem::exists(machine_file_of(points), error)) return std::nullopt;
+  if (machine_file_of(points) == points || !lists_gpus(machine_file_of(points))) return std::nullopt;
+  return points;
+}
+
+[[nodiscard]] bool is_date(const std::string& text) {
+  bool fine = text.size() == 10;
+  for (std::size_t i = 0; fine && i < text.size(); ++i) fine = i == 4 || i == 7 ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
+  return fine;
+}
+
+/// What can be refused before anything is read.
+void check(const CalibrateTyped& typed, bool machine) {
+  if (typed.samples.empty() && !machine)
+    throw Refusal(
+        "from which measurements? Name them with <samples>; or run fabricost measure, whose measured.csv and measured.machine.yaml in "
+        "this folder need no name");
+  if (!typed.date.empty() && !is_date(typed.date))
+    throw RequestError(fmt::format("--date {}: is no date; write it as 2026-01-31", typed.date));
+  if (!machine && !typed.system && !typed.out.empty() && !std::filesystem::is_directory(typed.out))
+    throw RequestError(
+        fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
+                    "is written there",
+                    typed.out));
+}
+
+[[nodiscard]] std::string of_machine(const std::string& points, const CalibrateTyped& typed, bool json, const Terminal& terminal) {
+  MachineAnswer found =
+      answer(CalibrateMachineRequest{.path = points, .system = typed.system, .calibration = typed.calibration, .date = typed.date});
+  found.file = typed.out.empty() ? usual_machine : typed.out;
+  std::string out = json ? printed(json_of(found)) : text_of(found.made, found.file, terminal);
+  write_file(found.file, this_machine_yaml(found.made));
+  return out;
+}
+
+/// A file where one machine was fitted, a folder otherwise.
+template <class Fit>
+void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date) {
+  if constexpr (std::same_as<Fit, CalibrationAnswer>)
+    if (typed.system) return write_file(typed.out, fit.yaml(calibration_name(typed.out), date));
+  for (const auto& [file, text] : fit.files(date)) {
+    const std::filesystem::path path = std::filesystem::path{typed.out} / file;
+    std::filesystem::create_directories(path.parent_path());
+    write_file(path.string(), text);
+  }
+}
+
+[[nodiscard]] std::string of_samples(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
+  const std::string date = typed.date.empty() ? today() : typed.date;
+  return std::visit(
+      [&](const auto& fit) {
+        std::string out = json ? printed(json_of(fit)) : text_of(fit.made, terminal);
+        if (!typed.out.empty()) write(typed, fit, date);
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
+          if (!json && typed.out.empty()) out += fit.files(date).front().second;
+        return out;
+      },
+      answer(static_cast<const CalibrateFilesRequest&>(typed)));
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Runner& runner) {
+  struct Options {
+    Typed typed;
+    bool json = false;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand("calibrate", "Fit the constants of a machine to measurements of it");
+  add_options<CalibrateTyped>(sub, o->typed);
+  sub.add_flag("--json", o->json, "Print JSON");
+  sub.footer(
+      "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
+      "then     fabricost predict all_reduce --system dgx-h100 --size 1GiB --calibration mine.yaml\n"
+      "or       fabricost measure && fabricost calibrate, then --system this-machine.yaml");
+  runner.add(sub, [o](const Terminal& terminal) {
+    return spelled_out<CalibrateTyped>([&] {
+      const auto typed = request_of<CalibrateTyped>(o->typed);
+      const std::optional<std::string> machine = whole_machine(typed);
+      check(typed, machine.has_value());
+      return machine ? of_machine(*machine, typed, o->json, terminal) : of_samples(typed, o->json, terminal);
+    });
+  });
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,61 @@
+/// \file diagnose.cpp
+/// fabricost diagnose: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost::cli {
+namespace {
+
+/// Measured and predicted time of every size, at most 40 rows.
+[[nodiscard]] std::string table_of(const DiagnosisAnswer& a) {
+  constexpr std::size_t most = 40;
+  TextTable table{{{"operation"}, {"size", right}, {"measured", right}, {"predicted", right}, {"ratio", right}, {"busbw", right}, {""}}};
+  const std::size_t step = (a.sizes.size() + most - 1) / most;
+  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+    if ((a.sizes.size() - 1 - i) % step != 0) continue;
+    const DiagnosedSize& s = a.sizes[i];
+    table.row({s.operation, size_text(Bytes::from_value(s.bytes)), time_text(Time::from_value(s.measured_seconds)),
+               time_text(Time::from_value(s.predicted_seconds)), fmt::format("{:.2f}", s.ratio),
+               rate_text(Bandwidth::from_value(s.bus_bytes_per_second)), s.measured_seconds > s.high_seconds ? "above the interval" : ""});
+  }
+  return table.text(2);
+}
+
+[[nodiscard]] std::string diagnosis_text(const DiagnosisAnswer& a, const Terminal& terminal) {
+  std::string verdict = wrapped("", a.verdict);
+  verdict.pop_back();
+  std::string out = terminal.strong(verdict) + "\n";
+  for (const FindingAnswer& f : a.causes) {
+    out += fmt::format("\n{} ({:.0f} %)\n", terminal.strong(f.cause), 100 * f.confidence);
+    out += wrapped("  seen  ", f.evidence);
+    out += wrapped("  try   ", f.remedy);
+  }
+  if (!a.sizes.empty()) {
+    const DiagnosedSize& first = a.sizes.front();
+    out += terminal.strong(fmt::format("\nAgainst {}{}, {} ranks on {} node{} ({})", a.system,
+                                       a.system_guessed ? " (guessed from the log)" : "", first.ranks, first.nodes,
+                                       first.nodes == 1 ? "" : "s", a.basis));
+    out += "\n" + table_of(a);
+  }
+  if (!a.notes.empty()) {
+    out += terminal.strong("\nWhat the log did not say, or could not be used") + "\n";
+    for (const std::string& note : a.notes) out += wrapped("  ", note);
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_diagnose(CLI::App& app, Runner& runner) {
+  add_face<DiagnoseRequest>(app, runner, "diagnose", "Is this run what its machine should give? If not, why?",
+                            "Example: fabricost diagnose all_reduce.log --system dgx-h100 --expected \"900 GB/s\"", diagnosis_text);
+}
+
+}  // namespace fabricost::cli

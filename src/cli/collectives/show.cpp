@@ -1,0 +1,73 @@
+/// \file show.cpp
+/// fabricost show: one machine tier by tier, or its picture.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/show.hpp>
+#include <fabricost/pictures/picture.hpp>
+
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+struct ShowTyped : ShowRequest {
+  bool svg = false;
+  std::optional<Collective> operation{};
+  int nodes = 0, ranks = 0;
+  std::optional<double> bytes{};
+
+  static constexpr auto fields() {
+    using R = ShowTyped;
+    using enum Amount;
+    return std::tuple_cat(
+        ShowRequest::fields(),
+        std::tuple{asks(&R::svg, "svg", "--svg", "", "Print a picture (SVG)"),
+                   asks(&R::operation, "operation", "--op", "OP", "With <svg>: colour tiers by their load in it; default all_reduce"),
+                   Asks{&R::nodes, "nodes", "--nodes", count, any_count, "N", "Of that operation"},
+                   Asks{&R::ranks, "ranks", "--ranks", count, any_count, "R", "Of that operation"}, fabricost::detail::ask_bytes<R>});
+  }
+  [[nodiscard]] bool of_an_operation() const { return operation || bytes; }
+};
+
+/// The picture, with the loads of the operation that was asked about, if one was.
+[[nodiscard]] std::string drawn(const ShowTyped& request) {
+  if (!request.system) throw Refusal("which machine? fabricost systems lists the names");
+  if (!request.of_an_operation() && (request.nodes > 0 || request.ranks > 0))
+    throw Refusal("<nodes> and <ranks> are for a picture with loads: add <bytes>, as in <bytes=268435456>");
+  const auto system = request.system.get(request.overrides, {}, request.calibration);
+  if (!request.of_an_operation()) return picture(*system);
+  const PredictAnswer loads = answer(PredictRequest{.system = {{}, system},
+                                                    .operation = request.operation.value_or(Collective::all_reduce),
+                                                    .nodes = request.nodes,
+                                                    .ranks = request.ranks,
+                                                    .bytes = request.bytes});
+  return picture(*system, &loads, title_of(loads, loads.system));
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Runner& runner) {
+  struct Options {
+    Typed typed;
+    bool json = false;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand("show", "One machine, tier by tier");
+  add_options<ShowTyped>(sub, o->typed);
+  sub.add_flag("--json", o->json, "Print JSON");
+  sub.footer("Example: fabricost show gb200-nvl72\n         fabricost show dgx-h100 --svg --op all_reduce --size 256MiB > dgx-h100.svg");
+  runner.add(sub, [o](const Terminal& terminal) {
+    const auto request = request_of<ShowTyped>(o->typed);
+    if (request.svg && o->json) throw RequestError("--svg or --json, not both");
+    if (request.svg) return spelled_out<ShowTyped>([&] { return drawn(request); });
+    if (request.of_an_operation() || request.nodes > 0 || request.ranks > 0)
+      throw RequestError("--op, --size, --nodes and --ranks colour a picture: add --svg");
+    return output_of<ShowTyped>(
+        o->typed, o->json, terminal, [](const ShowAnswer& a, const Terminal& t) { return t.strong_headings(a.text); }, nothing_beside);
+  });
+}
+
+}  // namespace fabricost::cli

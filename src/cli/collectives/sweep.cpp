@@ -1,0 +1,135 @@
+/// \file sweep.cpp
+/// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which what runs changes, as a table, CSV or JSON.
+
+#include "cli/amounts.hpp"
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/rough_size.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+struct SweepTyped : SweepRequest {
+  bool crossovers = false, csv = false, json = false;
+
+  static constexpr auto fields() {
+    using R = SweepTyped;
+    using enum Amount;
+    return std::tuple_cat(SweepRequest::fields(),
+                          std::tuple{asks(&R::crossovers, "crossovers", "--crossovers", "",
+                                          "For each count the sizes at which what runs, and what is\nfastest, change "
+                                          "(<sizes> FIRST:LAST:x2 bounds them)"),
+                                     asks(&R::csv, "csv", "--csv", "", "Print CSV"), asks(&R::json, "json", "--json", "", "Print JSON")});
+  }
+};
+
+/// Numbers in the shortest form that reads back exactly; no name holds a comma.
+[[nodiscard]] std::string csv_of(const SweepAnswer& a) {
+  std::string out = a.by_count ? "nodes,ranks," : "";
+  out += "bytes,time_us,algbw_GBps,busbw_GBps,algorithm,protocol,bottleneck,basis,low_us,high_us\n";
+  for (const PredictAnswer& p : a.rows) {
+    if (a.by_count) out += fmt::format("{},{},", p.nodes, p.ranks);
+    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{}\n", p.bytes(), p.seconds * 1e6, p.algorithm_bytes_per_second() / 1e9,
+                       p.bus_bytes_per_second() / 1e9, p.algorithm.view(), p.protocol.view(), p.binding_tier(), name(p.basis), p.low * 1e6,
+                       p.high * 1e6);
+  }
+  return out;
+}
+
+/// One row each: time, bandwidths, what runs, its bottleneck, the interval.
+[[nodiscard]] std::string table_of(const SweepAnswer& a) {
+  std::vector<TextTable::Column> columns;
+  if (a.by_count)
+    columns = {{"nodes", right}, {"ranks", right}};
+  else
+    columns = {{"size", right}};
+  for (const char* heading : {"time", "algbw GB/s", "busbw GB/s"}) columns.push_back({heading, right});
+  columns.insert(columns.end(), {{"runs"}, {"bottleneck"}, {"nine in ten within", right}});
+  TextTable rows{columns};
+  for (const PredictAnswer& p : a.rows) {
+    std::vector<std::string> cells;
+    if (a.by_count)
+      cells = {std::to_string(p.nodes), std::to_string(p.ranks)};
+    else
+      cells = {size_text(p.operation.bytes)};
+    cells.push_back(time_text(p.time()));
+    cells.push_back(fmt::format("{:.2f}", p.algorithm_bytes_per_second() / 1e9));
+    cells.push_back(fmt::format("{:.2f}", p.bus_bytes_per_second() / 1e9));
+    cells.push_back(fmt::format("{} {}", p.algorithm.view(), p.protocol.view()));
+    cells.emplace_back(p.binding_tier());
+    cells.push_back(fmt::format("{} .. {}", time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high))));
+    rows.row(cells);
+  }
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string text_of(const SweepAnswer& a, const Terminal& terminal) {
+  const PredictAnswer& first = a.rows.front();
+  const std::string title =
+      a.by_count ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
+                 : title_of(first, first.system, false);
+  std::string out = terminal.strong(title) + "\n" + table_of(a);
+  const std::vector<std::string>& assumed = (a.by_count ? a.rows.back() : first).assumed;
+  for (const std::string& one : assumed) out += wrapped("  ", "Assumed: " + one + ".", a.by_count ? 98 : 80);
+  return out;
+}
+
+[[nodiscard]] std::string csv_of(const CrossoversAnswer& a) {
+  std::string out = "nodes,ranks,which,from_bytes,algorithm,protocol\n";
+  for (const CrossoversAtCount& s : a.rows)
+    for (const auto& [which, changes] : {std::pair{"runs", &s.runs}, {"fastest", &s.fastest}})
+      for (const CrossoverAnswer& c : *changes)
+        out += fmt::format("{},{},{},{:.0f},{},{}\n", s.nodes, s.ranks, which, c.from_bytes, c.algorithm, c.protocol);
+  return out;
+}
+
+[[nodiscard]] std::string text_of(const CrossoversAnswer& a, const Terminal& terminal) {
+  TextTable rows{{{"nodes", right}, {"ranks", right}, {"from", right}, {"runs"}, {"from", right}, {"fastest"}}};
+  const auto cells = [](const std::vector<CrossoverAnswer>& of, std::size_t i) {
+    if (i >= of.size()) return std::pair<std::string, std::string>{};
+    return std::pair{rough_size(of[i].from_bytes), fmt::format("{} {}", of[i].algorithm, of[i].protocol)};
+  };
+  for (const CrossoversAtCount& s : a.rows)
+    for (std::size_t i = 0; i < std::max(s.runs.size(), s.fastest.size()); ++i) {
+      const auto [from, runs] = cells(s.runs, i);
+      const auto [from_fastest, fastest] = cells(s.fastest, i);
+      rows.row({i == 0 ? std::to_string(s.nodes) : "", i == 0 ? std::to_string(s.ranks) : "", from, runs, from_fastest, fastest});
+    }
+  return terminal.strong(fmt::format("From which size what runs, and what is fastest: {} ({}), {}", a.operation, a.dtype, a.system)) +
+         "\n" + rows.text(2);
+}
+
+/// As it was asked for. \param found what there are rows of
+template <class Answer>
+[[nodiscard]] std::string printed_as_asked(const Answer& found, const SweepTyped& request, const Terminal& terminal) {
+  return request.json ? printed(json_parts::json_value(found.rows, {})) : request.csv ? csv_of(found) : text_of(found, terminal);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Runner& runner) {
+  const auto typed = std::make_shared<Typed>();
+  CLI::App& sub = *app.add_subcommand("sweep", "One operation at many sizes, or on many counts of nodes or ranks");
+  add_options<SweepTyped>(sub, *typed);
+  sub.footer("Example: fabricost sweep all_to_all --system aws-p5 --nodes 2 --sizes 1KiB:8GiB:x2 --csv");
+  runner.add(sub, [typed](const Terminal& terminal) {
+    return spelled_out<SweepTyped>([&] {
+      const auto request = request_of<SweepTyped>(*typed);
+      if (request.csv && request.json) throw Refusal("<csv> and <json> exclude each other");
+      if (!request.crossovers) return printed_as_asked(answer(static_cast<const SweepRequest&>(request)), request, terminal);
+      if (request.bytes) throw Refusal("<crossovers> looks at all sizes; leave <bytes> out (<sizes> bounds them)");
+      if (typed->given("--choice")) throw Refusal("<crossovers> shows the library's own choice beside the fastest; leave <choice> out");
+      return printed_as_asked(answer(CrossoversRequest{request}), request, terminal);
+    });
+  });
+}
+
+}  // namespace fabricost::cli

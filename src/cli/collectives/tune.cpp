@@ -1,0 +1,113 @@
+/// \file tune.cpp
+/// fabricost tune: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/rough_size.hpp"
+#include "text/text_table.hpp"
+#include "cli/write_file.hpp"
+
+#include <fabricost/answers/tune.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+
+namespace fabricost::cli {
+namespace {
+
+struct TuneTyped : TuneRequest {
+  std::string out;
+
+  static constexpr auto fields() {
+    return std::tuple_cat(
+        TuneRequest::fields(),
+        std::tuple{
+            Asks{&TuneTyped::out, "", "--out,-o", Amount::number, {}, "FILE", "Write the sure ones for NCCL's example tuner plugin"}});
+  }
+};
+
+/// As its makers write it.
+[[nodiscard]] std::string library_text(const std::string& library) { return library == "rccl" ? "RCCL" : "NCCL"; }
+
+/// "16 and 32 ranks on 2 and 4 nodes"; of more than three the first and the last.
+[[nodiscard]] std::string groups_text(const std::vector<TunedGroup>& groups) {
+  std::vector<std::string> ranks, nodes;
+  for (const TunedGroup& group : groups) {
+    const std::string all = std::to_string(group.ranks);
+    if (ranks.empty() || ranks.back() != all) ranks.push_back(all);
+    nodes.push_back(std::to_string(group.nodes));
+  }
+  const auto listed_text = [](const std::vector<std::string>& words) {
+    if (words.size() < 2) return joined(words);
+    if (words.size() > 3) return words.front() + " to " + words.back();
+    return joined(std::span{words}.first(words.size() - 1)) + " and " + words.back();
+  };
+  return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
+}
+
+/// The ranks of a row are in the title: they follow from its nodes.
+[[nodiscard]] std::string table(const TuneAnswer& a, bool sure) {
+  const bool several = a.groups.size() > 1;
+  TextTable rows{{{"operation"},
+                  {several ? "nodes" : "", right},
+                  {"from", right},
+                  {"to", right},
+                  {library_text(a.library) + " runs"},
+                  {"faster"},
+                  {"lost us", right},
+                  {"lost", right},
+                  {sure ? "at least" : "", right}}};
+  for (const SlowChoice& r : a.ranges)
+    if (r.sure == sure)
+      rows.row({r.operation, several ? std::to_string(r.nodes) : "", rough_size(r.first_bytes), rough_size(r.last_bytes + 1),
+                r.algorithm + " " + r.protocol, r.better_algorithm + " " + r.better_protocol, fmt::format("{:.1f}", r.lost_seconds * 1e6),
+                fmt::format("{:.0f} %", 100 * r.lost_share), sure ? fmt::format("{:.0f} %", 100 * r.least_share) : ""});
+  return rows.text(2);
+}
+
+/// "nvls simple (all_gather, reduce_scatter)", every pair once.
+[[nodiscard]] std::string unmeasured_text(const std::vector<UnmeasuredChoice>& pairs) {
+  std::map<std::string, std::vector<std::string>> operations;
+  for (const UnmeasuredChoice& p : pairs) {
+    std::vector<std::string>& its = operations[p.algorithm + " " + p.protocol];
+    if (std::find(its.begin(), its.end(), p.operation) == its.end()) its.push_back(p.operation);
+  }
+  std::string out;
+  for (const auto& [pair, its] : operations) out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", pair, joined(its));
+  return out;
+}
+
+[[nodiscard]] std::string tune_text(const TuneAnswer& a, const Terminal& terminal) {
+  const auto sure = static_cast<std::size_t>(std::count_if(a.ranges.begin(), a.ranges.end(), [](const SlowChoice& r) { return r.sure; }));
+  const std::string machine = fmt::format("{}, {} ({})", a.system, groups_text(a.groups), a.dtype);
+  const std::string library = library_text(a.library);
+  std::string out;
+  if (sure > 0)
+    out += terminal.strong(fmt::format("Where {}'s own choice loses time: {}", library, machine)) + "\n" + table(a, true);
+  else
+    out += terminal.strong(fmt::format("Nowhere does {}'s own choice surely lose time:\n{}", library, machine)) + "\n";
+  if (sure < a.ranges.size()) out += "\n" + terminal.strong("Perhaps: within what the predictions leave open") + "\n" + table(a, false);
+  if (!a.ranges.empty() || !a.unmeasured.empty() || !a.doubts.empty()) out += "\n";
+  if (!a.ranges.empty())
+    out += wrapped("  ", "Lost: at the size of the range that loses most; at least: in nineteen of twenty measurements there.", 98);
+  for (const std::string& doubt : a.doubts) out += wrapped("  ", "Not sure: " + doubt + ".", 98);
+  if (!a.unmeasured.empty())
+    out += wrapped("  ", "Never recommended, because no fit covers them here: " + unmeasured_text(a.unmeasured) + ".", 98);
+  return out;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Runner& runner) {
+  add_face<TuneTyped>(app, runner, "tune", "Where NCCL's own choice of algorithm or protocol loses time",
+                      "Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf", tune_text,
+                      [](const TuneAnswer& a, const TuneTyped& typed) {
+                        if (!typed.out.empty()) write_file(typed.out, a.config);
+                      });
+}
+
+}  // namespace fabricost::cli

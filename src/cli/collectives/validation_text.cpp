@@ -1,0 +1,267 @@
+/// \file validation_text.cpp
+/// Tables that line up, bars and a plot of at most 20 lines by 80 columns, in characters every terminal has.
+
+#include "cli/collectives/validation_text.hpp"
+
+#include "text/csv.hpp"
+#include "text/error_histogram.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr std::size_t most_rows = 64;
+
+[[nodiscard]] double bus_rate(const ComparedPoint& p, double seconds) {
+  return p.point.bytes / seconds * bus_factor(p.point.collective, p.point.ranks()) / 1e9;
+}
+
+[[nodiscard]] bool same_run(const Point& a, const Point& b) {
+  return a.system == b.system && a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.collective == b.collective &&
+         a.dtype == b.dtype && a.library == b.library && a.algorithm == b.algorithm && a.protocol == b.protocol &&
+         a.gpu_direct == b.gpu_direct && a.path == b.path && a.both_ways == b.both_ways;
+}
+
+/// True for the points of one operation on one machine, few enough to be shown one by one.
+[[nodiscard]] bool one_run(const std::vector<ComparedPoint>& points) {
+  return !points.empty() && points.size() <= most_rows &&
+         std::all_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return same_run(p.point, points.front().point); });
+}
+
+[[nodiscard]] std::vector<const ComparedPoint*> by_bytes(const std::vector<ComparedPoint>& points) {
+  std::vector<const ComparedPoint*> out;
+  out.reserve(points.size());
+  for (const ComparedPoint& p : points) out.push_back(&p);
+  std::stable_sort(out.begin(), out.end(), [](const ComparedPoint* a, const ComparedPoint* b) { return a->point.bytes < b->point.bytes; });
+  return out;
+}
+
+[[nodiscard]] std::string run_title(const Point& p) {
+  std::string out = fmt::format("{} ({}), {} ranks on {} node{}, {}", name(p.collective), name(p.dtype), p.ranks(), p.nodes,
+                                p.nodes == 1 ? "" : "s", p.system.str());
+  if (!p.library.empty()) out += ", " + p.library;
+  if (p.algorithm) out += fmt::format(", {} forced", name(*p.algorithm));
+  if (p.protocol) out += fmt::format(", {} forced", name(*p.protocol));
+  return out;
+}
+
+[[nodiscard]] std::string beside(const std::vector<const ComparedPoint*>& points) {
+  TextTable rows{{{"size", right},
+                  {"measured us", right},
+                  {"predicted us", right},
+                  {"error %", right},
+                  {"runs"},
+                  {"busbw GB/s measured", right},
+                  {"predicted", right}}};
+  for (const ComparedPoint* p : points)
+    rows.row({size_text(Bytes::from_value(p->point.bytes)), fmt::format("{:.2f}", p->point.seconds * 1e6),
+              fmt::format("{:.2f}", p->prediction.seconds * 1e6), fmt::format("{:+.1f}", 100 * p->error()),
+              fmt::format("{} {}", name(p->prediction.ran.algorithm), name(p->prediction.ran.protocol)),
+              fmt::format("{:.2f}", bus_rate(*p, p->point.seconds)), fmt::format("{:.2f}", bus_rate(*p, p->prediction.seconds))});
+  return rows.text(2);
+}
+
+/// Bus bandwidth against size, sizes by their logarithm: 17 lines of curve, an axis and its labels.
+[[nodiscard]] std::string plot(const std::vector<const ComparedPoint*>& points) {
+  constexpr int height = 16, width = 68, margin = 9;
+  const double first = std::log2(std::max(1.0, points.front()->point.bytes)), last = std::log2(std::max(1.0, points.back()->point.bytes));
+  double top = 0;
+  for (const ComparedPoint* p : points) top = std::max({top, bus_rate(*p, p->point.seconds), bus_rate(*p, p->prediction.seconds)});
+  if (!(top > 0) || !(last > first)) return "";
+  std::vector<std::string> grid(height, std::string(width, ' '));
+  const auto mark = [&](double bytes, double rate, char sign) {
+    const auto x = static_cast<std::size_t>(std::lround((std::log2(std::max(1.0, bytes)) - first) / (last - first) * (width - 1)));
+    const auto y = static_cast<std::size_t>(height - 1 - std::lround(rate / top * (height - 1)));
+    char& at = grid[y][x];
+    at = at == ' ' || at == sign ? sign : '*';
+  };
+  for (const ComparedPoint* p : points) {
+    mark(p->point.bytes, bus_rate(*p, p->point.seconds), 'o');
+    mark(p->point.bytes, bus_rate(*p, p->prediction.seconds), '+');
+  }
+  std::string out = "  busbw in GB/s against size: o measured, + predicted, * both\n";
+  for (int y = 0; y < height; ++y) {
+    std::string line =
+        y % 5 == 0 ? fmt::format("{:>{}.4g} |", top * (height - 1 - y) / (height - 1), margin - 2) : std::string(margin - 1, ' ') + "|";
+    line += grid[static_cast<std::size_t>(y)];
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  out += std::string(margin - 1, ' ') + "+" + std::string(width, '-') + "\n";
+  const std::string low = size_text(Bytes::from_value(points.front()->point.bytes)),
+                    high = size_text(Bytes::from_value(points.back()->point.bytes));
+  const auto between = static_cast<int>(width) - static_cast<int>(low.size()) - static_cast<int>(high.size());
+  return out + std::string(margin, ' ') + low + std::string(static_cast<std::size_t>(std::max(1, between)), ' ') + high + "\n";
+}
+
+[[nodiscard]] std::vector<double> errors_of(const std::vector<ComparedPoint>& points) {
+  std::vector<double> out;
+  out.reserve(points.size());
+  for (const ComparedPoint& p : points) out.push_back(p.error());
+  return out;
+}
+
+void error_row(TextTable& rows, const std::string& label, const ErrorSummary& e) {
+  rows.row({label, std::to_string(e.points), fmt::format("{:.2f}", e.median_ape), fmt::format("{:.2f}", e.mape),
+            fmt::format("{:.3f}", e.p90_abs_log2), fmt::format("{:.0f} %", 100 * e.within_10pct),
+            fmt::format("{:.0f} %", 100 * e.within_25pct), fmt::format("{:.0f} %", 100 * e.interval_coverage)});
+}
+
+[[nodiscard]] TextTable error_table() {
+  return TextTable{{{""},
+                    {"points", right},
+                    {"median %", right},
+                    {"mean %", right},
+                    {"p90 |log2|", right},
+                    {"within 10 %", right},
+                    {"within 25 %", right},
+                    {"in interval", right}}};
+}
+
+void add_groups(TextTable& rows, const char* heading, const std::vector<ErrorGroup>& groups) {
+  if (groups.size() < 2) return;
+  rows.row({heading});
+  for (const ErrorGroup& group : groups) error_row(rows, "  " + group.name, group.errors);
+}
+
+/// All groups in one table, so that their columns line up; a grouping with one member says nothing new.
+[[nodiscard]] std::string error_tables(const ValidationReport& report) {
+  TextTable rows = error_table();
+  error_row(rows, "all", report.total);
+  add_groups(rows, "by operation", report.by_operation);
+  add_groups(rows, "by system", report.by_system);
+  add_groups(rows, "by size", report.by_size);
+  add_groups(rows, "by library", report.by_library);
+  return rows.text(2);
+}
+
+[[nodiscard]] std::string number_text(double value) {
+  return value == std::floor(value) && std::fabs(value) < 9e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+void list_reasons(std::string& out, const Terminal& terminal, const char* title, const std::vector<Skipped>& reasons) {
+  if (reasons.empty()) return;
+  out += "\n" + terminal.strong(title) + "\n";
+  TextTable rows{{{"rows", right}, {"reason"}}};
+  for (const Skipped& s : reasons) rows.row({std::to_string(s.rows), s.reason});
+  out += rows.text(2);
+}
+
+/// "12 published figures, fully specified"
+[[nodiscard]] std::string counted(int many, const char* what, const char* more, const Terminal& terminal) {
+  return terminal.strong(fmt::format("{} {}{}{}", many, what, many == 1 ? "" : "s", more)) + "\n";
+}
+
+[[nodiscard]] std::string histogram(const std::vector<double>& errors, const Terminal& terminal) {
+  return "\n" + terminal.strong("Errors: predicted / measured - 1") + "\n" + error_histogram(errors);
+}
+
+/// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
+[[nodiscard]] std::string layouts_line(const WorkloadReport& report) {
+  if (report.layouts == 0) return "";
+  constexpr std::size_t most_named = 12;
+  const std::size_t named = std::min(most_named, report.unfit.size());
+  std::string out = fmt::format("  layouts that ran: {}, said not to fit: {}", report.layouts, report.unfit.size());
+  for (std::size_t i = 0; i < named; ++i) out += (i == 0 ? " (" : ", ") + report.unfit[i];
+  return out + (named < report.unfit.size() ? ", ...)" : named > 0 ? ")" : "") + "\n";
+}
+
+}  // namespace
+
+std::string workload_text(const WorkloadReport& report, const Terminal& terminal) {
+  std::string out = counted(report.total.points, "published figure", ", fully specified", terminal);
+  if (report.total.points > 0) {
+    TextTable rows = error_table();
+    error_row(rows, "all", report.total);
+    add_groups(rows, "by group", report.by_group);
+    if (!report.memory.empty()) rows.row({"peak of memory"});
+    for (const ErrorGroup& group : report.memory) error_row(rows, "  " + group.name, group.errors);
+    std::vector<double> errors;
+    for (const WorkloadRow& row : report.rows)
+      if (row.skipped.empty() && row.fully_specified) errors.push_back(row.error());
+    out += rows.text(2) + layouts_line(report) + histogram(errors, terminal);
+  }
+  list_reasons(out, terminal, "Not counted", report.skipped);
+  return out;
+}
+
+std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal) {
+  std::string out = counted(report.total.points, "measured time", " of expert exchange", terminal);
+  if (report.total.points > 0) {
+    TextTable rows = error_table();
+    error_row(rows, "all", report.total);
+    add_groups(rows, "by system", report.by_system);
+    add_groups(rows, "by tokens of a rank", report.by_size);
+    add_groups(rows, "by group", report.by_group);
+    std::vector<double> errors;
+    for (const MoeKernelRow& row : report.rows)
+      if (row.skipped.empty()) errors.push_back(row.error());
+    out += rows.text(2) + histogram(errors, terminal);
+  }
+  list_reasons(out, terminal, "Not counted", report.skipped);
+  return out;
+}
+
+std::string per_row_csv(const WorkloadReport& report) {
+  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
+  for (const WorkloadRow& r : report.rows) {
+    const bool priced = r.skipped.empty();
+    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric),
+                       r.measured);
+    out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
+    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
+  }
+  return out;
+}
+
+std::string validation_text(const ValidationReport& report, const Terminal& terminal) {
+  std::string out;
+  int measured = 0, complaints = 0;
+  for (const ComparedPoint& p : report.points) {
+    measured += p.point.repeats;
+    if (p.point.health == "complaint") complaints += p.point.repeats;
+  }
+  if (one_run(report.points)) {
+    const auto points = by_bytes(report.points);
+    out += terminal.strong(run_title(report.points.front().point)) + "\n" + beside(points) + "\n" + plot(points) + "\n";
+  }
+  out += terminal.strong(fmt::format("{} measured times, {} point{}", measured, report.total.points, report.total.points == 1 ? "" : "s")) +
+         "\n";
+  if (!report.points.empty()) {
+    out += error_tables(report);
+    if (complaints > 0) out += fmt::format("  {} times are from runs that their owners thought slow\n", complaints);
+    out += histogram(errors_of(report.points), terminal);
+  }
+  list_reasons(out, terminal, "Counted, but untrustworthy", report.untrustworthy);
+  list_reasons(out, terminal, "Skipped", report.skipped);
+  return out;
+}
+
+std::string per_point_csv(const ValidationReport& report) {
+  std::string out =
+      "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
+      "path,both_ways,streamed,predicted_us,low_us,high_us,predicted_algorithm,predicted_protocol,error_percent,basis,repeats\n";
+  for (const ComparedPoint& c : report.points) {
+    const Point& p = c.point;
+    const Prediction& q = c.prediction;
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes,
+                       p.gpus_per_node, name(p.collective), name(p.dtype), number_text(p.bytes), p.seconds * 1e6,
+                       p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library), io::csv_quoted(p.library_version),
+                       p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
+    const auto flag = [&p](bool set) { return p.path ? (set ? "1" : "0") : ""; };
+    out += fmt::format("{},{},{},", p.path ? name(*p.path) : "", flag(p.both_ways), flag(p.streamed));
+    out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol),
+                       100 * c.error(), name(q.basis), p.repeats);
+  }
+  return out;
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,27 @@
+#pragma once
+/// \file validation_text.hpp
+/// A comparison of measurements with predictions for people: tables, a histogram of errors, and for one run a plot of its bandwidth.
+
+#include "cli/runner.hpp"
+
+#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/validation/validate.hpp>
+
+#include <string>
+
+namespace fabricost::cli {
+
+/// Everything a terminal should see.
+[[nodiscard]] std::string validation_text(const ValidationReport& report, const Terminal& terminal);
+
+/// The same for tables of published workloads, by group.
+[[nodiscard]] std::string workload_text(const WorkloadReport& report, const Terminal& terminal);
+/// The same for measured kernels of expert exchange.
+[[nodiscard]] std::string moe_kernel_text(const MoeKernelReport& report, const Terminal& terminal);
+[[nodiscard]] std::string per_row_csv(const WorkloadReport& report);
+
+/// One line a point: the columns of a point CSV, then what was predicted.
+[[nodiscard]] std::string per_point_csv(const ValidationReport& report);
+
+}  // namespace fabricost::cli

@@ -1,0 +1,195 @@
+/// \file compare.cpp
+/// fabricost compare: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/term_words.hpp"
+#include "text/text_table.hpp"
+#include "cli/write_file.hpp"
+
+#include <fabricost/answers/compare.hpp>
+#include <fabricost/pictures/compare.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace fabricost {
+
+/// "NAME=USD" of a GPU-hour.
+static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos)
+    throw RequestError(fmt::format("{} {}: write a machine and USD for a GPU-hour, as in {}=2.50", option, text, text));
+  out = {text.substr(0, equals), cli::number_from(text.substr(equals + 1), option, 1e-6, 1e6)};
+}
+
+}  // namespace fabricost
+
+namespace fabricost::cli {
+namespace {
+
+/// Bars of tokens per second and GPU.
+[[nodiscard]] std::string bars(const std::vector<Compared>& all) {
+  constexpr double width = 50;
+  double top = 0;
+  std::size_t longest = 0;
+  for (const Compared& c : all) top = std::max(top, c.tokens_per_gpu), longest = std::max(longest, c.system.size());
+  std::string out;
+  for (const Compared& c : all)
+    if (c.trouble.empty())
+      out += fmt::format("  {:<{}}  {} {:.4g}\n", c.system, longest,
+                         std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'), c.tokens_per_gpu);
+  return out;
+}
+
+/// Which terms take how much of the time, machines side by side; those of a per cent and more somewhere.
+[[nodiscard]] std::string shares_text(const std::vector<Compared>& all) {
+  std::vector<TextTable::Column> columns{{""}};
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+  std::vector<const Compared*> able;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) able.push_back(&c), columns.push_back({c.system, right});
+  for (std::size_t i = 0; i < able.size(); ++i)
+    for (const TimeTerm& t : able[i]->terms) {
+      const std::string words{io::term_words(t.name)};
+      auto at = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == words; });
+      if (at == rows.end()) at = rows.insert(rows.end(), {words, std::vector<double>(able.size())});
+      at->second[i] += share_of(t, able[i]->terms);
+    }
+  TextTable out{columns};
+  for (const auto& [words, shares] : rows) {
+    if (std::none_of(shares.begin(), shares.end(), [](double share) { return std::fabs(share) >= 0.01; })) continue;
+    std::vector<std::string> cells{words};
+    for (const double share : shares) cells.push_back(fmt::format("{:.0f} %", 100 * share));
+    out.row(cells);
+  }
+  return out.text(2);
+}
+
+/// "25 % less energy"; nothing where it is not known of both.
+[[nodiscard]] std::string against(const std::optional<double>& one, const std::optional<double>& other, std::string_view what) {
+  if (!one || !other || !(*other > 0)) return "";
+  const double less = 100 * (1 - *one / *other);
+  if (std::fabs(less) < 0.5) return fmt::format("the same {}", what);
+  return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
+}
+
+/// One sentence: which, by how much, how sure.
+[[nodiscard]] std::string verdict_text(const CompareAnswer& of) {
+  const Verdict v = verdict_of(of.all);
+  if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
+  if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
+  std::string extras;
+  for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
+    if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  return fmt::format("{} is the better one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.", v.best->system,
+                     of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+                     v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
+                                          v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate())
+                            : fmt::format("likely, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
+                                          v.best->slowest_rate(), v.best->fastest_rate(), v.next->slowest_rate(), v.next->fastest_rate()));
+}
+
+/// Which kind of price the money rests on, as sentences.
+[[nodiscard]] std::string money_text(const CompareAnswer& of) {
+  if (!of.price_kind) return fmt::format("Money is left out: {}; give one with --price NAME=USD.", *of.no_price);
+  std::string out = *of.price_kind == "on_demand"  ? "Money is rent on demand, list prices of several sellers"
+                    : *of.price_kind == "reserved" ? "Money is rent committed for a year or so"
+                                                   : "Money is what owning costs";
+  std::string given;
+  for (const Compared& c : of.all)
+    if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
+  if (!given.empty()) out += fmt::format("; of {} as given", given);
+  return out + ".";
+}
+
+[[nodiscard]] std::string text_of(const CompareAnswer& of, const Terminal& terminal) {
+  const std::vector<Compared>& all = of.all;
+  const bool train = of.job == "train";
+  std::string out = terminal.strong(of.title) + "\n";
+  TextTable rows{{{"machine"},
+                  {train ? "s a step" : "ms a token", right},
+                  {"nine in ten", right},
+                  {"tokens/s/GPU", right},
+                  {"$/GPU-hour", right},
+                  {"$/M tokens", right},
+                  {"J/token", right},
+                  {"MW", right},
+                  {train ? "takes most besides computing" : "takes most"}}};
+  const double unit = train ? 1 : 1e3;
+  for (const Compared& c : all) {
+    if (!c.trouble.empty()) continue;
+    const TimeTerm most = largest_term(c);
+    rows.row({c.system, fmt::format("{:.4g}", unit * c.seconds), fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high),
+              fmt::format("{:.4g}", c.tokens_per_gpu), c.gpu_hour > 0 ? fmt::format("{:.4g}", c.gpu_hour) : "",
+              c.dollars ? fmt::format("{:.3g}", *c.dollars) : "?", c.joules ? fmt::format("{:.3g}", *c.joules * 1e-6) : "?",
+              c.joules ? fmt::format("{:.3g}", c.megawatts) : "?",
+              fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, c.terms))});
+  }
+  out += rows.text(2);
+  for (const ComparedAnswer& row : of.rows)
+    if (!row.trouble.empty()) out += wrapped("  ", fmt::format("{}: {}", row.system, row.trouble), 120);
+  out += "\n" + terminal.strong("Tokens per second and GPU") + "\n" + bars(all);
+  out += "\n" + terminal.strong(train ? "Where a step goes" : "Where the time of a token goes") + "\n" + shares_text(all);
+  out += "\n" + terminal.strong("Laid out as") + "\n";
+  TextTable layouts{{{""}, {""}}};
+  for (const ComparedAnswer& row : of.rows)
+    if (row.trouble.empty()) layouts.row({row.system, row.layout});
+  out += layouts.text(2);
+  for (const Compared& c : all)
+    if (c.idle_gpus > 0)
+      out += wrapped("  ",
+                     fmt::format("{}: {} GPUs of the scale-up domains that the job takes stay idle, in no figure and no price.", c.system,
+                                 c.idle_gpus),
+                     100);
+  out += wrapped("  ",
+                 "GPUs that share a layer's matrices: tp; stages of layers: pp; " +
+                     std::string{train ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), "
+                                         "gradients (2) and weights (3)."
+                                       : "experts: ep; so many engines, each with a batch of requests."},
+                 100);
+  out += wrapped(
+      "  ",
+      fmt::format("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
+                  money_text(of)),
+      100);
+  out += "\n" + wrapped("  ", verdict_text(of), 100);
+  return out;
+}
+
+/// A machine that cannot do the job has nothing but its trouble.
+[[nodiscard]] nlohmann::ordered_json json_text(const CompareAnswer& answer) {
+  nlohmann::ordered_json out = json_of(answer);
+  for (auto& row : out["systems"])
+    if (row.contains("trouble")) row = {{"system", row["system"]}, {"trouble", row["trouble"]}};
+  return out;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Runner& runner) {
+  struct Options {
+    Typed typed;
+    std::string plot;
+    bool json = false;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand("compare", "The best machines make of a job, side by side");
+  add_options<CompareRequest>(sub, o->typed);
+  sub.add_option("--plot", o->plot, "Write a picture (SVG)")->option_text("FILE");
+  sub.add_flag("--json", o->json, "Print JSON");
+  sub.footer("Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304");
+  runner.add(sub, [o](const Terminal& terminal) {
+    CompareAnswer found = spelled_out<CompareRequest>([&] { return answer(request_of<CompareRequest>(o->typed)); });
+    for (std::size_t i = 0; i < found.rows.size(); ++i)
+      found.rows[i].trouble = with_fields(found.all[i].refused, as_option<CompareRequest>);
+    if (!o->plot.empty()) write_file(o->plot, comparison_svg(found.all, found.title), "--plot");
+    return o->json ? printed(json_text(found)) : text_of(found, terminal);
+  });
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,128 @@
+/// \file cost.cpp
+/// fabricost cost: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "specs/tree.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/answers/cost.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+/// The fastest layout of what `fabricost plan --train --json` wrote. Found by the templates of face.hpp. \throws RequestError naming the
+/// file for anything else
+static void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
+  constexpr std::size_t most = 16 << 20;
+  const std::string text = io::read_text_file(file, most);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto refuse = [&](std::string_view what) -> RequestError {
+    return RequestError(fmt::format("{}: {}; write it with fabricost plan --train ... --json", file, what));
+  };
+  if (json.is_discarded() || !json.is_object()) throw refuse("is not JSON");
+  const auto layouts = json.find("layouts");
+  if (layouts == json.end() || !layouts->is_array() || layouts->empty() || !layouts->front().is_object()) throw refuse("holds no layouts");
+  const auto rate = layouts->front().find("tokens_per_s_per_gpu");
+  const auto gpus = json.find("gpus"), system = json.find("system"), model = json.find("model");
+  if (rate == layouts->front().end() || !rate->is_number() || !(rate->get<double>() > 0))
+    throw refuse("layouts[0].tokens_per_s_per_gpu is missing or no number above 0");
+  if (gpus == json.end() || !gpus->is_number() || !(gpus->get<double>() >= 1)) throw refuse("gpus is missing or no number above 0");
+  if (system == json.end() || !system->is_string()) throw refuse("system is missing");
+  out = {system->get<std::string>(), model != json.end() && model->is_string() ? model->get<std::string>() : "", gpus->get<double>(),
+          rate->get<double>(), fmt::format("the fastest layout of {}", file)};
+}
+
+namespace cli {
+namespace {
+
+[[nodiscard]] std::string kind_text(const std::string& kind) {
+  return kind == "on_demand" ? "on demand" : kind == "stated" ? "as stated" : kind;
+}
+
+[[nodiscard]] std::string either(const std::optional<double>& dollars) { return dollars ? dollars_text(*dollars) : "unknown"; }
+
+void money_rows(TextTable& table, const MoneyAnswer& m) {
+  table.row({"rented", either(m.rented_dollars), m.rented_dollars ? "" : "no price is known; add --price-gpu-hour"});
+  table.row({"or owned", either(m.owned_dollars),
+             m.owned_dollars
+                 ? fmt::format("servers {}, network {}, electricity {}, site {}", dollars_text(*m.servers_dollars),
+                               dollars_text(m.network_dollars), dollars_text(*m.electricity_dollars), dollars_text(*m.site_dollars))
+             : m.servers_dollars ? "no power is known"
+                                 : "no price of a server is known; add --price-server"});
+  if (m.joules)
+    table.row({"energy", *m.joules >= 3.6e6 ? large_text(*m.joules / 3.6e3, "Wh") : large_text(*m.joules, "J"), "with cooling"});
+}
+
+[[nodiscard]] std::string machine_text(const CostAnswer& a) {
+  TextTable table{{{""}, {"", right}, {""}}};
+  table.row({"price", a.dollars_per_gpu_hour ? fmt::format("{:.4g} USD a GPU-hour", *a.dollars_per_gpu_hour) : std::string{"unknown"},
+             a.gpu_hour_kind ? fmt::format("{}, {}: {}", kind_text(*a.gpu_hour_kind), a.gpu_hour_confidence, a.gpu_hour_source) : ""});
+  if (a.servers_dollars)
+    table.row({"servers", dollars_text(*a.servers_dollars),
+               fmt::format("{} a GPU; {}", dollars_text(*a.server_dollars_per_gpu), a.server_source)});
+  if (a.network_tiers > 0)
+    table.row({"network", dollars_text(a.network_dollars),
+               fmt::format("{} tiers, {:.0f} switch ports, {:.0f} cables{}", a.network_tiers, a.network_ports, a.network_cables,
+                           a.network_share ? fmt::format("; {:.1f} % of all", 100 * *a.network_share) : "")});
+  if (a.rated_watts) {
+    table.row({"power, rated", large_text(*a.rated_watts, "W"), fmt::format("{}: {}", a.power_confidence, a.power_source)});
+    table.row({"power, drawn", large_text(*a.racks_watts + *a.switches_watts, "W"),
+               fmt::format("{:.0f} % of the rating{}", 100 * a.load,
+                           a.network_tiers > 0 ? ", switches " + large_text(*a.switches_watts, "W") : "")});
+    table.row({"power, site", large_text(*a.site_watts, "W"), fmt::format("PUE {:.3g}", a.pue)});
+  } else {
+    table.row({"power", "unknown", "add it with --set, as in --set power=\"10 kW\""});
+  }
+  return table.text(2);
+}
+
+[[nodiscard]] std::string share_text(const CostAnswer& a, double a_day) {
+  TextTable table{{{""}, {"", right}, {""}}};
+  table.row({"a day", dollars_text(a_day),
+             fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.gpus, a.share_gpus, a_day / 24 / a.share_gpus)});
+  table.row({"30 days", dollars_text(*a.share_dollars_per_30_days), ""});
+  table.row({"a year", dollars_text(*a.share_dollars_per_year), ""});
+  if (a.payback_days)
+    table.row({"pays back", duration_text(86400 * *a.payback_days), fmt::format("{} saving that share", dollars_text(*a.upgrade_dollars))});
+  return table.text(2);
+}
+
+[[nodiscard]] std::string cost_text(const CostAnswer& a, const Terminal& terminal) {
+  std::string out = terminal.strong(fmt::format("{:.0f} GPUs of {}", a.gpus, a.system)) + "\n" + machine_text(a);
+  const auto section = [&](const std::string& title, const std::string& rows) { out += "\n" + terminal.strong(title) + "\n" + rows; };
+  const auto money = [](const MoneyAnswer& m, const std::vector<std::string>& first) {
+    TextTable table{{{""}, {"", right}, {""}}};
+    if (!first.empty()) table.row(first);
+    money_rows(table, m);
+    return table.text(2);
+  };
+  section("One hour", money(a.hour, {}));
+  if (a.share_dollars_per_day) section(fmt::format("{:.3g} % of the time", 100 * a.share), share_text(a, *a.share_dollars_per_day));
+  if (a.million_tokens)
+    section("One million tokens",
+            money(*a.million_tokens, {"tokens/s", large_text(*a.tokens_per_second * a.goodput),
+                                      a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")}));
+  if (a.run)
+    section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : fmt::format("{:.4g} h", *a.run_seconds / 3600),
+            money(*a.run, {"takes", duration_text(*a.run_seconds), large_text(*a.run_gpu_hours) + " GPU-hours"}));
+  return out +
+         fmt::format("\nPrices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).\n", a.prices, a.prices_date);
+}
+
+}  // namespace
+
+void add_cost(CLI::App& app, Runner& runner) {
+  add_face<CostRequest>(app, runner, "cost", "What GPUs, tokens and training runs cost in dollars and joules",
+                            "Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T", cost_text);
+}
+
+}  // namespace cli
+}  // namespace fabricost

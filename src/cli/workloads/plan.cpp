@@ -1,0 +1,69 @@
+/// \file plan.cpp
+/// fabricost plan: --train and --serve, two questions that share options.
+
+#include "cli/face.hpp"
+#include "cli/workloads/plan_text.hpp"
+#include "cli/subcommands.hpp"
+
+#include <fabricost/answers/plan.hpp>
+#include <fabricost/answers/serve.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+struct PlanOptions {
+  Typed typed;
+  std::string threads;
+  bool train = false, serve = false, json = false, graph = false, eager = false;
+};
+
+template <class Request>
+[[nodiscard]] std::string answered(const Request& request, bool json, const Terminal& terminal) {
+  const auto found = spelled_out<Request>([&] { return answer(request); });
+  return json ? printed(json_of(found)) : text_of(found, terminal);
+}
+
+[[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
+  if (o.serve && o.train) throw RequestError("plan for what? Say --train or --serve, not both");
+  if (!o.serve && !o.train) throw RequestError("plan for what? Say --train or --serve");
+  if (o.train) {
+    std::string_view other = given_beyond<ServeRequest, PlanRequest>(o.typed);
+    if (other.empty()) other = o.graph ? "--graph" : o.eager ? "--eager" : "";
+    if (!other.empty()) throw RequestError(fmt::format("{} is of --serve; leave it out of --train", other));
+    if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
+      throw RequestError("--threads: a search is run on one thread; leave it out");
+    return answered(request_of<PlanRequest>(o.typed), o.json, terminal);
+  }
+  if (const std::string_view other = given_beyond<PlanRequest, ServeRequest>(o.typed); !other.empty())
+    throw RequestError(fmt::format("{} is of --train; leave it out of --serve", other));
+  if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
+  auto request = request_of<ServeRequest>(o.typed);
+  if (o.graph || o.eager) request.launch = o.graph ? Launch::graph : Launch::eager;
+  return answered(request, o.json, terminal);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Runner& runner) {
+  const auto o = std::make_shared<PlanOptions>();
+  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best on a machine");
+  sub.add_flag("--train", o->train, "Plan training");
+  sub.add_flag("--serve", o->serve, "Plan serving");
+  add_options<PlanRequest>(sub, o->typed);
+  sub.add_option("--threads", o->threads, "1")->option_text("N");
+  sub.add_flag("--json", o->json, "Print JSON");
+  const char* const group = "Serving";
+  add_options<ServeRequest>(sub, o->typed, group);
+  sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
+  sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
+  sub.footer(
+      "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
+      "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms");
+  runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
+}
+
+}  // namespace fabricost::cli
